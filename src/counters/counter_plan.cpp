@@ -1,7 +1,9 @@
 #include "counters/counter_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "analysis/counters/counter_sections.h"
 #include "counters/metric_names.h"
@@ -16,22 +18,24 @@ constexpr double kOnePassMs = 15, kPassMs = 23;
 // Names of one metric on different chips, in order.
 using Candidates = std::vector<std::string>;
 
+const CounterSet& RequireSet(const std::string& name) {
+  const CounterSet* const set = FindCounterSet(name);
+  if (set == nullptr) throw Error(ExitCode::kUsage, "there is no set '" + name + "'", "--list-sets has their names");
+  return *set;
+}
+
 class Planner {
  public:
   explicit Planner(const Chip& chip) : chip_(chip) {}
 
   void AddSet(const std::string& name) {
-    const CounterSet* const set = FindCounterSet(name);
-    if (set == nullptr) throw Error(ExitCode::kUsage, "there is no set '" + name + "'", "--list-sets has their names");
-    for (const std::string_view section : set->sections) AddSection(std::string(section));
-    for (const std::string_view metric : set->metrics) wanted_.push_back({std::string(metric)});
+    const CounterSet& set = RequireSet(name);
+    for (const std::string_view section : set.sections) AddSection(std::string(section));
+    for (const std::string_view metric : set.metrics) wanted_.push_back({std::string(metric)});
   }
 
   void AddSection(const std::string& name) {
-    const CounterSection* const section = FindCounterSection(name);
-    if (section == nullptr)
-      throw Error(ExitCode::kUsage, "there is no section '" + name + "'", "--list-sections has their names");
-    for (const auto names : MetricsOf(*section)) wanted_.emplace_back(names.begin(), names.end());
+    for (Candidates& candidates : MetricsOfSection(name)) wanted_.push_back(std::move(candidates));
   }
 
   void AddWord(const std::string& word) {
@@ -83,6 +87,19 @@ Plan PlanOf(const Chip& chip, const Wanted& wanted) {
   for (const std::string& section : wanted.sections) planner.AddSection(section);
   for (const std::string& word : wanted.metrics) planner.AddWord(word);
   return planner.Finish();
+}
+
+std::vector<std::vector<std::string>> MetricsOf(const Wanted& wanted) {
+  Metrics all;
+  const auto add = [&](Metrics metrics) { std::move(metrics.begin(), metrics.end(), std::back_inserter(all)); };
+  for (const std::string& name : wanted.sets) {
+    const CounterSet& set = RequireSet(name);
+    for (const std::string_view section : set.sections) add(MetricsOfSection(std::string(section)));
+    for (const std::string_view metric : set.metrics) add({{std::string(metric)}});
+  }
+  for (const std::string& section : wanted.sections) add(MetricsOfSection(section));
+  for (const std::string& word : wanted.metrics) add(MetricsOfWord(word));
+  return all;
 }
 
 double ReplayMs(std::size_t passes) {

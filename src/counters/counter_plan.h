@@ -24,6 +24,9 @@ struct Plan {
 // Throws Error for an unknown set, section or metric.
 Plan PlanOf(const Chip& chip, const Wanted& wanted);
 
+// The metrics by their names on different chips, for a chip that is not known yet. Throws as PlanOf does.
+std::vector<std::vector<std::string>> MetricsOf(const Wanted& wanted);
+
 // How long the passes take for a launch, by what an H200 took: replay costs that much whatever the kernel is.
 double ReplayMs(std::size_t passes);
 

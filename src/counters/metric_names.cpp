@@ -43,7 +43,14 @@ Metrics OfExpression(const Chip& chip, const std::string& text) {
   }
 }
 
-Metrics OfSection(const std::string& name) {
+[[noreturn]] void RefuseBreakdown(const std::string& word) {
+  throw Error(ExitCode::kUsage, "'" + word + "': breakdowns are not available in this build",
+              "name the metrics, or ask for the section that has them: --section compute");
+}
+
+}  // namespace
+
+Metrics MetricsOfSection(const std::string& name) {
   const CounterSection* const section = FindCounterSection(name);
   if (section == nullptr)
     throw Error(ExitCode::kUsage, "there is no section '" + name + "'", "--list-sections has their names");
@@ -52,17 +59,29 @@ Metrics OfSection(const std::string& name) {
   return metrics;
 }
 
-}  // namespace
-
 Metrics MetricsOfWord(const Chip& chip, const std::string& word) {
   if (word.starts_with(kRegex)) return OfExpression(chip, word.substr(kRegex.size()));
-  if (word.starts_with(kGroup)) return OfSection(word.substr(kGroup.size()));
-  if (word.starts_with(kBreakdown))
-    throw Error(ExitCode::kUsage, "'" + word + "': breakdowns are not available in this build",
-                "name the metrics, or ask for the section that has them: --section compute");
+  if (word.starts_with(kGroup)) return MetricsOfSection(word.substr(kGroup.size()));
+  if (word.starts_with(kBreakdown)) RefuseBreakdown(word);
   if (word.find('.') != std::string::npos) return {{word}};
   Metrics metrics = OfBaseMetrics(chip, [&](const std::string& base) { return base == word; });
   return metrics.empty() ? Metrics{{word}} : metrics;
+}
+
+Metrics MetricsOfWord(const std::string& word) {
+  if (word.starts_with(kGroup)) return MetricsOfSection(word.substr(kGroup.size()));
+  if (word.starts_with(kBreakdown)) RefuseBreakdown(word);
+  if (word.starts_with(kRegex))
+    throw Error(ExitCode::kUsage, "'" + word + "' needs the chip whose metrics it is to match",
+                "add --chip, for example --chip GH100");
+  if (word.find('.') != std::string::npos) return {{word}};
+  Metrics metrics;
+  for (const auto& rollups : kRollups) {
+    for (const char* const rollup : rollups) {
+      if (rollup != nullptr) metrics.push_back({word + rollup});
+    }
+  }
+  return metrics;
 }
 
 }  // namespace gprof::counters

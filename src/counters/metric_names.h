@@ -16,4 +16,10 @@ using Metrics = std::vector<std::vector<std::string>>;
 // unknown section, and "breakdown:".
 Metrics MetricsOfWord(const Chip& chip, const std::string& word);
 
+// The same for whatever chip it will be: base names with every rollup that any chip may have, of which those count that
+// it has. Throws Error for expressions, too: what they match, only a chip can tell.
+Metrics MetricsOfWord(const std::string& word);
+// Of a section, by our name or ncu's.
+Metrics MetricsOfSection(const std::string& name);
+
 }  // namespace gprof::counters

@@ -99,6 +99,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
     op.block = {params->blockDimX, params->blockDimY, params->blockDimZ};
     op.is_async = true;
     *node = AddNode(graph, CU_GRAPH_NODE_TYPE_KERNEL, op);
+    (*node)->function = params->func;
     return CUDA_SUCCESS;
   });
 }
@@ -158,6 +159,46 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
     delete exec;
     return CUDA_SUCCESS;
   });
+}
+
+// What tools ask of a graph, without a callback.
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
+  for (size_t i = 0; nodes != nullptr && i < graph->nodes.size() && i < *count; ++i) nodes[i] = graph->nodes[i];
+  *count = graph->nodes.size();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
+  *type = node->type;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
+  const Op& op = node->op;
+  *params = {};
+  params->func = node->function;
+  params->gridDimX = op.grid.x;
+  params->gridDimY = op.grid.y;
+  params->gridDimZ = op.grid.z;
+  params->blockDimX = op.block.x;
+  params->blockDimY = op.block.y;
+  params->blockDimZ = op.block.z;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetName(const char** name, CUfunction function) {
+  *name = function->name.c_str();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction) {
+  *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? 1024 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int block_size, size_t) {
+  *blocks = 2048 / block_size;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {

@@ -47,6 +47,7 @@ struct CUgraphNode_st {
   uint64_t id = 0;
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   mock::Op op;
+  CUfunction function = nullptr;  // of a kernel
 };
 
 struct CUgraph_st {

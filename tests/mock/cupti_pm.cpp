@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "cupti_range.h"
+
 struct CUpti_PmSampling_Object {
   int device;
 };
@@ -73,6 +75,13 @@ MockPm& Pm() {
   return pm;
 }
 
+// MOCK_UNKNOWN_METRICS: names that the chip does not have.
+bool IsUnknown(const std::string& name) {
+  const char* const unknown = std::getenv("MOCK_UNKNOWN_METRICS");
+  return name.find("__") == std::string::npos ||
+         (unknown != nullptr && ("," + std::string(unknown) + ",").find("," + name + ",") != std::string::npos);
+}
+
 bool IsMissing(const std::string& name) {
   return ("," + std::string(Pm().missing) + ",").find("," + name + ",") != std::string::npos;
 }
@@ -107,8 +116,7 @@ CUptiResult cuptiPmSamplingGetCounterAvailability(CUpti_PmSampling_GetCounterAva
 }
 
 CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params* p) {
-  if (p->profilerType != CUPTI_PROFILER_TYPE_PM_SAMPLING || std::strcmp(p->pChipName, "GH100") != 0)
-    return CUPTI_ERROR_INVALID_PARAMETER;
+  if (std::strcmp(p->pChipName, "GH100") != 0) return CUPTI_ERROR_INVALID_PARAMETER;
   p->pHostObject = new CUpti_Profiler_Host_Object;
   p->pHostObject->has_availability = p->pCounterAvailabilityImage != nullptr;
   ++Pm().hosts;
@@ -127,7 +135,7 @@ CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetri
   if (host->is_spoilt) return CUPTI_ERROR_INVALID_OPERATION;
   for (size_t i = 0; i < p->numMetrics; ++i) {
     const std::string name = p->ppMetricNames[i];
-    host->is_spoilt |= name.find("__") == std::string::npos || (IsMissing(name) && host->has_availability);
+    host->is_spoilt |= IsUnknown(name) || (IsMissing(name) && host->has_availability);
     host->names.push_back(name);
   }
   ++host->adds;
@@ -254,6 +262,10 @@ CUptiResult cuptiPmSamplingCounterDataGetSampleInfo(CUpti_PmSampling_CounterData
 }
 
 CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params* p) {
+  if (IsRangeImage(p->pCounterDataImage))
+    return RangeValues(p->pCounterDataImage, p->rangeIndex, p->ppMetricNames, p->numMetrics, p->pMetricValues)
+               ? CUPTI_SUCCESS
+               : CUPTI_ERROR_INVALID_PARAMETER;
   const Image* const image = ImageOf(p->pCounterDataImage);
   if (p->rangeIndex >= image->completed) return CUPTI_ERROR_INVALID_PARAMETER;
   for (size_t i = 0; i < p->numMetrics; ++i)

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
+#include "cupti_range.h"
 #include "cupti_session.h"
 
 namespace mock {
@@ -336,6 +337,9 @@ void DieIfAsked() {
 
 void OnOp(const Op& op) {
   DieIfAsked();
+#if MOCK_CUDA_VERSION >= 12080
+  NoteRangeKernel(op);
+#endif
   switch (op.kind) {
     case OpKind::kKernel:
       EmitKernel(op);

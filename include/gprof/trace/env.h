@@ -31,6 +31,7 @@ inline constexpr char kMemoryUsage[] = "GPROF_MEMORY_USAGE";
 inline constexpr char kManagedMemory[] = "GPROF_MANAGED_MEMORY";
 inline constexpr char kPythonStacks[] = "GPROF_PYTHON_STACKS";
 inline constexpr char kPytorch[] = "GPROF_PYTORCH";
+inline constexpr char kCounters[] = "GPROF_COUNTERS";
 inline constexpr char kOnlyPid[] = "GPROF_ONLY_PID";
 inline constexpr char kNextCudaInjection[] = "GPROF_NEXT_CUDA_INJECTION";
 inline constexpr char kNextNvtxInjection[] = "GPROF_NEXT_NVTX_INJECTION";
@@ -60,6 +61,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kManagedMemory, "1 records migrations and page faults of managed memory"},
     {env::kPythonStacks, "1 records the Python stack of CUDA calls, where the process has a Python"},
     {env::kPytorch, "`autograd-nvtx` or `autograd-shapes-nvtx`: PyTorch says its operators as NVTX ranges, with the sizes of their inputs; read by `lib/gprof-cli/hooks/sitecustomize.py`, which is put on PYTHONPATH"},
+    {env::kCounters, "absolute path of a file that says which kernel counters to collect, and of what (counter_request.h)"},
     {env::kOnlyPid, "the only process to record; its children are left alone"},
     {env::kNextCudaInjection, "CUDA_INJECTION64_PATH as the user had set it: loaded in processes that record no CUDA"},
     {env::kNextNvtxInjection, "NVTX_INJECTION64_PATH as the user had set it: loaded in processes that record no NVTX"},

@@ -1,10 +1,11 @@
-// gprof-cli counters: what kernel counters there are, and what they take. docs/commands/counters.md
+// gprof-cli counters: measures kernels, and says what counters there are and what they take. docs/commands/counters.md
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,21 +16,29 @@
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
+#include "cli/recording/counter_run.h"
+#include "cli/recording/leftovers.h"
+#include "cli/recording/recorded.h"
 #include "cli/talk.h"
+#include "cli/traces.h"
 #include "counters/counter_plan.h"
 #include "counters/host_library.h"
+#include "counters/metric_names.h"
+#include "export/exporters.h"
+#include "launch/run/launch.h"
 #include "report/json_values.h"
+#include "report/report.h"
 
 namespace gprof::cli {
 namespace {
 
-// The words of ncu for what a collection is to be. They are taken, and go into the command line for ncu that collects.
+// The words of ncu for what a collection is to be. What this build cannot collect goes into a command line for ncu.
 struct CollectOption {
   const char *names, *type, *meaning;
 };
 constexpr CollectOption kCollect[] = {
     {"-k,--kernel-name", "NAME", "only kernels of this name, or regex:EXPRESSION"},
-    {"--kernel-name-base", "WHAT", "name that -k is compared with: function, demangled or mangled"},
+    {"--kernel-name-base", "WHAT", "name that -k is compared with: function or mangled"},
     {"--kernel-id", "ID", "only this launch: context:stream:[operation:]name:number"},
     {"-s,--launch-skip", "N", "leave out the first N launches that match"},
     {"--launch-skip-before-match", "N", "leave out the first N launches of any kernel"},
@@ -38,18 +47,20 @@ constexpr CollectOption kCollect[] = {
     {"--nvtx-include", "RANGE", "only launches in this NVTX range: DOMAIN@RANGE/"},
     {"--nvtx-exclude", "RANGE", "no launches in this NVTX range"},
     {"--range-filter", "RANGES", "only these of the ranges that --replay-mode range finds"},
-    {"--replay-mode", "MODE", "what runs again for each pass: none, kernel, application or range"},
-    {"--graph-profiling", "WHAT", "measure graphs by node or as a graph"},
-    {"--cache-control", "WHAT", "caches before each pass: all (flushed) or none"},
-    {"--clock-control", "WHAT", "clocks: base, boost or none"},
+    {"--replay-mode", "MODE",
+     "what runs again for each pass: none, kernel, or auto (default: kernel where one pass is not enough)"},
+    {"--graph-profiling", "WHAT", "kernels of graphs: node (one by one)"},
+    {"--cache-control", "WHAT", "caches before each pass: none (as they are)"},
+    {"--clock-control", "WHAT", "clocks: none (as they are)"},
     {"--target-processes", "WHICH", "all or application-only"},
     {"--devices", "LIST", "only these GPUs"},
     {"--profile-from-start", "WHETHER", "on, or off until cudaProfilerStart"},
-    {"--kill", "WHETHER", "end the program after the last launch that is asked for: on or off"},
-    {"--page", "PAGE", "details, raw or source"},
+    {"--kill", "WHETHER", "end the program after the last launch that is asked for: off"},
+    {"--page", "PAGE", "summary (default), details or raw"},
     {"--print-units", "UNITS", "auto or base"},
     {"--print-summary", "WHAT", "none, per-kernel, per-nvtx or per-gpu"}};
-constexpr const char* kCollectGroup = "Collection (passed on to ncu: this build cannot collect)";
+constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
+constexpr const char* kCollectGroup = "Collection";
 struct CollectFlag {
   const char *name, *meaning;
 };
@@ -70,6 +81,16 @@ class Counters : public Command {
           ->type_name(kCollect[i].type)
           ->group(kCollectGroup);
     }
+    app.add_option("--hang-limit", hang_limit_s_,
+                   "say which kernel when measuring a launch takes longer than this (default 20, 0: never)")
+        ->type_name("SECONDS")
+        ->check(WholeNumber(0, 1'000'000))
+        ->group(kCollectGroup);
+    is_named_ = app.add_option("-o,--output", output_, "trace file (default run.trace, or run.2.trace and so on)")
+                    ->type_name("FILE")
+                    ->group("Output");
+    app.add_flag("-f,--force-overwrite", may_overwrite_, "overwrite an existing trace file")->group("Output");
+    app.add_flag("-q,--quiet", is_quiet_, "print only the result and errors")->group("Output");
     for (std::size_t i = 0; i < std::size(kFlags); ++i) {
       app.add_flag(kFlags[i].name, flags_[i], kFlags[i].meaning)->group(kCollectGroup);
     }
@@ -82,10 +103,9 @@ class Counters : public Command {
     if (is_dry_run_) return Print(DryRun());
     TakeProgram();
     if (program_.empty())
-      throw Error(ExitCode::kUsage, "counters needs to know what to plan",
-                  "--list-sets, --list-sections, --query-metrics --chip CHIP, or --dry-run");
-    throw Error(ExitCode::kUsage, "this build cannot collect kernel counters yet",
-                "collect with Nsight Compute, and read its output: " + NcuCommand());
+      throw Error(ExitCode::kUsage, "no program to measure",
+                  "usage: gprof-cli counters [options] [--] APP [ARGS...], or plan with --dry-run");
+    return Collect();
   }
 
  private:
@@ -93,6 +113,159 @@ class Counters : public Command {
     program_ = app_->remaining();
     if (!program_.empty() && program_.front() == "--") program_.erase(program_.begin());
   }
+
+  // ---- with a program ----
+
+  const std::string& Value(std::string_view name) const {
+    const auto at = std::find_if(std::begin(kCollect), std::end(kCollect),
+                                 [&](const CollectOption& option) { return LongName(option.names) == name; });
+    return values_[static_cast<std::size_t>(at - std::begin(kCollect))];
+  }
+
+  uint32_t Number(std::string_view name) const {
+    const std::string& text = Value(name);
+    uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (!text.empty() && (error != std::errc() || end != text.data() + text.size()))
+      throw Error(ExitCode::kUsage, fmt::format("{}: '{}' is no number", name, text));
+    return number;
+  }
+
+  // One of the words, the first without the option.
+  std::string Word(std::string_view name, const std::vector<std::string>& words) const {
+    const std::string& value = Value(name);
+    if (value.empty()) return words.front();
+    if (std::find(words.begin(), words.end(), value) != words.end()) return value;
+    throw Error(ExitCode::kUsage, fmt::format("{}: unknown value '{}'", name, value),
+                fmt::format("use {}", fmt::join(words, ", ")));
+  }
+
+  bool IsLikeNcu() const { return flags_.back(); }
+  bool PrintsCsv() const { return flags_[1]; }
+
+  // What the range profiler of CUPTI cannot do, Nsight Compute can.
+  [[noreturn]] void Refuse(const std::string& what) const {
+    throw Error(ExitCode::kUsage, what, "collect with Nsight Compute, and read its output: " + NcuCommand());
+  }
+
+  void RefuseWhatCannotBe() const {
+    const std::string replay = Value("--replay-mode");
+    if (replay == "application" || replay == "range") Refuse("--replay-mode " + replay + " is not in this build");
+    if (Value("--graph-profiling") == "graph")
+      Refuse("--graph-profiling graph: kernels of graphs are measured one by one");
+    if (Value("--cache-control") == "all")
+      Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
+    if (Value("--clock-control") == "base" || Value("--clock-control") == "boost")
+      Refuse("--clock-control " + Value("--clock-control") + ": clocks are left as they are");
+    if (!Value("--nvtx-include").empty() || !Value("--nvtx-exclude").empty())
+      Refuse("--nvtx-include and --nvtx-exclude are not in this build");
+    if (!Value("--range-filter").empty())
+      Refuse("--range-filter needs --replay-mode range, which is not in this build");
+    if (Value("--kernel-name-base") == "demangled")
+      Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
+    if (Value("--kill") == "on") Refuse("--kill on is not in this build: the program runs to its end");
+    if (Value("--page") == "source") Refuse("--page source is not in this build");
+  }
+
+  // An expression is for a chip to answer.
+  void ReadMetrics(CounterWishes* wishes) const {
+    wishes->wanted = WantedOrDefault();
+    std::vector<std::string>& words = wishes->wanted.metrics;
+    const auto is_expression = [](const std::string& word) { return word.starts_with("regex:"); };
+    if (chip_.empty() || std::none_of(words.begin(), words.end(), is_expression)) return;
+    const counters::Chip chip = counters::HostLibrary(library_).Find(chip_);
+    for (const std::string& word : words) {
+      if (!is_expression(word)) continue;
+      for (auto& names : counters::MetricsOfWord(chip, word)) wishes->more_metrics.push_back(std::move(names));
+    }
+    std::erase_if(words, is_expression);
+  }
+
+  CounterWishes ReadWishes() const {
+    CounterWishes wishes;
+    ReadMetrics(&wishes);
+    wishes.replay = Word("--replay-mode", {"auto", "none", "kernel"});
+    if (IsLikeNcu() && Value("--replay-mode").empty()) wishes.replay = "kernel";
+    wishes.kernel = Value("--kernel-name");
+    wishes.name_base = Word("--kernel-name-base", {"function", "mangled"});
+    wishes.kernel_id = Value("--kernel-id");
+    wishes.skip_before = Number("--launch-skip-before-match");
+    wishes.skip = Number("--launch-skip");
+    wishes.count = Number("--launch-count");
+    wishes.mode = Word("--filter-mode", {"global", "per-gpu", "per-launch-config"});
+    // Who says nothing of it gets some launches of each sort, as one is much like the other.
+    const bool says_which = !Value("--launch-count").empty() || !Value("--launch-skip").empty() ||
+                            !Value("--filter-mode").empty() || !wishes.kernel_id.empty() || IsLikeNcu();
+    if (!says_which) {
+      wishes.count = kLaunchesOfEach;
+      wishes.mode = "per-launch-config";
+    }
+    wishes.hang_limit_s = hang_limit_s_;
+    if (!Value("--devices").empty()) wishes.devices = SplitList(Value("--devices"));
+    return wishes;
+  }
+
+  int Collect() {
+    RefuseWhatCannotBe();
+    LaunchOptions options = CounterLaunch(ReadWishes());
+    options.command = program_;
+    options.is_default_output = is_named_->count() == 0;
+    if (!options.is_default_output) options.output = output_;
+    options.may_overwrite = may_overwrite_;
+    options.is_quiet = is_quiet_;
+    options.cupti_path = library_;
+    options.trace_children = Word("--target-processes", {"all", "application-only"}) == "all";
+    if (Word("--profile-from-start", {"on", "off", "yes", "no"}).starts_with("of") ||
+        Value("--profile-from-start") == "no") {
+      options.capture.begin = "cudaProfilerApi";
+      options.capture.end = "repeat";
+    }
+    if (PrintsCsv() || format_ == "json") options.program_output = ProgramOutput::kOnStderr;
+    options.report_loss = Warn;
+    if (!is_quiet_) options.warn = Warn;
+    RecoverEarlierRuns();
+    const LaunchResult result = RunTraced(options);
+    return Show(result);
+  }
+
+  int Show(const LaunchResult& result) const {
+    if (result.trace_path.empty()) return result.exit_code;
+    if (ScanTrace(result.trace_path).bytes == 0) {
+      Warn(ShellQuoted(program_.front()) +
+           " made no CUDA call that the tracer could see, so that nothing was measured");
+      return result.exit_code != 0 ? result.exit_code : CodeOf(ExitCode::kInconclusive);
+    }
+    std::vector<TraceSummary> summaries;
+    const Trace trace = LoadTraces({result.trace_path}, &summaries);
+    if (trace.counter_ranges.empty()) {
+      Warn("no kernel was measured; the trace " + ShellQuoted(result.trace_path) +
+           " may say why, and no launch may have matched");
+      return result.exit_code != 0 ? result.exit_code : CodeOf(ExitCode::kInconclusive);
+    }
+    Print(trace);
+    if (!is_quiet_)
+      Say(fmt::format("measured {} of {}; gprof-cli report --only counters {} shows all of it",
+                      CountOf(static_cast<int64_t>(trace.counter_ranges.size()), "launch", "launches"),
+                      ShellQuoted(program_.front()), ShellQuoted(result.trace_path)));
+    return result.exit_code;
+  }
+
+  void Print(const Trace& trace) const {
+    const std::string page = Word("--page", {"summary", "details", "raw"});
+    if (PrintsCsv() || page == "raw") {
+      OutputStream out([](std::string_view bytes) { WriteResult(bytes); }, false);
+      WriteNcu(trace, {}, out);
+      out.Finish();
+      return;
+    }
+    AnalysisOptions analysis_options;
+    analysis_options.is_brief = page == "summary" && format_ != "json";
+    Report report = RunAnalyses(trace, {FindAnalysis("counters"), FindAnalysis("health")}, analysis_options);
+    report.has_details = page == "details";
+    WriteResult(format_ == "json" ? RenderReportJson(report) : RenderReportText(report, DetectTerminal(STDOUT_FILENO)));
+  }
+
+  // ---- what there is ----
 
   void AddWhat(CLI::App& app) {
     std::vector<std::string> sets;
@@ -123,10 +296,10 @@ class Counters : public Command {
     app.add_option("--chip", chip_, "chip: GH100, AD102, … (default of --dry-run: all that libcupti knows)")
         ->type_name("CHIP")
         ->group("Planning (without a GPU)");
-    app.add_option("--cupti", library_, "libcupti to ask (default: the one of the CUDA Toolkit)")
+    app.add_option("--cupti", library_, "libcupti to use (default: that of APP, or of the CUDA Toolkit)")
         ->type_name("FILE")
         ->group("Planning (without a GPU)");
-    app.add_option("--format", format_, "text (default) or json, of --dry-run")
+    app.add_option("--format", format_, "text (default) or json")
         ->type_name("text|json")
         ->check(OneOf({"text", "json"}))
         ->group("Output");
@@ -273,6 +446,10 @@ class Counters : public Command {
   std::vector<std::string> program_, metrics_;
   counters::Wanted wanted_;
   std::string chip_, library_, format_ = "text";
+  const CLI::Option* is_named_ = nullptr;
+  std::string output_;
+  uint32_t hang_limit_s_ = 20;
+  bool may_overwrite_ = false, is_quiet_ = false;
   bool wants_sets_ = false, wants_sections_ = false, wants_metrics_ = false, is_dry_run_ = false;
   std::array<std::string, std::size(kCollect)> values_;
   std::array<bool, std::size(kFlags)> flags_{};

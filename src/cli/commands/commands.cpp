@@ -21,11 +21,11 @@ constexpr std::array kCommands = {
                 "gprof-cli profile --compress python train.py\n"
                 "gprof-cli profile --repeat 5 --warmup 1 ./app",
                 true, MakeProfile, true},
-    CommandInfo{"counters", "plan kernel counters: sets, sections, metrics and passes of each chip",
+    CommandInfo{"counters", "run a program and measure its kernels with hardware counters, or plan that",
                 "[options] [--] [APP [ARGS...]]",
-                "gprof-cli counters --list-sets\n"
-                "gprof-cli counters --dry-run --set full --chip GH100\n"
-                "gprof-cli counters --query-metrics --chip AD102",
+                "gprof-cli counters ./app\n"
+                "gprof-cli counters --set full -k saxpy -c 1 ./app\n"
+                "gprof-cli counters --dry-run --set full --chip GH100",
                 true, MakeCounters},
     CommandInfo{"report", "report where the time went and why the GPU was idle", "TRACE... [options]",
                 "gprof-cli report run.trace\n"

@@ -40,6 +40,14 @@ struct CollectorOptions {
   double host_load_hz = 10;  // 0: none
   double nvml_hz = 10;       // 0: none
   GpuMetricsOptions gpu_metrics;
+
+  // Nothing outside of the program.
+  static CollectorOptions None() {
+    CollectorOptions none;
+    none.sampling.samples = none.sampling.switches = CpuScope::kNobody;
+    none.host_load_hz = none.nvml_hz = 0;
+    return none;
+  }
 };
 
 }  // namespace gprof

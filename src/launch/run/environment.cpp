@@ -41,7 +41,8 @@ Environment::Environment(const char* const* inherited, const LaunchOptions& opti
   }
   // Without CUDA and NVTX, what the program waits for is seen from its first call of either on all the same.
   const bool traces_host = options.TracesHostCalls();
-  if (options.trace_cuda || traces_host) Inject("CUDA_INJECTION64_PATH", env::kNextCudaInjection, tracer);
+  if (options.trace_cuda || traces_host || !options.counters.empty())
+    Inject("CUDA_INJECTION64_PATH", env::kNextCudaInjection, tracer);
   if (options.trace_nvtx || (traces_host && !options.trace_cuda))
     Inject("NVTX_INJECTION64_PATH", env::kNextNvtxInjection, tracer);
   SetTracerOptions(options);
@@ -85,6 +86,8 @@ void Environment::SetCapture(const CaptureOptions& capture) {
 }
 
 void Environment::SetRunFolder(const std::string& path) { Set(env::kRunFolder, path); }
+
+void Environment::SetCounters(const std::string& path) { Set(env::kCounters, path); }
 
 void Environment::SetOnlyPid(pid_t pid) { Set(env::kOnlyPid, std::to_string(pid)); }
 

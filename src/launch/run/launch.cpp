@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "gprof/error.h"
+#include "gprof/trace/run_folder.h"
 #include "launch/run/child.h"
 #include "launch/run/environment.h"
 #include "launch/run/find_program.h"
@@ -152,6 +154,20 @@ int64_t UnixNs() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
+// Tracers read it when they start.
+void WriteCounterRequest(const std::string& request, const RunFolder* folder, Environment* environment) {
+  if (folder == nullptr)
+    throw Error(ExitCode::kLaunchFailed, "kernel counters need shared memory for the run",
+                "run gprof-cli doctor for advice");
+  const std::string path = folder->path() + "/" + trace::kCounterRequestFile;
+  std::ofstream file(path, std::ios::binary);
+  file << request;
+  file.close();
+  if (!file)
+    throw Error(ExitCode::kLaunchFailed, "cannot write '" + path + "'", "is there space left in shared memory?");
+  environment->SetCounters(path);
+}
+
 // The program has not run yet: what fails from here to its start costs no trace.
 LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, Environment* environment) {
   // The child exists, halted, before the file does: %p is its pid. What is opened from here on is not inherited by it.
@@ -159,6 +175,7 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   const std::unique_ptr<RunFolder> folder = MakeRunFolder(options);
   std::optional<OutputFile> output = MakeOutput(options, child.pid(), environment);
   if (folder) environment->SetRunFolder(folder->path());
+  if (!options.counters.empty()) WriteCounterRequest(options.counters, folder.get(), environment);
   if (!options.trace_children) environment->SetOnlyPid(child.pid());
 
   std::optional<Companions> companions;

@@ -69,7 +69,8 @@ struct LaunchOptions {
   bool osrt_file_access = false;
   // Of the program, unless it has them: libraries that annotate their calls by NVTX ask for them.
   std::vector<std::pair<std::string, std::string>> library_variables;
-  bool TracesNothing() const { return !trace_cuda && !trace_nvtx && !TracesHostCalls(); }
+  std::string counters;  // which kernel counters to collect: gprof/trace/counter_request.h; empty: none
+  bool TracesNothing() const { return !trace_cuda && !trace_nvtx && !TracesHostCalls() && counters.empty(); }
   bool TracesHostCalls() const { return trace_osrt || trace_mpi; }
   bool all_apis = false;
   ProgramOutput program_output = ProgramOutput::kShown;

@@ -8,6 +8,7 @@
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
 #include "tracer/core/thread_rows.h"
+#include "tracer/counters/counter_collector.h"
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/gpu_work.h"
 #include "tracer/imports/import_slots.h"
@@ -24,8 +25,9 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector, kControlCollector, kCaptureCollector,
-    kNvtxCollector,    kOsCallCollector,  kMpiCallCollector,   kImportCollector,  kPythonCollector,  kNoticeCollector,
+    kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector, kControlCollector,
+    kCaptureCollector, kNvtxCollector,    kOsCallCollector,    kMpiCallCollector, kImportCollector,
+    kPythonCollector,  kCounterCollector, kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

@@ -1,6 +1,7 @@
 #include "gprof/trace/env.h"
 #include "tracer/core/entry_points.h"
 #include "tracer/core/tracer.h"
+#include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/system/system_calls.h"
 
@@ -8,7 +9,7 @@
 GPROF_EXPORT int InitializeInjection() {
   using namespace gprof::tracer;
   ErrnoGuard errno_guard;
-  if (StartTracer() && Config().wants_cuda) {
+  if (StartTracer() && (Config().wants_cuda || TheCallbackListener() != nullptr)) {
     StartCuptiSession();
   } else if (auto* next = EntryOfNext<int()>(gprof::trace::env::kNextCudaInjection, "InitializeInjection")) {
     next();

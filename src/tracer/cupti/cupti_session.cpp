@@ -9,6 +9,7 @@
 #include "tracer/cupti/activity/activity_buffers.h"
 #include "tracer/cupti/activity/activity_kinds.h"
 #include "tracer/cupti/activity/activity_records.h"
+#include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/callbacks.h"
 #include "tracer/cupti/calls/graph_level.h"
 #include "tracer/cupti/calls/graph_nodes.h"
@@ -159,12 +160,13 @@ void EnableCallbacks() {
   }
   if (Config().wants_graph_nodes) ListenToGraphNodes(subscriber);
   PrepareApiCallbacks(subscriber);
+  if (TheCallbackListener() != nullptr) TheCallbackListener()->subscribe(subscriber);
 }
 
 }  // namespace
 
 void SwitchCupti(bool on) {
-  if (!CuptiIsActive()) return;
+  if (!CuptiIsActive() || !Config().wants_cuda) return;
   if (!IsWriterThread() || !has_thread.load(std::memory_order_relaxed)) return SwitchNow(on);
   constexpr uint64_t kPatienceNs = 2000u * 1000000u;
   asked_switch.store(on ? Switch::kOn : Switch::kOff, std::memory_order_release);

@@ -154,7 +154,9 @@ void RecordGraphNodes() {
 }
 
 void OnGraphInstantiated() {
-  if (Config().graph_mode == GraphMode::kNode || is_on[kGraphTrace] || has_untraced_graph.exchange(true)) return;
+  if (!Config().wants_cuda || Config().graph_mode == GraphMode::kNode || is_on[kGraphTrace] ||
+      has_untraced_graph.exchange(true))
+    return;
   Message message;
   message << "a CUDA graph was created outside captures; from here on graphs are recorded node by node, because CUPTI "
              "cannot record such a graph as a whole";

@@ -9,6 +9,7 @@
 #include "tracer/cupti/activity/activity_kinds.h"
 #include "tracer/cupti/activity/stream_ids.h"
 #include "tracer/cupti/calls/api_rows.h"
+#include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/graph_nodes.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/cupti/library/driver_exit.h"
@@ -279,7 +280,7 @@ void OnProfilerApi(Duty duty, const CUpti_CallbackData* info) {
 }
 
 void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
-  if (!IsCapturing()) {
+  if (!IsCapturing() || !Config().wants_cuda) {
     // The capture was stopped within the call.
     if (info->callbackSite == CUPTI_API_EXIT && own_log != nullptr)
       TakeCall(own_log, domain, cbid, info->correlationId);
@@ -371,6 +372,8 @@ void SetApiCallbacks(bool on) {
 
 void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
   if (!CuptiIsActive() || !IsRecording()) return;
+  const CallbackListener* listener = TheCallbackListener();
+  if (__builtin_expect(listener != nullptr, 0) && listener->take(domain, cbid, data)) return;
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     return OnApi(domain, cbid, static_cast<const CUpti_CallbackData*>(data));
   }

@@ -1,0 +1,32 @@
+// A run of a program whose kernels are measured: what the tracer is asked for, and what is shown of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "counters/counter_plan.h"
+#include "launch/run/launch.h"
+
+namespace gprof::cli {
+
+// As the options of `counters` have it; empty texts and zeros are what nobody asked for.
+struct CounterWishes {
+  counters::Wanted wanted;
+  std::vector<std::vector<std::string>> more_metrics;  // that an expression matched on a chip
+  std::string replay;                                  // auto, none, kernel
+  std::string kernel, name_base, kernel_id;
+  uint32_t skip_before = 0, skip = 0, count = 0;
+  std::string mode;
+  std::vector<std::string> devices;
+  std::vector<std::string> nvtx_include, nvtx_exclude;
+  uint32_t hang_limit_s = 20;  // 0: none
+};
+
+// Throws Error for a set, section or metric that there is not.
+std::string CounterRequest(const CounterWishes& wishes);
+
+// Nothing but counters.
+LaunchOptions CounterLaunch(const CounterWishes& wishes);
+
+}  // namespace gprof::cli

@@ -1,0 +1,35 @@
+// What the launcher wants to have counted (include/gprof/trace/counter_request.h).
+#pragma once
+
+#include <cstdint>
+
+namespace gprof::tracer {
+
+enum class Replay : uint8_t { kAuto, kNone, kKernel, kRange };
+enum class CountMode : uint8_t { kGlobal, kPerGpu, kPerLaunchConfig };
+
+struct CounterRequest {
+  static constexpr uint32_t kMaxMetrics = 4096, kMaxRanges = 16;
+  const char* metrics[kMaxMetrics] = {};  // each its names on different chips, separated by spaces
+  uint32_t metric_count = 0;
+  const char* set = "";
+  Replay replay = Replay::kAuto;
+  const char* kernel = nullptr;             // null: all
+  const char* kernel_expression = nullptr;  // instead of the name
+  bool compares_mangled = false;
+  const char* kernel_id = nullptr;
+  uint32_t skip_before = 0, skip = 0, count = 0;  // a count of 0: all
+  CountMode mode = CountMode::kGlobal;
+  uint64_t devices = 0;  // a bit each; 0: all
+  uint64_t hang_limit_ns = 20'000'000'000;
+  const char* nvtx_include[kMaxRanges] = {};
+  const char* nvtx_exclude[kMaxRanges] = {};
+  uint32_t include_count = 0, exclude_count = 0;
+};
+
+// Read once. Null: nobody asked for counters, or the file cannot be read. [starting thread]
+const CounterRequest* ReadCounterRequest();
+// Null before it was read.
+const CounterRequest* TheCounterRequest();
+
+}  // namespace gprof::tracer

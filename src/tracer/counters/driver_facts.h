@@ -1,0 +1,23 @@
+// What the driver tells of a launch, by functions of libcuda that make no work. Found when the first is asked for.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+namespace gprof::tracer {
+
+struct FunctionFacts {
+  int registers = 0, static_shared_bytes = 0, local_bytes = 0;
+};
+
+// False: it is not known. `function` may be a kernel, which newer runtimes hand over in its place.
+bool FactsOf(CUfunction function, FunctionFacts* facts);
+// Blocks of it that an SM holds at once, 0 when not known.
+int BlocksPerSm(CUfunction function, uint32_t threads, uint32_t dynamic_shared_bytes);
+// 0 when not known.
+int DeviceAttribute(CUdevice device, CUdevice_attribute attribute);
+// Launches into it are recorded and do not run.
+bool IsCapturingStream(CUstream stream);
+
+}  // namespace gprof::tracer

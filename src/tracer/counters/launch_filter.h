@@ -1,0 +1,36 @@
+// Which launches are measured: by name, by number, by device.
+#pragma once
+
+#include <cstdint>
+
+#include "tracer/counters/counter_request.h"
+#include "tracer/counters/kernel_name.h"
+
+namespace gprof::tracer {
+
+struct Launch {
+  const char* symbol = "";  // mangled
+  uint32_t grid[3] = {}, block[3] = {};
+  uint32_t dynamic_shared_bytes = 0;
+  uint32_t cluster_blocks = 1;
+  uint32_t device = 0, context = 0, stream = 0;
+};
+
+class LaunchFilter {
+ public:
+  // Once, before anything is asked. False: an expression is none; a notice says so.
+  bool Prepare(const CounterRequest& request);
+  // Counts the launch, and says whether it is to be measured. [one thread at a time]
+  bool Takes(const Launch& launch);
+
+ private:
+  bool TakesName(const Launch& launch) const;
+  bool IsTheOne(const Launch& launch);
+  bool IsInCount(const Launch& launch);
+
+  const CounterRequest* request_ = nullptr;
+  uint32_t launches_ = 0;  // of any kernel
+  uint32_t same_ = 0;      // of the kernel that --kernel-id names
+};
+
+}  // namespace gprof::tracer

@@ -1,0 +1,129 @@
+#include "tracer/counters/range_session.h"
+
+#ifdef GPROF_HAS_RANGE_PROFILER
+#include <limits>
+
+#include "tracer/counters/counter_request.h"
+#include "tracer/system/system_calls.h"
+
+namespace gprof::tracer {
+namespace {
+
+constexpr uint32_t kMaxContexts = 64;
+RangeSession sessions[kMaxContexts];
+uint32_t session_count = 0;
+
+}  // namespace
+
+RangeSession* RangeSession::Of(CUcontext context) {
+  for (uint32_t i = 0; i < session_count; ++i) {
+    if (sessions[i].context_ == context) return sessions[i].is_usable_ ? &sessions[i] : nullptr;
+  }
+  if (context == nullptr || session_count == kMaxContexts) return nullptr;
+  RangeSession& session = sessions[session_count++];
+  session.is_usable_ = session.Prepare(context);
+  return session.is_usable_ ? &session : nullptr;
+}
+
+void RangeSession::ForgetAfterFork() {
+  for (uint32_t i = 0; i < session_count; ++i) sessions[i] = {};
+  session_count = 0;
+}
+
+// After a refusal the object must not be used any more: libcupti 13.0 crashes then.
+bool RangeSession::Check(const char* function, CUptiResult result) {
+  if (result == CUPTI_SUCCESS) return true;
+  SayProfilerFailed(function, result);
+  is_usable_ = false;
+  return false;
+}
+
+bool RangeSession::Prepare(CUcontext context) {
+  context_ = context;
+  uint32_t device = 0;
+  if (!StartProfiler() || !Check("cuptiGetDeviceId", Profiler().cuptiGetDeviceId(context, &device))) return false;
+  const uint64_t wanted = TheCounterRequest()->devices;
+  if (wanted != 0 && (device >= 64 || (wanted >> device & 1) == 0)) return false;
+  plan_ = PlanOf(device);
+  if (plan_ == nullptr) return false;
+  GPROF_PARAMETERS(CUpti_RangeProfiler_Enable, p);
+  p.ctx = context;
+  if (!Check("cuptiRangeProfilerEnable", Profiler().cuptiRangeProfilerEnable(&p))) return false;
+  profiler_ = p.pRangeProfilerObject;
+  return true;
+}
+
+bool RangeSession::MakeImage(uint32_t most_ranges) {
+  if (most_ranges > most_ranges_) {
+    GPROF_PARAMETERS(CUpti_RangeProfiler_GetCounterDataSize, size);
+    size.pRangeProfilerObject = profiler_;
+    size.pMetricNames = plan_->metrics;
+    size.numMetrics = plan_->metric_count;
+    size.maxNumOfRanges = most_ranges;
+    size.maxNumRangeTreeNodes = most_ranges;
+    if (!Check("cuptiRangeProfilerGetCounterDataSize", Profiler().cuptiRangeProfilerGetCounterDataSize(&size)))
+      return false;
+    UnmapMemory(image_, mapped_);
+    image_size_ = mapped_ = size.counterDataSize;
+    image_ = static_cast<uint8_t*>(MapMemory(mapped_));
+    most_ranges_ = image_ == nullptr ? 0 : most_ranges;
+    if (image_ == nullptr) return Check("mmap", CUPTI_ERROR_OUT_OF_MEMORY);
+  }
+  GPROF_PARAMETERS(CUpti_RangeProfiler_CounterDataImage_Initialize, p);
+  p.pRangeProfilerObject = profiler_;
+  p.counterDataSize = image_size_;
+  p.pCounterData = image_;
+  return Check("cuptiRangeProfilerCounterDataImageInitialize",
+               Profiler().cuptiRangeProfilerCounterDataImageInitialize(&p));
+}
+
+bool RangeSession::Begin(uint32_t most_ranges) {
+  if (!MakeImage(most_ranges)) return false;
+  GPROF_PARAMETERS(CUpti_RangeProfiler_SetConfig, config);
+  config.pRangeProfilerObject = profiler_;
+  config.configSize = plan_->config_size;
+  config.pConfig = plan_->config;
+  config.counterDataImageSize = image_size_;
+  config.pCounterDataImage = image_;
+  config.range = CUPTI_AutoRange;
+  // With one pass nothing runs again, and memory need not be saved for it.
+  config.replayMode = plan_->replay == trace::ReplayMode::kKernel ? CUPTI_KernelReplay : CUPTI_ApplicationReplay;
+  config.maxRangesPerPass = most_ranges_;
+  config.numNestingLevels = 1;
+  config.minNestingLevel = 1;
+  config.targetNestingLevel = 1;
+  if (!Check("cuptiRangeProfilerSetConfig", Profiler().cuptiRangeProfilerSetConfig(&config))) return false;
+  GPROF_PARAMETERS(CUpti_RangeProfiler_Start, start);
+  start.pRangeProfilerObject = profiler_;
+  return Check("cuptiRangeProfilerStart", Profiler().cuptiRangeProfilerStart(&start));
+}
+
+uint32_t RangeSession::End() {
+  GPROF_PARAMETERS(CUpti_RangeProfiler_Stop, stop);
+  stop.pRangeProfilerObject = profiler_;
+  if (!Check("cuptiRangeProfilerStop", Profiler().cuptiRangeProfilerStop(&stop))) return 0;
+  GPROF_PARAMETERS(CUpti_RangeProfiler_DecodeData, decode);
+  decode.pRangeProfilerObject = profiler_;
+  if (!Check("cuptiRangeProfilerDecodeData", Profiler().cuptiRangeProfilerDecodeData(&decode))) return 0;
+  GPROF_PARAMETERS(CUpti_RangeProfiler_GetCounterDataInfo, info);
+  info.pCounterDataImage = image_;
+  info.counterDataImageSize = image_size_;
+  if (Profiler().cuptiRangeProfilerGetCounterDataInfo(&info) != CUPTI_SUCCESS) return 0;
+  return static_cast<uint32_t>(info.numTotalRanges);
+}
+
+bool RangeSession::Evaluate(uint32_t range, double* values) const {
+  for (uint32_t i = 0; i < plan_->metric_count; ++i) values[i] = std::numeric_limits<double>::quiet_NaN();
+  GPROF_PARAMETERS(CUpti_Profiler_Host_EvaluateToGpuValues, p);
+  p.pHostObject = plan_->host;
+  p.pCounterDataImage = image_;
+  p.counterDataImageSize = image_size_;
+  p.rangeIndex = range;
+  p.ppMetricNames = plan_->metrics;
+  p.numMetrics = plan_->metric_count;
+  p.pMetricValues = values;
+  return Profiler().cuptiProfilerHostEvaluateToGpuValues(&p) == CUPTI_SUCCESS;
+}
+
+}  // namespace gprof::tracer
+#endif

@@ -1,0 +1,39 @@
+// The range profiler of a context: begins and ends a range, and has its values.
+#pragma once
+
+#include "tracer/counters/device_plan.h"
+
+#ifdef GPROF_HAS_RANGE_PROFILER
+namespace gprof::tracer {
+
+class RangeSession {
+ public:
+  // For a context; the first call for each makes it ready. Null: it cannot be, which a notice has said.
+  // [with the lock of the caller]
+  static RangeSession* Of(CUcontext context);
+  static void ForgetAfterFork();
+
+  const DevicePlan& plan() const { return *plan_; }
+  // What runs from here on is measured: at most so many kernels. False: it is not; a notice says why.
+  bool Begin(uint32_t most_ranges);
+  // How many kernels were measured since then.
+  uint32_t End();
+  // `values` has room for all metrics of the plan. What is not known is not a number.
+  bool Evaluate(uint32_t range, double* values) const;
+
+ private:
+  bool Prepare(CUcontext context);
+  bool MakeImage(uint32_t most_ranges);
+  bool Check(const char* function, CUptiResult result);
+
+  CUcontext context_ = nullptr;
+  const DevicePlan* plan_ = nullptr;
+  CUpti_RangeProfiler_Object* profiler_ = nullptr;
+  uint8_t* image_ = nullptr;
+  std::size_t image_size_ = 0, mapped_ = 0;
+  uint32_t most_ranges_ = 0;  // that the image has room for
+  bool is_usable_ = false;
+};
+
+}  // namespace gprof::tracer
+#endif

@@ -1,0 +1,114 @@
+// Launches whose counters are known. usage: counter_facts loop N|graph|threads N|devices|profiler|killed N|maps
+#include <cuda_runtime_api.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "facts.h"
+#include "fake_kernel.h"
+
+// NVIDIA's header packages come without cuda_profiler_api.h.
+extern "C" cudaError_t cudaProfilerStart();
+extern "C" cudaError_t cudaProfilerStop();
+
+namespace {
+
+const FakeKernel alpha("_Z5alphaPf");
+const FakeKernel beta("_ZN3lib4betaIN3foo3barELi16EEEvPT_");  // lib::beta<foo::bar, 16>(…)
+const FakeKernel reduce("_Z24ncclDevKernel_AllReducev");
+
+void Loop(int count) {
+  for (int i = 0; i < count; ++i) {
+    CHECK(alpha.Launch(10, 32));
+    CHECK(alpha.Launch(20, 32));
+    CHECK(beta.Launch(30, 64));
+    CHECK(reduce.Launch(1, 32));
+  }
+  CHECK(cudaDeviceSynchronize());
+}
+
+void AddKernel(cudaGraph_t graph, const FakeKernel& kernel, unsigned blocks) {
+  cudaGraphNode_t node;
+  cudaKernelNodeParams params{};
+  params.func = const_cast<FakeKernel*>(&kernel);
+  params.gridDim = dim3(blocks);
+  params.blockDim = dim3(64);
+  CHECK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params));
+}
+
+void LaunchGraph() {
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphCreate(&graph, 0));
+  AddKernel(graph, alpha, 5);
+  AddKernel(graph, beta, 6);
+  AddKernel(graph, alpha, 7);
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  for (int i = 0; i < 2; ++i) CHECK(cudaGraphLaunch(exec, nullptr));
+  CHECK(cudaDeviceSynchronize());
+}
+
+void LaunchInThreads(int count) {
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i <= 4; ++i) {
+    threads.emplace_back([i, count] {
+      for (int k = 0; k < count; ++k) CHECK((i == 4 ? beta : alpha).Launch(i, 32));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(cudaDeviceSynchronize());
+}
+
+void UseDevices() {
+  for (int device = 0; device < 2; ++device) {
+    CHECK(cudaSetDevice(device));
+    CHECK(alpha.Launch(10, 32));
+  }
+}
+
+void UseProfilerApi() {
+  CHECK(alpha.Launch(1, 32));
+  CHECK(cudaProfilerStart());
+  CHECK(beta.Launch(2, 32));
+  CHECK(cudaProfilerStop());
+  CHECK(alpha.Launch(3, 32));
+  CHECK(cudaDeviceSynchronize());
+}
+
+// Which libraries of profiling are in the process.
+void SayMaps() {
+  CHECK(alpha.Launch(1, 32));
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.find("libnvperf") != std::string::npos ? 1 : 0;
+  facts::Say(R"({"fact":"maps","nvperf":%d})", count);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  const int count = argc > 2 ? std::atoi(argv[2]) : 1;
+  if (what == "loop")
+    Loop(count);
+  else if (what == "graph")
+    LaunchGraph();
+  else if (what == "threads")
+    LaunchInThreads(count);
+  else if (what == "devices")
+    UseDevices();
+  else if (what == "profiler")
+    UseProfilerApi();
+  else if (what == "maps")
+    SayMaps();
+  else if (what == "killed") {
+    Loop(count);
+    raise(SIGKILL);
+  } else
+    return 98;
+  return 0;
+}

@@ -1,0 +1,230 @@
+"""Kernel counters, on doubles whose values follow from the kernel: 100 a block, its duration, 12.5 %."""
+import collections
+import json
+import shutil
+import subprocess
+
+import harness
+
+KERNELS = {"_Z5alphaPf": "alpha", "_ZN3lib4betaIN3foo3barELi16EEEvPT_": "beta", "_Z24ncclDevKernel_AllReducev": "reduce"}
+
+
+class Counters(harness.Case):
+    def counters(self, *arguments, version="13.0", env=None, options=(), program="counter_facts"):
+        self.runs += 1
+        trace = self.folder / f"run{self.runs}.trace"
+        command = [str(harness.GPROF), "counters", "-o", str(trace), *options, "--",
+                   *self.command(f"{program}_{version}", arguments)]
+        done = subprocess.run(command, capture_output=True, timeout=harness.DEADLINE_S, check=False, cwd=self.folder,
+                              env=self.environment(version, env), stdin=subprocess.DEVNULL)
+        violations = self.folder / "violations"
+        self.assertEqual(violations.read_text() if violations.exists() else "", "", done.stderr.decode())
+        return harness.Run(command, done.returncode, done.stdout.decode(), done.stderr.decode(), trace, "")
+
+    def values(self, trace):
+        """Of each range by its metrics; a range without values has none."""
+        found = {r["id"]: {} for r in trace.of("counter_range")}
+        for v in trace.of("counter_values"):
+            found[v["range"]][v["metric"]] = v["value"] * 10.0 ** v["scale"]
+        return found
+
+    def launches(self, trace):
+        """(kernel, blocks) of every range in order, with its values checked."""
+        values, found = self.values(trace), []
+        for r in sorted(trace.of("counter_range"), key=lambda r: r["id"]):
+            of_range = values[r["id"]]
+            blocks = of_range["launch__grid_size"]
+            self.assertEqual(of_range["smsp__inst_executed.sum"], 100 * blocks)
+            self.assertEqual(of_range["gpu__time_duration.sum"], 1000 + 10 * blocks)
+            self.assertAlmostEqual(of_range["sm__warps_active.avg.pct_of_peak_sustained_active"], 12.5)
+            found.append((KERNELS[r["name"]], int(blocks)))
+        return found
+
+    def measured(self, *arguments, **more):
+        run = self.counters(*arguments, **more)
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        return self.launches(trace)
+
+
+class Launches(Counters):
+    def test_three_of_each_kernel_and_grid_without_those_of_nccl(self):
+        for version in ("12.8", "13.0"):
+            with self.subTest(version=version):
+                run = self.counters("loop", 5, version=version)
+                self.assertEqual(run.code, 0, run.err)
+                self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 3)
+                self.assertIn("kernels of NCCL and NVSHMEM are not measured", run.err)
+                plan, = run.trace.of("counter_plan")
+                self.assertEqual((plan["chip"], plan["metric_set"], plan["passes"], plan["replay"]), ("GH100", "light", 1, 1))
+                units = {v["metric"]: v["unit"] for v in run.trace.of("counter_values")}
+                self.assertEqual(units["gpu__time_duration.sum"], "ns")
+                self.assertEqual(units["gpc__cycles_elapsed.avg.per_second"], "hz")
+                self.assertEqual(units["dram__throughput.avg.pct_of_peak_sustained_elapsed"], "%")
+                self.assertIn("alpha(float*)", run.out)
+
+    def test_filters(self):
+        both = [("alpha", 10), ("alpha", 20)]
+        for options, expected in (
+                (["-k", "beta", "-c", "2"], [("beta", 30)] * 2),
+                (["-k", "bet", "-c", "2"], None),
+                (["-k", "regex:^al", "-c", "3"], [*both, both[0]]),
+                (["-k", "regex:^lib", "-c", "3"], None),
+                (["-k", "regex:4beta", "--kernel-name-base", "mangled", "-c", "1"], [("beta", 30)]),
+                (["-k", "alpha", "-s", "1", "-c", "2"], [both[1], both[0]]),
+                (["-s", "1", "-c", "2", "--launch-skip-before-match", "2"], [both[0], both[1]]),
+                (["-k", "alpha", "-s", "1", "-c", "1", "--filter-mode", "per-launch-config"], both),
+                (["--kernel-id", "::beta:2"], [("beta", 30)]),
+                (["--kernel-id", "::regex:^a:3"], [both[0]]),
+                (["-k", "regex:nccl"], [("reduce", 1)] * 3),
+                (["-k", "alpha", "--like-ncu", "--set", "light"], both * 5),
+        ):
+            with self.subTest(options=options):
+                run = self.counters("loop", 5, options=options)
+                if expected is None:
+                    self.assertEqual(run.code, 4)
+                    self.assertIn("no kernel was measured", run.err)
+                    continue
+                self.assertEqual(run.code, 0, run.err)
+                self.assertEqual(self.launches(run.trace), expected)
+
+    def test_a_bad_expression_measures_nothing_and_says_so(self):
+        run = self.counters("loop", 1, options=["-k", "regex:("])
+        self.assertEqual(run.code, 4)
+        self.assertIn("'(' is no regular expression", run.err)
+
+    def test_devices(self):
+        self.assertEqual(self.measured("devices"), [("alpha", 10)] * 2)
+        run = self.counters("devices", options=["--devices", "1"])
+        self.assertEqual([(r["device"]) for r in run.trace.of("counter_range")], [1])
+
+    def test_the_profiler_api(self):
+        self.assertEqual(self.measured("profiler", options=["--profile-from-start", "off"]), [("beta", 2)])
+
+    def test_threads(self):
+        """A range is of its launch alone, whatever others launch meanwhile."""
+        found = self.measured("threads", 50, options=["-k", "beta", "-c", "50"])
+        self.assertEqual(found, [("beta", 4)] * 50)
+        found = collections.Counter(self.measured("threads", 50, options=["-c", "200"]))
+        self.assertEqual(found, {("alpha", 1): 50, ("alpha", 2): 50, ("alpha", 3): 50, ("beta", 4): 50})
+
+    def test_more_than_the_ring_holds(self):
+        self.assertEqual(len(self.measured("loop", 200, options=["-c", "600"])), 600)
+
+
+class Sets(Counters):
+    def test_several_passes_by_kernel_replay(self):
+        run = self.counters("loop", 1, options=["--set", "full"])
+        plan, = run.trace.of("counter_plan")
+        self.assertEqual((plan["metric_set"], plan["replay"]), ("full", 2))
+        self.assertGreater(plan["passes"], 1)
+        self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)])
+
+    def test_several_passes_are_refused_where_nothing_is_to_run_again(self):
+        run = self.counters("loop", 1, options=["--set", "full", "--replay-mode", "none"])
+        self.assertEqual(run.code, 4)
+        self.assertRegex(run.err, r"take \d+ passes")
+
+    def test_metrics_that_the_chip_lacks(self):
+        """The next name of a metric is taken, and what has none is counted."""
+        first = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
+        second = "sm__pipe_tensor_cycles_active_v2.avg.pct_of_peak_sustained_elapsed"
+        lost = "sm__pipe_tma_cycles_active.avg.pct_of_peak_sustained_elapsed"
+        run = self.counters("loop", 1, options=["--section", "compute"], env={"MOCK_UNKNOWN_METRICS": f"{first},{lost}"})
+        self.assertEqual(run.code, 0, run.err)
+        of_first = self.values(run.trace)[1]
+        self.assertIn(second, of_first)
+        self.assertNotIn(first, of_first)
+        self.assertNotIn(lost, of_first)
+        self.assertEqual([n["message"].split(";")[0] for n in run.trace.of("notice") if "chip" in n["message"]],
+                         [f"the chip GH100 lacks 1 of the metrics that are asked for, {lost}"])
+
+    def test_metrics_by_name(self):
+        run = self.counters("loop", 1, options=["--metrics", "dram__bytes.sum,lts__t_bytes"])
+        metrics = {m for m in self.values(run.trace)[1] if not m.startswith("launch__")}
+        self.assertLessEqual({"dram__bytes.sum", "lts__t_bytes.sum", "lts__t_bytes.max"}, metrics)
+
+
+class Graphs(Counters):
+    def test_a_range_for_each_kernel(self):
+        whole = [("alpha", 5), ("beta", 6), ("alpha", 7)]
+        self.assertEqual(self.measured("graph"), whole * 2)
+        self.assertEqual(self.measured("graph", options=["-k", "beta", "-c", "1"]), [("beta", 6)])
+
+
+class Trouble(Counters):
+    def check_unharmed(self, run, message):
+        self.assertEqual(run.code, 4, run.err)
+        self.assertEqual(run.err.count(message), 1, run.err)
+        self.assertEqual(run.trace.of("counter_range"), [])
+        self.assertTrue(any(message in n["message"] for n in run.trace.of("notice")))
+
+    def test_monitors_of_somebody_else(self):
+        self.check_unharmed(self.counters("loop", 3, env={"MOCK_RANGE_START": "26"}), "dcgmi profile --pause")
+
+    def test_no_permission(self):
+        self.check_unharmed(self.counters("loop", 3, env={"MOCK_RANGE_ENABLE": "35"}), "NVreg_RestrictProfilingToAdminUsers=0")
+
+    def test_a_cupti_without_the_profiler(self):
+        self.check_unharmed(self.counters("loop", 3, version="12.0"), "CUDA 12.8 or later is needed")
+
+    def test_no_nvperf(self):
+        alone = self.folder / "alone"
+        alone.mkdir()
+        for path in (harness.MOCK / "13.0").iterdir():
+            if "nvperf" not in path.name:
+                shutil.copy(path, alone / path.name)
+        run = self.counters("loop", 3, options=["--cupti", str(alone / "libcupti.so.13")],
+                            env={"LD_LIBRARY_PATH": str(alone)})
+        self.check_unharmed(run, "libnvperf_host.so is not beside")
+
+    def test_killed(self):
+        """What was measured is in the trace, whatever ends the program."""
+        run = self.counters("killed", 3)
+        self.assertEqual(run.code, 137)
+        self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 3)
+
+    def test_a_launch_that_hangs_is_named(self):
+        run = self.counters("graph", options=["--hang-limit", "1"], env={"MOCK_LAUNCH_US": "2500000"})
+        self.assertIn("has taken 1 s and is not done", run.err)
+
+    def test_a_program_without_cuda(self):
+        done = subprocess.run([str(harness.GPROF), "counters", "-o", "x.trace", "true"], capture_output=True, check=False,
+                              cwd=self.folder, env=self.environment("13.0", {}), timeout=harness.DEADLINE_S)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn(b"made no CUDA call that the tracer could see", done.stderr)
+
+    def test_the_exit_code_is_that_of_the_program(self):
+        run = self.counters("nothing")
+        self.assertEqual(run.code, 98)
+
+
+class Sacred(Counters):
+    def test_nothing_of_it_is_there_without_being_asked_for(self):
+        run = self.profile("counter_facts_13.0", "maps")
+        self.assertEqual(run.facts("maps")[0]["nvperf"], 0)
+        run = self.counters("maps")
+        self.assertGreater(run.facts("maps")[0]["nvperf"], 0)
+
+    def test_no_api_calls_are_recorded(self):
+        run = self.counters("loop", 2)
+        self.assertEqual(run.trace.of("api") + run.trace.of("kernel"), [])
+
+
+class Output(Counters):
+    def test_the_raw_page_as_csv_goes_alone_to_stdout(self):
+        run = self.counters("maps", options=["--csv"])
+        lines = run.out.splitlines()
+        self.assertTrue(lines[0].startswith('"ID","Process ID"'), run.out)
+        self.assertEqual(len(lines), 3)
+        self.assertIn('"fact"', run.err)
+
+    def test_json(self):
+        run = self.counters("loop", 1, options=["--format", "json"])
+        report = json.loads(run.out)
+        self.assertTrue(any(m["id"].startswith("kernel.") for m in report["metrics"]), report.keys())
+
+
+if __name__ == "__main__":
+    harness.main()

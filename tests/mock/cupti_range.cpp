@@ -1,0 +1,186 @@
+// The range profiler of the libcupti double: a range for each kernel that runs between start and stop. Its values
+// follow from the kernel alone (README.md), and what it refuses is what libcupti 13.0 was seen to refuse.
+#include "cupti_range.h"
+
+#include <cupti_profiler_host.h>
+#include <cupti_range_profiler.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cupti_session.h"
+
+struct CUpti_RangeProfiler_Object {
+  CUcontext context = nullptr;
+  bool is_spoilt = false, is_configured = false, is_running = false;
+  CUpti_ProfilerReplayMode replay = CUPTI_KernelReplay;
+  int passes = 0;
+  size_t most_ranges = 0, dropped = 0;
+  uint8_t* image = nullptr;
+  std::vector<mock::RangeKernel> kernels;
+};
+
+namespace mock {
+namespace {
+
+struct Image {
+  uint64_t magic;
+  uint32_t capacity, count;
+  RangeKernel ranges[1];
+};
+
+constexpr size_t BytesOf(size_t ranges) { return sizeof(Image) + ranges * sizeof(RangeKernel); }
+Image* ImageOf(const uint8_t* bytes) { return reinterpret_cast<Image*>(const_cast<uint8_t*>(bytes)); }
+
+CUpti_RangeProfiler_Object* running = nullptr;
+
+CUptiResult Asked(const char* variable) { return static_cast<CUptiResult>(EnvNumber(variable, 0)); }
+
+// An object that refused something is not to be used any more: the real library crashes.
+bool IsGood(const CUpti_RangeProfiler_Object* object, const char* function) {
+  if (object->is_spoilt) Violation((std::string(function) + " after a refusal").c_str());
+  return !object->is_spoilt;
+}
+
+CUptiResult Refuse(CUpti_RangeProfiler_Object* object, CUptiResult result) {
+  object->is_spoilt = result != CUPTI_SUCCESS;
+  return result;
+}
+
+}  // namespace
+
+bool IsRangeImage(const uint8_t* image) { return ImageOf(image)->magic == kRangeMagic; }
+
+bool RangeValues(const uint8_t* image, size_t range, const char* const* metrics, size_t count, double* values) {
+  const Image* const data = ImageOf(image);
+  if (range >= data->count) return false;
+  const RangeKernel& kernel = data->ranges[range];
+  for (size_t i = 0; i < count; ++i) {
+    const std::string metric = metrics[i];
+    if (!kernel.is_whole)
+      values[i] = std::numeric_limits<double>::quiet_NaN();
+    else if (metric == "gpu__time_duration.sum")
+      values[i] = static_cast<double>(kernel.duration_ns);
+    else if (metric.find(".pct") != std::string::npos)
+      values[i] = 12.5;
+    else
+      values[i] = static_cast<double>(kernel.blocks) * 100;
+  }
+  return true;
+}
+
+void NoteRangeKernel(const Op& op) {
+  if (running == nullptr || op.kind != OpKind::kKernel) return;
+  const uint64_t blocks = uint64_t{op.grid.x} * op.grid.y * op.grid.z;
+  const bool is_whole = running->replay == CUPTI_KernelReplay || running->passes <= 1;
+  if (running->kernels.size() == running->most_ranges)
+    ++running->dropped;
+  else
+    running->kernels.push_back({blocks, op.end_ns - op.start_ns, is_whole});
+}
+
+}  // namespace mock
+
+using namespace mock;  // NOLINT: the functions below are C symbols in the global namespace
+
+extern "C" {
+
+CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* p) {
+  if (const CUptiResult asked = Asked("MOCK_RANGE_ENABLE"); asked != CUPTI_SUCCESS) return asked;
+  p->pRangeProfilerObject = new CUpti_RangeProfiler_Object;
+  p->pRangeProfilerObject->context = p->ctx;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params* p) {
+  delete p->pRangeProfilerObject;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p) {
+  CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
+  if (!IsGood(object, "cuptiRangeProfilerSetConfig")) return CUPTI_ERROR_INVALID_OPERATION;
+  if (p->range == CUPTI_UserRange && p->replayMode == CUPTI_KernelReplay)
+    return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
+  const Image* const image = ImageOf(p->pCounterDataImage);
+  if (image->magic != kRangeMagic || image->capacity < p->maxRangesPerPass)
+    return Refuse(object, CUPTI_ERROR_INVALID_PARAMETER);
+  object->is_configured = true;
+  object->replay = p->replayMode;
+  object->passes = p->pConfig[0];
+  object->most_ranges = p->maxRangesPerPass;
+  object->image = p->pCounterDataImage;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params* p) {
+  CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
+  if (!IsGood(object, "cuptiRangeProfilerStart")) return CUPTI_ERROR_INVALID_OPERATION;
+  if (const CUptiResult asked = Asked("MOCK_RANGE_START"); asked != CUPTI_SUCCESS) return Refuse(object, asked);
+  if (!object->is_configured || object->is_running) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
+  if (running != nullptr) return Refuse(object, static_cast<CUptiResult>(26));
+  object->is_running = true;
+  object->kernels.clear();
+  object->dropped = 0;
+  running = object;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
+  CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
+  if (!IsGood(object, "cuptiRangeProfilerStop")) return CUPTI_ERROR_INVALID_OPERATION;
+  if (!object->is_running) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
+  object->is_running = false;
+  running = nullptr;
+  p->passIndex = 0;
+  p->targetNestingLevel = 1;
+  p->isAllPassSubmitted = 1;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* p) {
+  CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
+  if (!IsGood(object, "cuptiRangeProfilerDecodeData")) return CUPTI_ERROR_INVALID_OPERATION;
+  Image* const image = ImageOf(object->image);
+  for (const RangeKernel& kernel : object->kernels) image->ranges[image->count++] = kernel;
+  object->kernels.clear();
+  p->numOfRangeDropped = object->dropped;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params* p) {
+  if (p->maxNumRangeTreeNodes < p->maxNumOfRanges || p->numMetrics == 0) return CUPTI_ERROR_INVALID_PARAMETER;
+  p->counterDataSize = BytesOf(p->maxNumOfRanges);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params* p) {
+  Image* const image = ImageOf(p->pCounterData);
+  image->magic = kRangeMagic;
+  image->capacity = static_cast<uint32_t>((p->counterDataSize - sizeof(Image)) / sizeof(RangeKernel));
+  image->count = 0;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterDataInfo_Params* p) {
+  p->numTotalRanges = ImageOf(p->pCounterDataImage)->count;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Params* p) {
+  const std::string metric = p->pMetricName;
+  const auto has = [&](const char* part) { return metric.find(part) != std::string::npos; };
+  p->pDescription = p->pHwUnit = "";
+  p->pDimUnit = has("time")     ? "nanosecond"
+                : has("bytes")  ? "byte"
+                : has("inst")   ? "instruction"
+                : has("cycles") ? "gpc_cycle"
+                                : "";
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"

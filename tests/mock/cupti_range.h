@@ -1,0 +1,24 @@
+// What the range profiler of the libcupti double has with the rest of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hub.h"
+
+namespace mock {
+
+inline constexpr uint64_t kRangeMagic = 0x52414e4745530000;
+
+struct RangeKernel {
+  uint64_t blocks, duration_ns;
+  bool is_whole;  // all passes were made
+};
+
+bool IsRangeImage(const uint8_t* image);
+// False: there is no such range.
+bool RangeValues(const uint8_t* image, size_t range, const char* const* metrics, size_t count, double* values);
+// The device runs it.
+void NoteRangeKernel(const Op& op);
+
+}  // namespace mock
