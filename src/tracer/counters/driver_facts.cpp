@@ -11,6 +11,8 @@ struct Driver {
   CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int*, CUfunction, int, std::size_t) = nullptr;
   CUresult (*cuDeviceGetAttribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
   CUresult (*cuStreamIsCapturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
+  CUresult (*cuCtxPushCurrent_v2)(CUcontext) = nullptr;
+  CUresult (*cuCtxPopCurrent_v2)(CUcontext*) = nullptr;
 };
 
 template <class F>
@@ -27,6 +29,8 @@ Driver Bind() {
   Find(library, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &driver.cuOccupancyMaxActiveBlocksPerMultiprocessor);
   Find(library, "cuDeviceGetAttribute", &driver.cuDeviceGetAttribute);
   Find(library, "cuStreamIsCapturing", &driver.cuStreamIsCapturing);
+  Find(library, "cuCtxPushCurrent_v2", &driver.cuCtxPushCurrent_v2);
+  Find(library, "cuCtxPopCurrent_v2", &driver.cuCtxPopCurrent_v2);
   return driver;
 }
 
@@ -82,6 +86,17 @@ bool IsCapturingStream(CUstream stream) {
   const auto get = TheDriver().cuStreamIsCapturing;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return get != nullptr && (get(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+CurrentContext::CurrentContext(CUcontext context) {
+  const Driver& driver = TheDriver();
+  is_pushed_ = driver.cuCtxPushCurrent_v2 != nullptr && driver.cuCtxPopCurrent_v2 != nullptr &&
+               driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+}
+
+CurrentContext::~CurrentContext() {
+  CUcontext popped = nullptr;
+  if (is_pushed_) TheDriver().cuCtxPopCurrent_v2(&popped);
 }
 
 }  // namespace gprof::tracer

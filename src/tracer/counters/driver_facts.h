@@ -20,4 +20,16 @@ int DeviceAttribute(CUdevice device, CUdevice_attribute attribute);
 // Launches into it are recorded and do not run.
 bool IsCapturingStream(CUstream stream);
 
+// A context for calls of the thread, while this lives.
+class CurrentContext {
+ public:
+  explicit CurrentContext(CUcontext context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  bool is_pushed_;
+};
+
 }  // namespace gprof::tracer

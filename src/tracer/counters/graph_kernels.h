@@ -11,7 +11,7 @@ namespace gprof::tracer {
 struct GraphKernel {
   Launch launch;
   CUfunction function = nullptr;
-  bool is_wanted = false;  // in the launch that is under way
+  bool is_wanted = false;  // in the launch of the graph that is under way
 };
 struct GraphKernels {
   CUgraphExec graph = nullptr;

@@ -131,10 +131,12 @@ bool LaunchFilter::Prepare(const CounterRequest& request) {
   return false;
 }
 
-bool LaunchFilter::Takes(const Launch& launch) {
-  if (request_ == nullptr || ++launches_ <= request_->skip_before) return false;
-  if (request_->devices != 0 && (launch.device >= 64 || (request_->devices >> launch.device & 1) == 0)) return false;
-  return TakesName(launch) && !WaitsForOthers(*request_, launch.symbol) && IsTheOne(launch) && IsInCount(launch);
+Choice LaunchFilter::Choose(const Launch& launch) {
+  if (request_ == nullptr || ++launches_ <= request_->skip_before) return Choice::kLeftOut;
+  if (request_->devices != 0 && (launch.device >= 64 || (request_->devices >> launch.device & 1) == 0))
+    return Choice::kLeftOut;
+  if (!TakesName(launch) || WaitsForOthers(*request_, launch.symbol) || !IsTheOne(launch)) return Choice::kLeftOut;
+  return IsInCount(launch) ? Choice::kMeasured : Choice::kCounted;
 }
 
 bool LaunchFilter::TakesName(const Launch& launch) const {

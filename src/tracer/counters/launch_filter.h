@@ -12,8 +12,14 @@ struct Launch {
   const char* symbol = "";  // mangled
   uint32_t grid[3] = {}, block[3] = {};
   uint32_t dynamic_shared_bytes = 0;
-  uint32_t cluster_blocks = 1;
+  uint32_t cluster_blocks = 0;  // 0: without clusters
   uint32_t device = 0, context = 0, stream = 0;
+};
+
+enum class Choice : uint8_t {
+  kMeasured,
+  kCounted,  // enough of it were measured: one more does no harm
+  kLeftOut,  // not to be touched
 };
 
 class LaunchFilter {
@@ -21,7 +27,7 @@ class LaunchFilter {
   // Once, before anything is asked. False: an expression is none; a notice says so.
   bool Prepare(const CounterRequest& request);
   // Counts the launch, and says whether it is to be measured. [one thread at a time]
-  bool Takes(const Launch& launch);
+  Choice Choose(const Launch& launch);
 
  private:
   bool TakesName(const Launch& launch) const;

@@ -15,13 +15,25 @@ uint32_t session_count = 0;
 
 }  // namespace
 
-RangeSession* RangeSession::Of(CUcontext context) {
-  for (uint32_t i = 0; i < session_count; ++i) {
-    if (sessions[i].context_ == context) return sessions[i].is_usable_ ? &sessions[i] : nullptr;
+RangeSession* RangeSession::Known(CUcontext context) {
+  for (uint32_t i = 0; i < session_count && context != nullptr; ++i) {
+    if (sessions[i].context_ == context) return &sessions[i];
   }
-  if (context == nullptr || session_count == kMaxContexts) return nullptr;
-  RangeSession& session = sessions[session_count++];
-  session.is_usable_ = session.Prepare(context);
+  return nullptr;
+}
+
+RangeSession* RangeSession::Of(CUcontext context) {
+  if (context == nullptr) return nullptr;
+  if (RangeSession* known = Known(context); known != nullptr) return known->is_usable_ ? known : nullptr;
+  uint32_t place = 0;
+  while (place < session_count && sessions[place].context_ != nullptr) ++place;
+  if (place == kMaxContexts) return nullptr;
+  if (place == session_count) ++session_count;
+  RangeSession& session = sessions[place];
+  UnmapMemory(session.image_, session.mapped_);
+  session = {};
+  session.context_ = context;
+  session.is_usable_ = session.Prepare();
   return session.is_usable_ ? &session : nullptr;
 }
 
@@ -38,16 +50,15 @@ bool RangeSession::Check(const char* function, CUptiResult result) {
   return false;
 }
 
-bool RangeSession::Prepare(CUcontext context) {
-  context_ = context;
+bool RangeSession::Prepare() {
   uint32_t device = 0;
-  if (!StartProfiler() || !Check("cuptiGetDeviceId", Profiler().cuptiGetDeviceId(context, &device))) return false;
+  if (!StartProfiler() || !Check("cuptiGetDeviceId", Profiler().cuptiGetDeviceId(context_, &device))) return false;
   const uint64_t wanted = TheCounterRequest()->devices;
   if (wanted != 0 && (device >= 64 || (wanted >> device & 1) == 0)) return false;
   plan_ = PlanOf(device);
   if (plan_ == nullptr) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_Enable, p);
-  p.ctx = context;
+  p.ctx = context_;
   if (!Check("cuptiRangeProfilerEnable", Profiler().cuptiRangeProfilerEnable(&p))) return false;
   profiler_ = p.pRangeProfilerObject;
   return true;
@@ -77,7 +88,7 @@ bool RangeSession::MakeImage(uint32_t most_ranges) {
                Profiler().cuptiRangeProfilerCounterDataImageInitialize(&p));
 }
 
-bool RangeSession::Begin(uint32_t most_ranges) {
+bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) {
   if (!MakeImage(most_ranges)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_SetConfig, config);
   config.pRangeProfilerObject = profiler_;
@@ -86,9 +97,8 @@ bool RangeSession::Begin(uint32_t most_ranges) {
   config.counterDataImageSize = image_size_;
   config.pCounterDataImage = image_;
   config.range = CUPTI_AutoRange;
-  // With one pass nothing runs again, and memory need not be saved for it.
-  config.replayMode = plan_->replay == trace::ReplayMode::kKernel ? CUPTI_KernelReplay : CUPTI_ApplicationReplay;
-  config.maxRangesPerPass = most_ranges_;
+  config.replayMode = replay;
+  config.maxRangesPerPass = most_ranges;
   config.numNestingLevels = 1;
   config.minNestingLevel = 1;
   config.targetNestingLevel = 1;

@@ -11,18 +11,23 @@ class RangeSession {
   // For a context; the first call for each makes it ready. Null: it cannot be, which a notice has said.
   // [with the lock of the caller]
   static RangeSession* Of(CUcontext context);
+  // Null where there was no first call, or it failed.
+  static RangeSession* Known(CUcontext context);
   static void ForgetAfterFork();
 
   const DevicePlan& plan() const { return *plan_; }
+  CUcontext context() const { return context_; }
+  // The context goes away.
+  void Drop() { context_ = nullptr; }
   // What runs from here on is measured: at most so many kernels. False: it is not; a notice says why.
-  bool Begin(uint32_t most_ranges);
+  bool Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay);
   // How many kernels were measured since then.
   uint32_t End();
   // `values` has room for all metrics of the plan. What is not known is not a number.
   bool Evaluate(uint32_t range, double* values) const;
 
  private:
-  bool Prepare(CUcontext context);
+  bool Prepare();
   bool MakeImage(uint32_t most_ranges);
   bool Check(const char* function, CUptiResult result);
 

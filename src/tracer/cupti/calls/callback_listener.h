@@ -10,6 +10,8 @@ struct CallbackListener {
   void (*subscribe)(CUpti_SubscriberHandle subscriber);  // enables the callbacks that it wants
   // True: the callback was its own, and nobody else's.
   bool (*take)(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
+  // The process exits, and the driver and CUPTI still work. [thread that exits]
+  void (*driver_goes)();
 };
 
 // Before CUPTI starts; it starts for the listener alone, too. [starting thread]

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "tracer/core/tracer.h"
+#include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/cupti_session.h"
 
 namespace gprof::tracer {
@@ -16,7 +17,10 @@ constinit std::atomic<int> exits_to_come{0};
 // is the first that was registered, and after it CUPTI is not called again.
 void FlushAtExit() {
   const bool is_last = exits_to_come.fetch_sub(1) == 1;
-  if (IsRecording() && CuptiIsActive()) FlushNow(is_last);
+  if (IsRecording() && CuptiIsActive()) {
+    if (const CallbackListener* listener = TheCallbackListener(); listener != nullptr) listener->driver_goes();
+    FlushNow(is_last);
+  }
   if (is_last) StopCupti(StopReason::kDriverGoes);
 }
 

@@ -107,6 +107,7 @@ int main(int argc, char** argv) {
     SayMaps();
   else if (what == "killed") {
     Loop(count);
+    sleep(2);  // a batch of launches is ended after a quarter of a second
     raise(SIGKILL);
   } else
     return 98;
