@@ -7,9 +7,9 @@
 #include "tracer/core/notice.h"
 #include "tracer/counters/counter_request.h"
 #include "tracer/counters/metric_units.h"
-#include "tracer/store/memory/arena.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/memory/arena.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {

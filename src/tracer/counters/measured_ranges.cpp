@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "tracer/core/writer_thread.h"
-#include "tracer/store/memory/arena.h"
 #include "tracer/store/chunk_output.h"
+#include "tracer/store/memory/arena.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
