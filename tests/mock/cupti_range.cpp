@@ -4,8 +4,10 @@
 
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -16,7 +18,7 @@
 
 struct CUpti_RangeProfiler_Object {
   CUcontext context = nullptr;
-  bool is_spoilt = false, is_configured = false, is_running = false;
+  bool is_spoilt = false, is_configured = false, is_running = false, is_user = false, is_pushed = false;
   CUpti_ProfilerReplayMode replay = CUPTI_KernelReplay;
   int passes = 0;
   size_t most_ranges = 0, dropped = 0;
@@ -44,6 +46,19 @@ CUptiResult Asked(const char* variable) { return static_cast<CUptiResult>(EnvNum
 bool IsGood(const CUpti_RangeProfiler_Object* object, const char* function) {
   if (object->is_spoilt) Violation((std::string(function) + " after a refusal").c_str());
   return !object->is_spoilt;
+}
+
+// MOCK_MONITORS: a file whose lock stands for the monitors of the machine.
+int monitors = -1;
+bool TakeMonitors() {
+  const char* const path = std::getenv("MOCK_MONITORS");
+  if (path == nullptr) return true;
+  monitors = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  return monitors >= 0 && flock(monitors, LOCK_EX | LOCK_NB) == 0;
+}
+void GiveMonitorsBack() {
+  if (monitors >= 0) close(monitors);
+  monitors = -1;
 }
 
 CUptiResult Refuse(CUpti_RangeProfiler_Object* object, CUptiResult result) {
@@ -77,6 +92,14 @@ void NoteRangeKernel(const Op& op) {
   if (running == nullptr || op.kind != OpKind::kKernel) return;
   const uint64_t blocks = uint64_t{op.grid.x} * op.grid.y * op.grid.z;
   const bool is_whole = running->replay == CUPTI_KernelReplay || running->passes <= 1;
+  if (running->is_user) {
+    // All kernels of the range are one.
+    if (!running->is_pushed) return;
+    if (running->kernels.empty()) running->kernels.push_back({0, 0, is_whole});
+    running->kernels[0].blocks += blocks;
+    running->kernels[0].duration_ns += op.end_ns - op.start_ns;
+    return;
+  }
   if (running->kernels.size() == running->most_ranges)
     ++running->dropped;
   else
@@ -110,6 +133,7 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p)
   if (image->magic != kRangeMagic || image->capacity < p->maxRangesPerPass)
     return Refuse(object, CUPTI_ERROR_INVALID_PARAMETER);
   object->is_configured = true;
+  object->is_user = p->range == CUPTI_UserRange;
   object->replay = p->replayMode;
   object->passes = p->pConfig[0];
   object->most_ranges = p->maxRangesPerPass;
@@ -122,11 +146,26 @@ CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params* p) {
   if (!IsGood(object, "cuptiRangeProfilerStart")) return CUPTI_ERROR_INVALID_OPERATION;
   if (const CUptiResult asked = Asked("MOCK_RANGE_START"); asked != CUPTI_SUCCESS) return Refuse(object, asked);
   if (!object->is_configured || object->is_running) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
-  if (running != nullptr) return Refuse(object, static_cast<CUptiResult>(26));
+  if (running != nullptr || !TakeMonitors()) return Refuse(object, static_cast<CUptiResult>(26));
   object->is_running = true;
   object->kernels.clear();
   object->dropped = 0;
   running = object;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params* p) {
+  CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
+  if (!object->is_running || !object->is_user || p->pRangeName == nullptr)
+    return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
+  object->is_pushed = true;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params* p) {
+  CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
+  if (!object->is_pushed) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
+  object->is_pushed = false;
   return CUPTI_SUCCESS;
 }
 
@@ -136,6 +175,7 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
   if (!object->is_running) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
   object->is_running = false;
   running = nullptr;
+  GiveMonitorsBack();
   p->passIndex = 0;
   p->targetNestingLevel = 1;
   p->isAllPassSubmitted = 1;

@@ -18,7 +18,5 @@ inline constexpr char kCount[] = "count";                    // and how many of 
 inline constexpr char kMode[] = "mode";             // what these two are of: global, per-gpu or per-launch-config
 inline constexpr char kDevice[] = "device";         // only this ordinal; may be there several times
 inline constexpr char kHangLimit[] = "hang-limit";  // seconds after which a launch is said to hang; 0: never
-inline constexpr char kNvtxInclude[] = "nvtx-include";
-inline constexpr char kNvtxExclude[] = "nvtx-exclude";
 
 }  // namespace gprof::trace::counter_request

@@ -4,6 +4,7 @@
 //   PID-*.arena    one file a traced process: everything it has recorded that is not in the trace yet; and one a
 //                  collector, a process of ours that looks at the program from outside (src/collect)
 //   counters       which kernel counters tracers collect (counter_request.h), where there are any to collect
+//   monitors       whose turn it is to measure kernels on each GPU (tracers only, where there are counters to collect)
 //   socket         in a session: where `gprof-cli start` and its like connect to (launcher only)
 //
 // All files are mapped shared, so what a process stored there is there after any death. The launcher that finds an
@@ -19,6 +20,7 @@ namespace gprof::trace {
 inline constexpr char kControlFile[] = "control";
 inline constexpr char kSocketFile[] = "socket";
 inline constexpr char kCounterRequestFile[] = "counters";
+inline constexpr char kMonitorsFile[] = "monitors";
 inline constexpr char kArenaSuffix[] = ".arena";
 
 inline constexpr uint64_t kControlMagic = 0x314C52544E4F4347u;  // "GCONTRL1"

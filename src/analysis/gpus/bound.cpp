@@ -82,13 +82,22 @@ std::string FunctionOf(const std::string& kernel) {
   return colons == std::string::npos ? name : name.substr(colons + 2);
 }
 
-// "ncu --kernel-name Fan2 --launch-count 3 ./gaussian"
-std::string CommandFor(const Trace& trace, const std::string& kernel) {
+// As the option -k of gprof-cli and ncu wants several: 'regex:^(Fan1|Fan2)$'
+std::string FilterFor(const std::vector<std::string>& functions) {
+  if (functions.size() == 1) return functions.front();
+  std::string filter = "'regex:^(";
+  for (const std::string& function : functions) filter += (&function == &functions.front() ? "" : "|") + function;
+  return filter + ")$'";
+}
+
+// "gprof-cli counters --set full -k Fan2 -c 3 ./gaussian, or: ncu --set full -k Fan2 -c 3 ./gaussian"
+std::string CommandsFor(const Trace& trace, const std::vector<std::string>& functions) {
   std::string program = "APP";
   if (trace.processes.size() == 1 && trace.processes[0].command_line != NameId{}) {
     program = trace.Text(trace.processes[0].command_line);
   }
-  return "ncu --kernel-name " + kernel + " --launch-count 3 " + program;
+  const std::string options = " --set full -k " + FilterFor(functions) + " -c 3 " + program;
+  return "gprof-cli counters" + options + ", or: ncu" + options;
 }
 
 // `longest` are those of LongestKernels.
@@ -108,6 +117,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   finding.message = DevicesAre(input.trace()) + " kernel-bound: kernels run for " +
                     FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns) +
                     (has_nccl ? ", excluding those of NCCL" : "");
+  std::vector<std::string> functions;
   for (const uint32_t kernel : longest) {
     const double percent = PercentOf(times[kernel].total, all_ns);
     if (kernel != longest.front() && percent < kPercentWorthNaming) break;
@@ -115,8 +125,11 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
                        FormatPercent(percent) + " (" + Ns(times[kernel].total) + " in " +
                        CountOf(times[kernel].count, "launch", "launches") + ")";
     named_ns += times[kernel].total;
+    std::string function = FunctionOf(kernels.Name(kernel));
+    if (std::find(functions.begin(), functions.end(), function) == functions.end())
+      functions.push_back(std::move(function));
   }
-  finding.advice += " To analyse the top kernel: " + CommandFor(input.trace(), FunctionOf(first));
+  finding.advice += " To see what limits them: " + CommandsFor(input.trace(), functions);
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
   finding.gain_ns = std::min(static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2),

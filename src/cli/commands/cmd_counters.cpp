@@ -44,11 +44,12 @@ constexpr CollectOption kCollect[] = {
     {"--launch-skip-before-match", "N", "leave out the first N launches of any kernel"},
     {"-c,--launch-count", "N", "collect at most N launches"},
     {"--filter-mode", "MODE", "what counts are of: global, per-gpu or per-launch-config"},
-    {"--nvtx-include", "RANGE", "only launches in this NVTX range: DOMAIN@RANGE/"},
+    {"--nvtx-include", "RANGE", "only launches while this NVTX range is open: RANGE or DOMAIN@RANGE"},
     {"--nvtx-exclude", "RANGE", "no launches in this NVTX range"},
     {"--range-filter", "RANGES", "only these of the ranges that --replay-mode range finds"},
     {"--replay-mode", "MODE",
-     "what runs again for each pass: none, kernel, or auto (default: kernel where one pass is not enough)"},
+     "what runs again for each pass: none, kernel, or auto (default: kernel where one pass is not enough); range "
+     "measures the run or a range as one"},
     {"--graph-profiling", "WHAT", "kernels of graphs: node (one by one)"},
     {"--cache-control", "WHAT", "caches before each pass: none (as they are)"},
     {"--clock-control", "WHAT", "clocks: none (as they are)"},
@@ -150,21 +151,46 @@ class Counters : public Command {
 
   void RefuseWhatCannotBe() const {
     const std::string replay = Value("--replay-mode");
-    if (replay == "application" || replay == "range") Refuse("--replay-mode " + replay + " is not in this build");
+    if (replay == "application") Refuse("--replay-mode application is not in this build");
     if (Value("--graph-profiling") == "graph")
       Refuse("--graph-profiling graph: kernels of graphs are measured one by one");
     if (Value("--cache-control") == "all")
       Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
     if (Value("--clock-control") == "base" || Value("--clock-control") == "boost")
       Refuse("--clock-control " + Value("--clock-control") + ": clocks are left as they are");
-    if (!Value("--nvtx-include").empty() || !Value("--nvtx-exclude").empty())
-      Refuse("--nvtx-include and --nvtx-exclude are not in this build");
-    if (!Value("--range-filter").empty())
-      Refuse("--range-filter needs --replay-mode range, which is not in this build");
+    if (!Value("--nvtx-exclude").empty()) Refuse("--nvtx-exclude is not in this build");
+    if (!Value("--range-filter").empty()) Refuse("--range-filter is not in this build");
     if (Value("--kernel-name-base") == "demangled")
       Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
     if (Value("--kill") == "on") Refuse("--kill on is not in this build: the program runs to its end");
     if (Value("--page") == "source") Refuse("--page source is not in this build");
+  }
+
+  // "DOMAIN@RANGE/", as ncu has it, in the words of `profile`: RANGE@DOMAIN.
+  std::string NvtxRange() const {
+    std::string range = Value("--nvtx-include");
+    if (range.ends_with('/')) range.pop_back();
+    if (range.find_first_of("/[]*+") != std::string::npos)
+      Refuse("--nvtx-include: only one range by its name is in this build");
+    const std::size_t at = range.find('@');
+    return at == std::string::npos ? range : range.substr(at + 1) + "@" + range.substr(0, at);
+  }
+
+  void SetCapture(LaunchOptions* options) const {
+    const std::string from_start = Word("--profile-from-start", {"on", "off", "yes", "no"});
+    const std::string range = NvtxRange();
+    if (from_start == "off" || from_start == "no") {
+      if (!range.empty())
+        throw Error(ExitCode::kUsage, "--nvtx-include and --profile-from-start off both say when to measure",
+                    "remove one of them");
+      options->capture.begin = "cudaProfilerApi";
+      options->capture.end = "repeat";
+    }
+    if (range.empty()) return;
+    options->trace_nvtx = true;
+    options->capture.begin = "nvtx";
+    options->capture.end = "repeat";
+    options->capture.nvtx_range = range;
   }
 
   // An expression is for a chip to answer.
@@ -184,7 +210,7 @@ class Counters : public Command {
   CounterWishes ReadWishes() const {
     CounterWishes wishes;
     ReadMetrics(&wishes);
-    wishes.replay = Word("--replay-mode", {"auto", "none", "kernel"});
+    wishes.replay = Word("--replay-mode", {"auto", "none", "kernel", "range"});
     if (IsLikeNcu() && Value("--replay-mode").empty()) wishes.replay = "kernel";
     wishes.kernel = Value("--kernel-name");
     wishes.name_base = Word("--kernel-name-base", {"function", "mangled"});
@@ -215,11 +241,7 @@ class Counters : public Command {
     options.is_quiet = is_quiet_;
     options.cupti_path = library_;
     options.trace_children = Word("--target-processes", {"all", "application-only"}) == "all";
-    if (Word("--profile-from-start", {"on", "off", "yes", "no"}).starts_with("of") ||
-        Value("--profile-from-start") == "no") {
-      options.capture.begin = "cudaProfilerApi";
-      options.capture.end = "repeat";
-    }
+    SetCapture(&options);
     if (PrintsCsv() || format_ == "json") options.program_output = ProgramOutput::kOnStderr;
     options.report_loss = Warn;
     if (!is_quiet_) options.warn = Warn;

@@ -66,8 +66,6 @@ std::string CounterRequest(const CounterWishes& wishes) {
   text.Add(words::kCount, wishes.count);
   text.Add(words::kMode, wishes.mode);
   text.Add(words::kDevice, wishes.devices);
-  text.Add(words::kNvtxInclude, wishes.nvtx_include);
-  text.Add(words::kNvtxExclude, wishes.nvtx_exclude);
   text.Add(words::kHangLimit, std::to_string(wishes.hang_limit_s));
   return text.Take();
 }
@@ -75,7 +73,6 @@ std::string CounterRequest(const CounterWishes& wishes) {
 LaunchOptions CounterLaunch(const CounterWishes& wishes) {
   LaunchOptions options;
   options.trace_cuda = options.trace_osrt = options.trace_mpi = false;
-  options.trace_nvtx = !wishes.nvtx_include.empty() || !wishes.nvtx_exclude.empty();
   options.collect = CollectorOptions::None();
   options.counters = CounterRequest(wishes);
   return options;

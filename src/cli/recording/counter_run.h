@@ -19,7 +19,6 @@ struct CounterWishes {
   uint32_t skip_before = 0, skip = 0, count = 0;
   std::string mode;
   std::vector<std::string> devices;
-  std::vector<std::string> nvtx_include, nvtx_exclude;
   uint32_t hang_limit_s = 20;  // 0: none
 };
 

@@ -271,6 +271,7 @@ void RemoveRunFolder(const std::string& path) {
   // A process may make its arena just now: then the folder is not empty, and the control page is the last to go.
   unlink((path + "/" + trace::kSocketFile).c_str());
   unlink((path + "/" + trace::kCounterRequestFile).c_str());
+  unlink((path + "/" + trace::kMonitorsFile).c_str());
   const std::string control = path + "/" + trace::kControlFile, moved = path + ".control";
   if (rename(control.c_str(), moved.c_str()) != 0 && errno != ENOENT) return;
   if (rmdir(path.c_str()) != 0 && errno == ENOTEMPTY) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "tracer/core/capture.h"
+#include "tracer/core/config.h"
 #include "tracer/counters/driver_facts.h"
 #include "tracer/counters/launch_batch.h"
 #include "tracer/counters/launch_calls.h"
@@ -226,6 +227,32 @@ void OnExit(const CUpti_CallbackData* info) {
   gate.Open();
 }
 
+// ---- one range instead of launches ----
+
+bool MeasuresRanges() { return TheCounterRequest()->replay == Replay::kRange; }
+
+const char* RangeName() { return Config().capture_range[0] != 0 ? Config().capture_range : "the whole run"; }
+
+constinit std::atomic<uint64_t> range_start_ns{0};
+
+void BeginRange(RangeSession* session) {
+  const CurrentContext current(session->context());
+  range_start_ns.store(MonotonicNs(), std::memory_order_relaxed);
+  session->BeginOneRange(RangeName());
+}
+
+void EndRange(RangeSession* session) {
+  if (!session->IsInOneRange()) return;
+  const CurrentContext current(session->context());
+  const uint64_t end_ns = MonotonicNs();
+  if (session->End() == 1) KeepOneRange(*session, RangeName(), range_start_ns.load(std::memory_order_relaxed), end_ns);
+}
+
+void EndRanges() {
+  const LockGuard guard(lock);
+  RangeSession::ForEach(EndRange);
+}
+
 // ---- other calls ----
 
 void OnInstantiated(const CUpti_CallbackData* info) {
@@ -254,6 +281,7 @@ void OnContextGoes(CUcontext context) {
   RangeSession* session = RangeSession::Known(context);
   if (session == nullptr) return;
   if (batch.IsOf(session)) EndBatch();
+  EndRange(session);
   session->Drop();
 }
 
@@ -263,7 +291,13 @@ void OnResource(CUpti_CallbackId cbid, const CUpti_ResourceData* data) {
   if (cbid != CUPTI_CBID_RESOURCE_CONTEXT_CREATED) return;
   // Now, as it takes its time: the first launch would look slow.
   const LockGuard guard(lock);
-  SessionOf(data->context);
+  RangeSession* session = SessionOf(data->context);
+  if (session != nullptr && MeasuresRanges() && IsCapturing()) BeginRange(session);
+}
+
+void OnDriverGoes() {
+  EndBatch();
+  if (MeasuresRanges()) EndRanges();
 }
 
 bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
@@ -271,7 +305,7 @@ bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
   ErrnoGuard errno_guard;
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) OnResource(cbid, static_cast<const CUpti_ResourceData*>(data));
   const LaunchCall* call = domain == CUPTI_CB_DOMAIN_DRIVER_API ? LaunchCallOf(cbid) : nullptr;
-  if (call == nullptr) return false;
+  if (call == nullptr || MeasuresRanges()) return call != nullptr;
   const auto* info = static_cast<const CUpti_CallbackData*>(data);
   if (call->what == What::kInstantiate) {
     OnInstantiated(info);
@@ -285,7 +319,7 @@ bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
   return true;
 }
 
-constexpr CallbackListener kListener = {EnableLaunchCallbacks, TakeCallback, EndBatch};
+constexpr CallbackListener kListener = {EnableLaunchCallbacks, TakeCallback, OnDriverGoes};
 
 void SayIfLong() {
   static uint64_t said_ns = 0;
@@ -307,6 +341,13 @@ void SayIfLong() {
 
 void StartCounters() {
   if (ReadCounterRequest() != nullptr) SetCallbackListener(&kListener);
+}
+
+void SwitchCounters(bool on) {
+  if (TheCounterRequest() == nullptr || !MeasuresRanges() || is_off.load(std::memory_order_relaxed)) return;
+  if (!on) return EndRanges();
+  const LockGuard guard(lock);
+  RangeSession::ForEach(BeginRange);
 }
 
 void RetellCounters() { RetellPlans(); }
@@ -359,6 +400,7 @@ void StartCounters() {
   message << "no kernel counters: this tracer was built with the headers of a CUDA before 12.8";
   Say(trace::NoticeLevel::kWarning, message);
 }
+void SwitchCounters(bool) {}
 void RetellCounters() {}
 void DrainCounters(DrainRound*) {}
 void SalvageCounters(DrainRound*) {}

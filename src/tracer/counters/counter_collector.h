@@ -9,6 +9,8 @@ namespace gprof::tracer {
 
 // Where the launcher wants counters, listens to the callbacks of launches.
 void StartCounters();
+// Ranges are measured as captures begin and end.
+void SwitchCounters(bool on);
 void RetellCounters();
 void DrainCounters(DrainRound* round);
 void SalvageCounters(DrainRound* round);
@@ -18,6 +20,7 @@ void ResetCountersAfterFork();
 inline constexpr Collector kCounterCollector = {
     .start = StartCounters,
     .retell = RetellCounters,
+    .switch_capture = SwitchCounters,
     .drain = DrainCounters,
     .salvage = SalvageCounters,
     .stop = StopCounters,

@@ -60,8 +60,6 @@ void TakeLine(const char* word, const char* value) {
   if (is(words::kMode)) request.mode = ValueOf(value, kModes);
   if (is(words::kDevice) && Number(value) < 64) request.devices |= uint64_t{1} << Number(value);
   if (is(words::kHangLimit)) request.hang_limit_ns = uint64_t{Number(value)} * 1'000'000'000;
-  if (is(words::kNvtxInclude)) Append(value, request.nvtx_include, &request.include_count);
-  if (is(words::kNvtxExclude)) Append(value, request.nvtx_exclude, &request.exclude_count);
 }
 
 // The whole file, with a zero behind it; null where it cannot be read.

@@ -9,7 +9,7 @@ enum class Replay : uint8_t { kAuto, kNone, kKernel, kRange };
 enum class CountMode : uint8_t { kGlobal, kPerGpu, kPerLaunchConfig };
 
 struct CounterRequest {
-  static constexpr uint32_t kMaxMetrics = 4096, kMaxRanges = 16;
+  static constexpr uint32_t kMaxMetrics = 4096;
   const char* metrics[kMaxMetrics] = {};  // each its names on different chips, separated by spaces
   uint32_t metric_count = 0;
   const char* set = "";
@@ -22,9 +22,6 @@ struct CounterRequest {
   CountMode mode = CountMode::kGlobal;
   uint64_t devices = 0;  // a bit each; 0: all
   uint64_t hang_limit_ns = 20'000'000'000;
-  const char* nvtx_include[kMaxRanges] = {};
-  const char* nvtx_exclude[kMaxRanges] = {};
-  uint32_t include_count = 0, exclude_count = 0;
 };
 
 // Read once. Null: nobody asked for counters, or the file cannot be read. [starting thread]

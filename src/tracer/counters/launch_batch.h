@@ -59,6 +59,8 @@ class LaunchBatch {
 
 // Hands a measured launch on. `range`: which of the session it is, negative where that is not known.
 void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64_t range);
+// The same of all that ran meanwhile.
+void KeepOneRange(const RangeSession& session, const char* name, uint64_t start_ns, uint64_t end_ns);
 
 }  // namespace gprof::tracer
 #endif

@@ -1,5 +1,6 @@
 // What is kept of a launch that was measured: its facts, under the names that Nsight Compute has for them, and its
 // counters.
+#include "tracer/core/config.h"
 #include "tracer/counters/driver_facts.h"
 #include "tracer/counters/launch_batch.h"
 #include "tracer/counters/measured_ranges.h"
@@ -81,28 +82,46 @@ void AddValues(const RangeSession& session, uint32_t i, MeasuredRange* range) {
   for (uint32_t k = 0; k < plan.metric_count; ++k) out.Add(plan.names[k], plan.units[k], values[k]);
 }
 
+// Null: there is no room for it.
+MeasuredRange* NewRange(const RangeSession& session, trace::CounterScope scope, const char* name, uint64_t start_ns,
+                        uint64_t end_ns) {
+  MeasuredRange* range = NextRange();
+  if (range == nullptr) return nullptr;
+  trace::CounterRangeRecord& record = range->record;
+  record.start_ns = start_ns;
+  record.duration_ns = end_ns - start_ns;
+  record.id = ++ranges_kept;
+  record.plan = session.plan().id;
+  record.scope = static_cast<uint8_t>(scope);
+  record.name = Names().Intern(name);
+  if (Config().capture_start == CaptureStart::kNvtx) record.nvtx = Names().Intern(Config().capture_range);
+  record.device = session.plan().device;
+  record.passes = session.plan().passes;
+  return range;
+}
+
 }  // namespace
 
 void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64_t i) {
-  MeasuredRange* range = NextRange();
+  const Launch& facts = launch.kernel.launch;
+  MeasuredRange* range = NewRange(session, trace::CounterScope::kKernel, facts.symbol, launch.start_ns, launch.end_ns);
   if (range == nullptr) return;
   trace::CounterRangeRecord& record = range->record;
-  record.start_ns = launch.start_ns;
-  record.duration_ns = launch.end_ns - launch.start_ns;
-  record.id = ++ranges_kept;
-  record.plan = session.plan().id;
-  record.scope = static_cast<uint8_t>(trace::CounterScope::kKernel);
   record.status = static_cast<uint8_t>(i < 0 ? trace::CounterStatus::kPassesMissing : trace::CounterStatus::kComplete);
-  record.name = Names().Intern(launch.kernel.launch.symbol);
-  record.device = launch.kernel.launch.device;
-  record.context = launch.kernel.launch.context;
-  record.stream = launch.kernel.launch.stream;
+  record.context = facts.context;
+  record.stream = facts.stream;
   record.correlation = launch.correlation;
   record.invocation = launch.number;
-  record.passes = session.plan().passes;
   RangeWriter out(range);
   AddFacts(launch.kernel, &out);
   if (i >= 0) AddValues(session, static_cast<uint32_t>(i), range);
+  Publish(range);
+}
+
+void KeepOneRange(const RangeSession& session, const char* name, uint64_t start_ns, uint64_t end_ns) {
+  MeasuredRange* range = NewRange(session, trace::CounterScope::kRange, name, start_ns, end_ns);
+  if (range == nullptr) return;
+  AddValues(session, 0, range);
   Publish(range);
 }
 

@@ -4,20 +4,18 @@
 #include <limits>
 
 #include "tracer/counters/counter_request.h"
+#include "tracer/counters/monitor_lock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
-namespace {
-
-constexpr uint32_t kMaxContexts = 64;
-RangeSession sessions[kMaxContexts];
-uint32_t session_count = 0;
-
-}  // namespace
+RangeSession (&RangeSession::All())[kMaxContexts] {
+  static RangeSession sessions[kMaxContexts];
+  return sessions;
+}
 
 RangeSession* RangeSession::Known(CUcontext context) {
-  for (uint32_t i = 0; i < session_count && context != nullptr; ++i) {
-    if (sessions[i].context_ == context) return &sessions[i];
+  for (RangeSession& session : All()) {
+    if (context != nullptr && session.context_ == context) return &session;
   }
   return nullptr;
 }
@@ -25,21 +23,19 @@ RangeSession* RangeSession::Known(CUcontext context) {
 RangeSession* RangeSession::Of(CUcontext context) {
   if (context == nullptr) return nullptr;
   if (RangeSession* known = Known(context); known != nullptr) return known->is_usable_ ? known : nullptr;
-  uint32_t place = 0;
-  while (place < session_count && sessions[place].context_ != nullptr) ++place;
-  if (place == kMaxContexts) return nullptr;
-  if (place == session_count) ++session_count;
-  RangeSession& session = sessions[place];
-  UnmapMemory(session.image_, session.mapped_);
-  session = {};
-  session.context_ = context;
-  session.is_usable_ = session.Prepare();
-  return session.is_usable_ ? &session : nullptr;
+  for (RangeSession& session : All()) {
+    if (session.context_ != nullptr) continue;
+    UnmapMemory(session.image_, session.mapped_);
+    session = {};
+    session.context_ = context;
+    session.is_usable_ = session.Prepare();
+    return session.is_usable_ ? &session : nullptr;
+  }
+  return nullptr;
 }
 
 void RangeSession::ForgetAfterFork() {
-  for (uint32_t i = 0; i < session_count; ++i) sessions[i] = {};
-  session_count = 0;
+  for (RangeSession& session : All()) session = {};
 }
 
 // After a refusal the object must not be used any more: libcupti 13.0 crashes then.
@@ -89,6 +85,33 @@ bool RangeSession::MakeImage(uint32_t most_ranges) {
 }
 
 bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) {
+  constexpr uint64_t kPatienceNs = 10'000'000'000;
+  has_own_range_ = false;
+  if (!TakeMonitors(plan_->device, kPatienceNs)) return false;
+  if (BeginNow(most_ranges, CUPTI_AutoRange, replay)) return true;
+  GiveMonitorsBack(plan_->device);
+  return false;
+}
+
+// It may last for as long as the program runs, so nobody waits for it.
+bool RangeSession::BeginOneRange(const char* name) {
+  if (!TakeMonitors(plan_->device, 0)) {
+    SayProfilerFailed("cuptiRangeProfilerStart", static_cast<CUptiResult>(26));
+    return false;
+  }
+  GPROF_PARAMETERS(CUpti_RangeProfiler_PushRange, push);
+  push.pRangeProfilerObject = profiler_;
+  push.pRangeName = name;
+  if (BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay) &&
+      Check("cuptiRangeProfilerPushRange", Profiler().cuptiRangeProfilerPushRange(&push))) {
+    has_own_range_ = true;
+    return true;
+  }
+  GiveMonitorsBack(plan_->device);
+  return false;
+}
+
+bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
   if (!MakeImage(most_ranges)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_SetConfig, config);
   config.pRangeProfilerObject = profiler_;
@@ -96,7 +119,7 @@ bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) 
   config.pConfig = plan_->config;
   config.counterDataImageSize = image_size_;
   config.pCounterDataImage = image_;
-  config.range = CUPTI_AutoRange;
+  config.range = range;
   config.replayMode = replay;
   config.maxRangesPerPass = most_ranges;
   config.numNestingLevels = 1;
@@ -109,6 +132,18 @@ bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) 
 }
 
 uint32_t RangeSession::End() {
+  const uint32_t ranges = EndNow();
+  GiveMonitorsBack(plan_->device);
+  return ranges;
+}
+
+uint32_t RangeSession::EndNow() {
+  if (has_own_range_) {
+    has_own_range_ = false;
+    GPROF_PARAMETERS(CUpti_RangeProfiler_PopRange, pop);
+    pop.pRangeProfilerObject = profiler_;
+    if (!Check("cuptiRangeProfilerPopRange", Profiler().cuptiRangeProfilerPopRange(&pop))) return 0;
+  }
   GPROF_PARAMETERS(CUpti_RangeProfiler_Stop, stop);
   stop.pRangeProfilerObject = profiler_;
   if (!Check("cuptiRangeProfilerStop", Profiler().cuptiRangeProfilerStop(&stop))) return 0;

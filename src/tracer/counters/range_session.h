@@ -13,6 +13,8 @@ class RangeSession {
   static RangeSession* Of(CUcontext context);
   // Null where there was no first call, or it failed.
   static RangeSession* Known(CUcontext context);
+  template <class F>
+  static void ForEach(F&& f);
   static void ForgetAfterFork();
 
   const DevicePlan& plan() const { return *plan_; }
@@ -21,13 +23,20 @@ class RangeSession {
   void Drop() { context_ = nullptr; }
   // What runs from here on is measured: at most so many kernels. False: it is not; a notice says why.
   bool Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay);
-  // How many kernels were measured since then.
+  // All that runs from here on is one range, and streams overlap as ever.
+  bool BeginOneRange(const char* name);
+  bool IsInOneRange() const { return has_own_range_; }
+  // How many ranges were measured since then: kernels, or that one.
   uint32_t End();
   // `values` has room for all metrics of the plan. What is not known is not a number.
   bool Evaluate(uint32_t range, double* values) const;
 
  private:
+  static constexpr uint32_t kMaxContexts = 64;
+  static RangeSession (&All())[kMaxContexts];
   bool Prepare();
+  bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
+  uint32_t EndNow();
   bool MakeImage(uint32_t most_ranges);
   bool Check(const char* function, CUptiResult result);
 
@@ -38,7 +47,16 @@ class RangeSession {
   std::size_t image_size_ = 0, mapped_ = 0;
   uint32_t most_ranges_ = 0;  // that the image has room for
   bool is_usable_ = false;
+  bool has_own_range_ = false;  // that was begun by BeginOneRange
 };
+
+// All that can be used. [with the lock of the caller]
+template <class F>
+void RangeSession::ForEach(F&& f) {
+  for (RangeSession& session : All()) {
+    if (session.context_ != nullptr && session.is_usable_) f(&session);
+  }
+}
 
 }  // namespace gprof::tracer
 #endif

@@ -109,6 +109,20 @@ class Launches(Counters):
         found = collections.Counter(self.measured("threads", 50, options=["-c", "200"]))
         self.assertEqual(found, {("alpha", 1): 50, ("alpha", 2): 50, ("alpha", 3): 50, ("beta", 4): 50})
 
+    def test_processes_take_turns(self):
+        """The monitors have one owner, which is 26 for the others."""
+        program = harness.PROGRAMS / "counter_facts_13.0"
+        script = f"{program} loop 100 & {program} loop 100; wait"
+        for name in ("light", "basic"):
+            self.runs += 1
+            trace = self.folder / f"run{self.runs}.trace"
+            done = subprocess.run([str(harness.GPROF), "counters", "-o", str(trace), "--set", name, "-k", "alpha", "-c", "40", "--",
+                                   "sh", "-c", script], capture_output=True, timeout=harness.DEADLINE_S, check=False,
+                                  env=self.environment("13.0", {"MOCK_MONITORS": str(self.folder / "monitors")}))
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+            found = collections.Counter(r["chunk_pid"] for r in harness.Trace(trace).of("counter_range"))
+            self.assertEqual(sorted(found.values()), [40, 40], done.stderr.decode())
+
     def test_more_than_the_ring_holds(self):
         self.assertEqual(len(self.measured("loop", 200, options=["-c", "600"])), 600)
 
@@ -151,6 +165,38 @@ class Graphs(Counters):
         whole = [("alpha", 5), ("beta", 6), ("alpha", 7)]
         self.assertEqual(self.measured("graph"), whole * 2)
         self.assertEqual(self.measured("graph", options=["-k", "beta", "-c", "1"]), [("beta", 6)])
+
+
+class Ranges(Counters):
+    """All that runs in a range is one, in a single pass, and launches are not touched."""
+
+    def ranges(self, *arguments, options):
+        run = self.counters(*arguments, options=["--replay-mode", "range", *options])
+        self.assertEqual(run.code, 0, run.err)
+        values = self.values(run.trace)
+        plan, = run.trace.of("counter_plan")
+        self.assertEqual(plan["replay"], 4)
+        return [(r["name"], r["scope"], values[r["id"]]["smsp__inst_executed.sum"] / 100)
+                for r in sorted(run.trace.of("counter_range"), key=lambda r: r["id"])]
+
+    def test_the_whole_run(self):
+        self.assertEqual(self.ranges("loop", 2, options=[]), [("the whole run", 2, 2 * (10 + 20 + 30 + 1))])
+
+    def test_nvtx_ranges(self):
+        self.assertEqual(self.ranges("ranges", options=["--nvtx-include", "step/"]), [("step", 2, 4), ("step", 2, 6)])
+
+    def test_the_profiler_api(self):
+        self.assertEqual(self.ranges("profiler", options=["--profile-from-start", "off"]), [("the whole run", 2, 2)])
+
+    def test_several_passes_are_refused(self):
+        run = self.counters("loop", 1, options=["--replay-mode", "range", "--set", "full"])
+        self.assertEqual(run.code, 4)
+        self.assertRegex(run.err, r"take \d+ passes")
+
+    def test_launches_in_an_nvtx_range(self):
+        found = self.measured("ranges", options=["--nvtx-include", "step"])
+        self.assertEqual(found, [("alpha", 2), ("beta", 2), ("alpha", 3), ("beta", 3)])
+        self.assertEqual(self.counters("ranges", options=["--nvtx-include", "other"]).code, 4)
 
 
 class Trouble(Counters):

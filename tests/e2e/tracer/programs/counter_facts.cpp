@@ -1,5 +1,6 @@
-// Launches whose counters are known. usage: counter_facts loop N|graph|threads N|devices|profiler|killed N|maps
+// Launches whose counters are known. usage: counter_facts loop N|graph|threads N|devices|profiler|killed N|maps|ranges
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 
 #include <cstdlib>
@@ -79,6 +80,19 @@ void UseProfilerApi() {
   CHECK(cudaDeviceSynchronize());
 }
 
+// Two ranges of one name, and work before, between and after them.
+void UseRanges() {
+  CHECK(alpha.Launch(1, 32));
+  for (unsigned i = 2; i < 4; ++i) {
+    nvtxRangePushA("step");
+    CHECK(alpha.Launch(i, 32));
+    CHECK(beta.Launch(i, 32));
+    CHECK(cudaDeviceSynchronize());
+    nvtxRangePop();
+    CHECK(alpha.Launch(10, 32));
+  }
+}
+
 // Which libraries of profiling are in the process.
 void SayMaps() {
   CHECK(alpha.Launch(1, 32));
@@ -105,6 +119,8 @@ int main(int argc, char** argv) {
     UseProfilerApi();
   else if (what == "maps")
     SayMaps();
+  else if (what == "ranges")
+    UseRanges();
   else if (what == "killed") {
     Loop(count);
     sleep(2);  // a batch of launches is ended after a quarter of a second

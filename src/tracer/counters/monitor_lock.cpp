@@ -1,0 +1,99 @@
+#include "tracer/counters/monitor_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "gprof/trace/env.h"
+#include "gprof/trace/run_folder.h"
+#include "tracer/counters/driver_facts.h"
+#include "tracer/system/system_calls.h"
+
+namespace gprof::tracer {
+namespace {
+
+// Devices by their place on the bus: their numbers are each process's own.
+constexpr uint32_t kPlaces = 64;
+struct Turn {
+  std::atomic<uint32_t> owner;    // its pid; 0: nobody
+  std::atomic<uint32_t> waiting;  // processes
+};
+struct Page {
+  Turn turns[kPlaces];
+};
+
+Page* MapPage() {
+  const char* folder = getenv(trace::env::kRunFolder);
+  char path[4096];
+  if (folder == nullptr || folder[0] != '/') return nullptr;
+  const int n = snprintf(path, sizeof path, "%s/%s", folder, trace::kMonitorsFile);
+  if (n <= 0 || static_cast<std::size_t>(n) >= sizeof path) return nullptr;
+  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return nullptr;
+  void* at = MAP_FAILED;
+  if (posix_fallocate(fd, 0, sizeof(Page)) == 0)
+    at = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  return at == MAP_FAILED ? nullptr : static_cast<Page*>(at);
+}
+
+// Null where there is none.
+Turn* TurnOf(uint32_t device) {
+  static Page* page = nullptr;
+  static bool is_mapped = false;
+  if (!is_mapped) page = MapPage();
+  is_mapped = true;
+  const auto number = static_cast<CUdevice>(device);
+  const auto bus = static_cast<uint32_t>(DeviceAttribute(number, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID));
+  const auto slot = static_cast<uint32_t>(DeviceAttribute(number, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
+  return page == nullptr ? nullptr : &page->turns[(bus * 31 + slot) % kPlaces];
+}
+
+bool Take(Turn* turn, uint32_t pid) {
+  uint32_t owner = turn->owner.load(std::memory_order_acquire);
+  // One that died has nothing to give back.
+  const bool is_free = owner == 0 || owner == pid || (kill(static_cast<pid_t>(owner), 0) != 0 && errno == ESRCH);
+  return is_free && turn->owner.compare_exchange_strong(owner, pid, std::memory_order_acquire);
+}
+
+void Sleep(uint64_t ns) {
+  std::atomic<uint32_t> nothing{0};
+  FutexWait(&nothing, 0, ns);
+}
+
+}  // namespace
+
+bool TakeMonitors(uint32_t device, uint64_t patience_ns) {
+  constexpr uint64_t kPollNs = 1'000'000;
+  Turn* turn = TurnOf(device);
+  if (turn == nullptr) return true;
+  const auto pid = static_cast<uint32_t>(getpid());
+  if (Take(turn, pid)) return true;
+  const uint64_t deadline = MonotonicNs() + patience_ns;
+  turn->waiting.fetch_add(1);
+  bool is_ours = false;
+  while (!is_ours && MonotonicNs() < deadline) {
+    Sleep(kPollNs);
+    is_ours = Take(turn, pid);
+  }
+  turn->waiting.fetch_sub(1);
+  return is_ours;
+}
+
+void GiveMonitorsBack(uint32_t device) {
+  constexpr uint64_t kTurnNs = 5'000'000;
+  Turn* turn = TurnOf(device);
+  if (turn == nullptr) return;
+  turn->owner.store(0, std::memory_order_release);
+  // Whoever waits looks every millisecond, and would not get it from one that takes it again at once.
+  if (turn->waiting.load() > 0) Sleep(kTurnNs);
+}
+
+}  // namespace gprof::tracer
