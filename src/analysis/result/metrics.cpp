@@ -125,7 +125,7 @@ constexpr MetricInfo kCatalogue[] = {
     {"kernel.dram_percent", kPercent, kNeither, kTimed, "DRAM throughput in percent of peak", kCounters},
     {"kernel.occupancy_percent", kPercent, kHigher, kTimed, "achieved occupancy", kCounters},
     {"kernel.theoretical_occupancy_percent", kPercent, kHigher, kExact,
-     "theoretical occupancy by the traits of the launch", kCounters | kDevices},
+     "theoretical occupancy by the facts of the launch", kCounters | kDevices},
     {"kernel.ipc", kCount, kHigher, kTimed, "instructions per active cycle of an SM", kCounters},
     {"kernel.dram_bytes", kBytes, kLower, kTimed, "bytes read from and written to DRAM", kCounters},
     {"kernel.l2_hit_percent", kPercent, kHigher, kTimed, "L2 hit rate; may exceed 100%", kCounters},
