@@ -6,7 +6,7 @@
 namespace gprof::test {
 namespace {
 
-class Maker : public TraceMaker {
+class ErrorMaker : public TraceMaker {
  public:
   uint32_t AddResult(int64_t start_ns, std::string_view function, int32_t result,
                      trace::ApiDomain domain = trace::ApiDomain::kRuntime) {
@@ -18,7 +18,7 @@ class Maker : public TraceMaker {
 };
 
 TEST(ApiErrors, ByFunctionAndCode) {
-  Maker maker;
+  ErrorMaker maker;
   maker.AddRange(0, 100, "train");
   maker.AddResult(10, "cudaMalloc", 0);
   maker.AddResult(20, "cudaMalloc", 2);
@@ -48,7 +48,7 @@ TEST(ApiErrors, ByFunctionAndCode) {
 }
 
 TEST(ApiErrors, ALostContextIsAWarning) {
-  Maker maker;
+  ErrorMaker maker;
   maker.AddResult(0, "cudaMalloc", 2);
   maker.AddResult(10, "cudaDeviceSynchronize", 700);
   maker.AddResult(20, "cudaMalloc", 700);
@@ -62,16 +62,16 @@ TEST(ApiErrors, ALostContextIsAWarning) {
 }
 
 TEST(ApiErrors, NotReadyIsTheAnswerOfAQuery) {
-  Maker maker;
+  ErrorMaker maker;
   for (int64_t i = 0; i < 10; ++i) maker.AddResult(i * 10, "cudaStreamQuery", 600);
   EXPECT_TRUE(RunApiErrors(maker.Finish(), {}).findings.empty());
-  Maker wait;
+  ErrorMaker wait;
   wait.AddResult(0, "cudaEventSynchronize", 600);
   EXPECT_EQ(MetricOf(RunApiErrors(wait.Finish(), {}), "api.errors"), 1);
 }
 
 TEST(ApiErrors, CallsWithinCallsAreNotCounted) {
-  Maker maker;
+  ErrorMaker maker;
   const uint32_t call = maker.AddResult(0, "cudaMalloc", 2);
   const uint32_t inner = maker.AddInnerCall(1, 3, "cuMemAlloc_v2", call);
   maker.Call(inner).result = 2;
@@ -79,7 +79,7 @@ TEST(ApiErrors, CallsWithinCallsAreNotCounted) {
 }
 
 TEST(ApiErrors, NoneNoTable) {
-  Maker maker;
+  ErrorMaker maker;
   maker.AddResult(0, "cudaMalloc", 0);
   const AnalysisResult result = RunApiErrors(maker.Finish(), {});
   EXPECT_TRUE(result.findings.empty());

@@ -13,9 +13,6 @@ namespace {
 using trace::CopyKind;
 using trace::SyncKind;
 
-constexpr uint64_t kMegabyte = 1'000'000;
-constexpr int64_t kUs = 1000;
-
 CopyOverlap OverlapOf(const Trace& trace) { return CopyOverlapOf(trace, TransfersOf(trace)); }
 
 // To the device: three of 1 kB in 1, 2 and 9 us, one of 60 kB in 3 us, 8 MB in 200 us (40 GB/s) and in 400 us.

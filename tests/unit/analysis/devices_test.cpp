@@ -6,8 +6,6 @@
 namespace gprof::test {
 namespace {
 
-constexpr int64_t kUs = 1'000, kMs = 1'000'000;
-
 TEST(Devices, BusyIsTheUnionOfOverlappingOperations) {
   TraceMaker maker;
   maker.AddKernel(100, 200);

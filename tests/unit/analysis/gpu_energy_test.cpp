@@ -12,7 +12,7 @@
 namespace gprof::test {
 namespace {
 
-constexpr int64_t kMs = 1'000'000, kS = 1'000'000'000;
+constexpr int64_t kS = 1'000'000'000;
 
 // Tracks of gpu0 beside operations.
 class Sampled {

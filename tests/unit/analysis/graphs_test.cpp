@@ -6,8 +6,6 @@
 namespace gprof::test {
 namespace {
 
-constexpr int64_t kUs = 1000;
-
 TEST(Graphs, RecordedAsAWhole) {
   TraceMaker maker;
   for (int64_t i = 0; i < 3; ++i) {

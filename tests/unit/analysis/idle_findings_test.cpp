@@ -10,8 +10,6 @@
 namespace gprof::test {
 namespace {
 
-constexpr int64_t kUs = 1000, kMs = 1'000'000;
-
 // `steps` kernels of `kernel_ns`; before each the host works for `host_ns` in the range step/load.
 Trace StarvedLoader(int64_t steps, int64_t host_ns, int64_t kernel_ns) {
   TraceMaker maker;

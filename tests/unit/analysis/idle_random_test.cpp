@@ -16,7 +16,6 @@ namespace gprof::test {
 namespace {
 
 constexpr uint32_t kTraces = 600;
-constexpr AnalysisOptions kAllRows{0, 0};
 
 std::string Scope(const Trace& trace, uint32_t device) { return "gpu" + std::to_string(trace.devices[device].ordinal); }
 

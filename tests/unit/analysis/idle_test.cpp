@@ -12,7 +12,6 @@ namespace {
 
 using trace::SyncKind;
 
-constexpr AnalysisOptions kAllRows{0, 0};
 constexpr uint32_t kBufferFlush = 1u << 16, kLazyLoading = 5u << 16, kBufferFull = 6u << 16;
 
 // Idle time of the causes that occur, as the table says: "host 30, launch 5".

@@ -14,8 +14,6 @@
 namespace gprof::test {
 namespace {
 
-constexpr int64_t kUs = 1000;
-
 // Kernels of `kernel_ns`, a launch every 5 us, nothing between the launches.
 Trace Staircase(int64_t kernels, int64_t kernel_ns) {
   TraceMaker maker;

@@ -8,9 +8,6 @@ namespace {
 
 using trace::CopyKind;
 
-constexpr uint64_t kMegabyte = 1'000'000;
-constexpr int64_t kUs = 1000;
-
 TEST(Memcpy, ByDirectionAndMemory) {
   TraceMaker maker;
   maker.AddCopy(0, 100, 1000, CopyKind::kHostToDevice);

@@ -8,8 +8,6 @@
 namespace gprof::test {
 namespace {
 
-constexpr int64_t kUs = 1000;
-
 trace::DeviceRecord Gpu(uint32_t major, uint32_t sms, uint32_t shared_kib) {
   trace::DeviceRecord device;
   device.compute_major = major;

@@ -12,9 +12,9 @@ namespace {
 
 constexpr uint32_t kBufferFlush = 1u << 16;
 
-class Maker : public TraceMaker {
+class CostMaker : public TraceMaker {
  public:
-  Maker() { trace().processes[0].tracer_version = Name("0.2.0"); }
+  CostMaker() { trace().processes[0].tracer_version = Name("0.2.0"); }
 };
 
 RecordingCost CostOf(const Trace& trace) { return AnalysisInput(trace).shared().recording_cost(); }
@@ -29,7 +29,7 @@ TEST(RecordingCost, NotKnownOfWhatAnotherToolRecorded) {
 
 // A launch 678 ns, a wait 576, a copy 1308, another call 307, a range 46.
 TEST(RecordingCost, CallsAndRangesAtTheirMeasuredCost) {
-  Maker maker;
+  CostMaker maker;
   maker.Launch(0, 10'000, 20'000, 80'000);
   maker.AddCall(50'000, 90'000, "cudaDeviceSynchronize");
   maker.AddCall(90'000, 100'000, "cudaMemcpyAsync");
@@ -52,7 +52,7 @@ TEST(RecordingCost, CallsAndRangesAtTheirMeasuredCost) {
 }
 
 TEST(RecordingCost, CallsWithinCallsCostOnce) {
-  Maker maker;
+  CostMaker maker;
   const uint32_t outer = maker.AddCall(0, 10'000, "cudaLaunchKernel");
   maker.AddInnerCall(1'000, 9'000, "cuLaunchKernel", outer);
   EXPECT_EQ(CostOf(maker.Finish()).TotalNs(), 678);
@@ -60,7 +60,7 @@ TEST(RecordingCost, CallsWithinCallsCostOnce) {
 
 // What CUPTI recorded within a call is not estimated again; loading and a full command buffer are not its own.
 TEST(RecordingCost, WhatCuptiRecordedCountsOnce) {
-  Maker maker;
+  CostMaker maker;
   maker.AddCall(0, 10'000, "cudaLaunchKernel");
   maker.AddCall(20'000, 30'000, "cudaLaunchKernel");
   maker.AddOverhead(1'000, 1'600, kBufferFlush);    // less than the launch: 78 ns remain to be estimated
@@ -76,7 +76,7 @@ TEST(RecordingCost, WhatCuptiRecordedCountsOnce) {
 }
 
 TEST(RecordingCost, TheThreadWithTheMostDecides) {
-  Maker maker;
+  CostMaker maker;
   const uint32_t other = maker.AddThread(0, 2, "loader");
   maker.AddCall(0, 1'000, "cudaLaunchKernel");
   maker.AddCall(99'000, 100'000, "cudaLaunchKernel");
@@ -89,7 +89,7 @@ TEST(RecordingCost, TheThreadWithTheMostDecides) {
 }
 
 TEST(RecordingCost, PausesBetweenCapturesAreNobodysTime) {
-  Maker maker;
+  CostMaker maker;
   maker.AddCapture(0, 10'000);
   maker.AddCapture(90'000, 100'000);
   maker.AddCall(0, 1'000, "cudaLaunchKernel");
@@ -102,7 +102,7 @@ TEST(RecordingCost, PausesBetweenCapturesAreNobodysTime) {
 }
 
 TEST(RecordingCost, AFindingFromTenPercentOn) {
-  Maker much, little;
+  CostMaker much, little;
   for (int64_t i = 0; i < 10; ++i) {
     much.AddCall(i * 5'000, i * 5'000 + 5'000, "cudaLaunchKernel");
     little.AddCall(i * 50'000, i * 50'000 + 50'000, "cudaLaunchKernel");
@@ -117,7 +117,7 @@ TEST(RecordingCost, AFindingFromTenPercentOn) {
 
 // Starting CUPTI takes long once; it makes no call look longer than it is.
 TEST(RecordingCost, StartUpAloneIsNoFinding) {
-  Maker maker;
+  CostMaker maker;
   maker.AddCall(0, 100'000'000, "cudaFree");
   maker.AddOverhead(1'000, 60'000'000, kBufferFlush);
   const AnalysisResult result = RunHealth(maker.Finish(), {});

@@ -24,7 +24,7 @@ std::vector<uint64_t> Symbols(const std::string& text) {
   return symbols;
 }
 
-std::string Times(const std::string& text, int count) {
+std::string Repeated(const std::string& text, int count) {
   std::string result;
   for (int i = 0; i < count; ++i) result += text;
   return result;
@@ -47,21 +47,21 @@ TEST(Repeats, NothingToFind) {
 }
 
 TEST(Repeats, SymbolsThatComeSeveralTimesInAPeriod) {
-  EXPECT_EQ(Find(Times("ababb", 10)), (std::vector<Repeat>{{0, 50, 5}}));
-  EXPECT_EQ(Find(Times("aabaac", 5)), (std::vector<Repeat>{{0, 30, 6}}));
+  EXPECT_EQ(Find(Repeated("ababb", 10)), (std::vector<Repeat>{{0, 50, 5}}));
+  EXPECT_EQ(Find(Repeated("aabaac", 5)), (std::vector<Repeat>{{0, 30, 6}}));
 }
 
 TEST(Repeats, TheLongerOneWinsOverThoseWithin) {
-  const std::string step = Times("a", 8) + "b";
-  EXPECT_EQ(Find(Times(step, 6)), (std::vector<Repeat>{{0, 54, 9}}));
+  const std::string step = Repeated("a", 8) + "b";
+  EXPECT_EQ(Find(Repeated(step, 6)), (std::vector<Repeat>{{0, 54, 9}}));
 }
 
 TEST(Repeats, AnInterruptionBeginsAnewOne) {
-  EXPECT_EQ(Find(Times("abc", 4) + "xyz" + Times("bca", 4)), (std::vector<Repeat>{{0, 12, 3}, {15, 27, 3}}));
+  EXPECT_EQ(Find(Repeated("abc", 4) + "xyz" + Repeated("bca", 4)), (std::vector<Repeat>{{0, 12, 3}, {15, 27, 3}}));
 }
 
 TEST(Repeats, NeighboursDoNotOverlap) {
-  const std::vector<Repeat> found = Find(Times("ab", 10) + Times("ac", 10));
+  const std::vector<Repeat> found = Find(Repeated("ab", 10) + Repeated("ac", 10));
   ASSERT_EQ(found.size(), 2u);
   EXPECT_LE(found[0].last, found[1].first);
   EXPECT_GE(found[0].Repetitions() + found[1].Repetitions(), 19u);
@@ -83,7 +83,7 @@ TEST(Repeats, AnyText) {
     while (text.size() < 200) {
       std::string part;
       for (auto i = random() % 6 + 1; i > 0; --i) part += static_cast<char>('a' + random() % 3);
-      text += Times(part, static_cast<int>(random() % 6 + 1));
+      text += Repeated(part, static_cast<int>(random() % 6 + 1));
     }
     uint32_t last = 0;
     for (const Repeat& r : Find(text)) {

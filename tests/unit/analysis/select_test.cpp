@@ -18,8 +18,6 @@
 namespace gprof::test {
 namespace {
 
-constexpr AnalysisOptions kAllRows{.max_rows = 0};
-
 Selection Time(int64_t from_ns, int64_t to_ns) {
   Selection selection;
   selection.time = Interval{from_ns, to_ns};

@@ -8,8 +8,6 @@
 namespace gprof::test {
 namespace {
 
-constexpr int64_t kUs = 1000;
-
 // Steps of three kernels of 4 us with 2 us between them, and 20 us between steps.
 Trace Steps(int64_t steps, int64_t pause_ns = 20 * kUs) {
   TraceMaker maker;

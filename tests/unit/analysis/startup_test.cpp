@@ -8,7 +8,6 @@
 namespace gprof::test {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 constexpr uint32_t kResource = 3u << 16, kLazyLoading = 5u << 16, kCommandBufferFull = 6u << 16;
 
 int64_t TimeOf(const AnalysisResult& result, std::string_view what) {

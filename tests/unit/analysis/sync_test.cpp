@@ -12,8 +12,6 @@ namespace {
 using trace::CopyKind;
 using trace::SyncKind;
 
-constexpr int64_t kUs = 1000;
-
 std::vector<uint32_t> WaitsOf(const Trace& trace) {
   std::vector<uint32_t> memory_calls;
   for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {

@@ -12,6 +12,10 @@
 
 namespace gprof::test {
 
+inline constexpr int64_t kUs = 1000, kMs = 1'000'000;
+inline constexpr uint64_t kMegabyte = 1'000'000;
+inline constexpr AnalysisOptions kAllRows{.max_rows = 0};
+
 // Indices that the Add functions return are those of the order of adding; Finish() sorts and renumbers.
 class TraceMaker {
  public:

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string ProblemOf(std::string_view text) {
+std::string JsonProblemOf(std::string_view text) {
   try {
     ParseCommentedJson(text, "b.json");
   } catch (const Error& error) {
@@ -45,36 +45,36 @@ TEST(CommentedJson, ReadsEscapes) {
 }
 
 TEST(CommentedJson, SaysWhereItIsBroken) {
-  EXPECT_EQ(ProblemOf("{\n\"a\": 1\n\"b\": 2}"), "b.json:3: expected a comma or '}', not '\"b\": 2}'");
-  EXPECT_EQ(ProblemOf("{\n\"a\": 5ms}"), "b.json:2: a value with a unit needs quotes, like \"200us\"");
-  EXPECT_EQ(ProblemOf("{\"a\": 1,\n\"a\": 2}"), "b.json:2: \"a\" is a duplicate of line 1");
-  EXPECT_EQ(ProblemOf("{\n\"a\": [1, 2"), "b.json:2: the file ends without the ']' that closes line 2");
-  EXPECT_EQ(ProblemOf("{\n\"a: 1}\n"), "b.json:2: string without a closing quote");
-  EXPECT_EQ(ProblemOf("/* a\n\n"), "b.json:1: unterminated comment");
-  EXPECT_EQ(ProblemOf(""), "b.json:1: expected a value, not the end of the file");
-  EXPECT_EQ(ProblemOf("{} x"), "b.json:1: unexpected text after the end: 'x'");
-  EXPECT_THAT(ProblemOf("{\"a\" 1}"), HasSubstr("expected a colon after \"a\""));
-  EXPECT_THAT(ProblemOf("{,}"), HasSubstr("expected a key in quotes"));
-  EXPECT_THAT(ProblemOf(R"({"kernel:/a\d/": 1})"), HasSubstr("double it in regular expressions"));
-  EXPECT_THAT(ProblemOf(R"("\u12G4")"), HasSubstr("four hexadecimal digits"));
-  EXPECT_THAT(ProblemOf("1e999"), HasSubstr("expected a value"));
-  EXPECT_THAT(ProblemOf(std::string(100'000, '[')), HasSubstr("nested too deeply"));
+  EXPECT_EQ(JsonProblemOf("{\n\"a\": 1\n\"b\": 2}"), "b.json:3: expected a comma or '}', not '\"b\": 2}'");
+  EXPECT_EQ(JsonProblemOf("{\n\"a\": 5ms}"), "b.json:2: a value with a unit needs quotes, like \"200us\"");
+  EXPECT_EQ(JsonProblemOf("{\"a\": 1,\n\"a\": 2}"), "b.json:2: \"a\" is a duplicate of line 1");
+  EXPECT_EQ(JsonProblemOf("{\n\"a\": [1, 2"), "b.json:2: the file ends without the ']' that closes line 2");
+  EXPECT_EQ(JsonProblemOf("{\n\"a: 1}\n"), "b.json:2: string without a closing quote");
+  EXPECT_EQ(JsonProblemOf("/* a\n\n"), "b.json:1: unterminated comment");
+  EXPECT_EQ(JsonProblemOf(""), "b.json:1: expected a value, not the end of the file");
+  EXPECT_EQ(JsonProblemOf("{} x"), "b.json:1: unexpected text after the end: 'x'");
+  EXPECT_THAT(JsonProblemOf("{\"a\" 1}"), HasSubstr("expected a colon after \"a\""));
+  EXPECT_THAT(JsonProblemOf("{,}"), HasSubstr("expected a key in quotes"));
+  EXPECT_THAT(JsonProblemOf(R"({"kernel:/a\d/": 1})"), HasSubstr("double it in regular expressions"));
+  EXPECT_THAT(JsonProblemOf(R"("\u12G4")"), HasSubstr("four hexadecimal digits"));
+  EXPECT_THAT(JsonProblemOf("1e999"), HasSubstr("expected a value"));
+  EXPECT_THAT(JsonProblemOf(std::string(100'000, '[')), HasSubstr("nested too deeply"));
 }
 
 // Whatever somebody writes, there is a value or an Error.
 TEST(CommentedJson, BearsAnything) {
   const std::string good =
       "{\"schema\": \"gprof.budget/1\", /* c */ \"rules\": {\"a@b\": [{\"max\": \"5ms\",}, -1.5e-3]}} // x\n";
-  for (std::size_t size = 0; size <= good.size(); ++size) ProblemOf(good.substr(0, size));
+  for (std::size_t size = 0; size <= good.size(); ++size) JsonProblemOf(good.substr(0, size));
   std::mt19937 random(7);
   const std::string alphabet = "{}[]\":,/*\\un0129.eE-+ \n\xC3\xFFtrufalse";
   for (int round = 0; round < 3000; ++round) {
     std::string text = good;
     for (int i = 0; i < 4; ++i) text[random() % text.size()] = alphabet[random() % alphabet.size()];
-    ProblemOf(text);
+    JsonProblemOf(text);
     std::string noise;
     for (std::size_t i = random() % 40; i > 0; --i) noise += alphabet[random() % alphabet.size()];
-    ProblemOf(noise);
+    JsonProblemOf(noise);
   }
 }
 
