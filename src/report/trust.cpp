@@ -20,12 +20,6 @@ namespace {
 
 std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 
-// "about 2.8%", "<0.1%"
-std::string About(double percent) {
-  const std::string text = FormatPercent(percent);
-  return text.starts_with('<') ? text : "about " + text;
-}
-
 std::string Count(uint64_t count) { return FormatCount(static_cast<int64_t>(count)); }
 
 // Of all processes, each text once, in order.
@@ -108,16 +102,14 @@ std::string ClocksText(const Trust& trust) {
 std::string CostText(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
   if (!cost.is_known) return "unknown: not recorded by gprof-cli";
-  std::string text = About(cost.Percent()) + " (" + Ns(cost.TotalNs()) + " on " +
-                     CountOf(static_cast<int64_t>(cost.threads.size()), "thread");
+  std::string text = OverheadText(trust);
   if (!cost.threads.empty()) {
-    text += ", most of it on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " + Ns(cost.LargestNs()) +
+    text += "; " + Ns(cost.TotalNs()) + " on " + CountOf(static_cast<int64_t>(cost.threads.size()), "thread") +
+            ", most of it on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " + Ns(cost.LargestNs()) +
             " of " + Ns(cost.threads.front().active_ns);
   }
-  text += ")";
-  if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " while the GPU was busy";
-  return text + "; estimated from the record counts and their cost on " + std::string(kCostsMeasuredOn) +
-         "; not subtracted";
+  return text + (text.empty() ? "none recorded" : "") + "; from the record counts and their cost on " +
+         std::string(kCostsMeasuredOn) + "; not subtracted";
 }
 
 std::string RecordedText(const Trace& trace) {
@@ -155,6 +147,8 @@ Json OverheadJson(const Trust& trust) {
           {"largest_thread_ns", cost.LargestNs()},
           {"percent", NumberJson(cost.Percent())},
           {"gpu_percent", NumberJson(cost.GpuPercent())},
+          {"slow_down_least_percent", NumberJson(cost.slow_down.least_percent)},
+          {"slow_down_most_percent", NumberJson(cost.slow_down.most_percent)},
           {"basis", "estimated from the record counts and their cost on " + std::string(kCostsMeasuredOn)},
           {"threads", ThreadsJson(trust)}};
 }
@@ -181,9 +175,9 @@ Trust TrustOf(const AnalysisInput& input) {
 std::string OverheadText(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
   if (!cost.is_known || cost.threads.empty()) return "";
-  std::string text = About(cost.Percent()) + " of the run (" + Ns(cost.LargestNs()) + ")";
-  if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " of the GPU window";
-  return text;
+  const std::string least = FormatPercent(cost.slow_down.least_percent);
+  const std::string most = FormatPercent(cost.slow_down.most_percent);
+  return "estimated slow-down " + (least == most ? most : least + " to " + most);
 }
 
 Table TrustTable(const Trust& trust) {

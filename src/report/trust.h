@@ -22,7 +22,7 @@ struct Trust {
 
 Trust TrustOf(const AnalysisInput& input);
 
-// "about 0.8% of the run (1.20 ms)", what recording cost; empty where that is not known.
+// "estimated slow-down 0.4% to 1.9%", what recording cost; empty where that is not known.
 std::string OverheadText(const Trust& trust);
 
 // A row for each question: text and Markdown show it at the end, CSV as the table "trust".

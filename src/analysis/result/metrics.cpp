@@ -406,6 +406,10 @@ constexpr MetricInfo kCatalogue[] = {
      "profiling overhead between the first and the last GPU operation, in percent of that time, for the thread with "
      "the most",
      kRecordingCost},
+    {"health.slow_down_least_percent", kPercent, kLower, kTimed,
+     "how much longer recording made the run, at least (estimate), in percent of the time without recording",
+     kRecordingCost},
+    {"health.slow_down_most_percent", kPercent, kLower, kTimed, "the same, at most", kRecordingCost},
 };
 
 }  // namespace

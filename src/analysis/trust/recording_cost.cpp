@@ -12,18 +12,24 @@ namespace gprof {
 namespace {
 
 // Nanoseconds that recording adds: the differences between traced and plain in docs/overhead.md and docs/capture.md.
-constexpr int64_t kLaunchNs = 678, kCopyNs = 1308, kSyncNs = 576, kMemoryCallNs = 301;
+constexpr int64_t kLaunchNs = 678, kCopyNs = 1308, kMemsetNs = 1236, kSyncNs = 576, kMemoryCallNs = 301;
 constexpr int64_t kOtherCallNs = 307;     // mean of cudaStreamQuery and cudaGetDevice
 constexpr int64_t kGraphLaunchNs = 2100;  // 21 for each node, measured with 100
 constexpr int64_t kGraphNodeNs = 351;     // more, where nodes are recorded
 constexpr int64_t kMemoryRecordNs = 747;  // more, where allocations are recorded
 constexpr int64_t kRangeNs = 46, kMarkNs = 26;
 
+// What of the cost of records shows in the run: this much where the GPU has no work, nothing where it has; and at most
+// this much, or the cost of all threads together where they wait for each other.
+constexpr double kLeastShown = 0.35, kMostShown = 2;
+constexpr double kMostOfTheRun = 0.75;  // more than that nobody has seen
+
 int64_t CostOf(ApiClass api_class) {
   switch (api_class) {
     case ApiClass::kLaunch:
-    case ApiClass::kMemset:  // not measured by itself: as a launch, which gives a record of the GPU as well
       return kLaunchNs;
+    case ApiClass::kMemset:
+      return kMemsetNs;
     case ApiClass::kGraphLaunch:
       return kGraphLaunchNs;
     case ApiClass::kCopy:
@@ -215,6 +221,38 @@ class Estimate {
     return recorded_.ForEachOfProcess(process, interval.start_ns, interval.end_ns, [](int64_t, int64_t) {});
   }
 
+  // The share of its time in which the GPU worked for the process; operations that overlap count twice.
+  double BusyShare(uint32_t process, int64_t run_ns) const {
+    int64_t busy_ns = 0;
+    for (uint32_t i = 0; i < ops_.sums().size(); ++i) {
+      if (trace_.ops.TraitsAt(i).process == process) busy_ns += ops_.sums()[i].time_ns;
+    }
+    return std::min(1.0, PercentOf(busy_ns, run_ns) / 100);
+  }
+
+  SlowDown SlowDownOf(uint32_t process, const std::vector<ThreadCost>& threads) const {
+    Interval run = Nothing();
+    int64_t all_ns = 0;
+    const ThreadCost* largest = nullptr;
+    for (const ThreadCost& cost : threads) {
+      if (trace_.threads[cost.thread].process != process) continue;
+      Widen(&run, active_[cost.thread].start_ns, active_[cost.thread].end_ns);
+      all_ns += cost.TotalNs();
+      if (largest == nullptr || cost.TotalNs() > largest->TotalNs()) largest = &cost;
+    }
+    const int64_t run_ns = RecordedNs(process, run);
+    if (largest == nullptr || run_ns == 0) return {};
+    const auto records_ns = static_cast<double>(largest->calls_ns + largest->nvtx_ns);
+    const auto cupti_ns = static_cast<double>(largest->cupti_ns);
+    const double least_ns = kLeastShown * records_ns * (1 - BusyShare(process, run_ns)) + cupti_ns;
+    const double most_ns = std::max(kMostShown * records_ns + cupti_ns, static_cast<double>(all_ns));
+    const auto percent = [run_ns = static_cast<double>(run_ns)](double cost_ns) {
+      const double taken_ns = std::min(cost_ns, kMostOfTheRun * run_ns);
+      return 100 * taken_ns / (run_ns - taken_ns);
+    };
+    return {percent(least_ns), percent(most_ns)};
+  }
+
   RecordingCost Finish() {
     RecordingCost result;
     for (uint32_t thread = 0; thread < costs_.size(); ++thread) {
@@ -227,6 +265,10 @@ class Estimate {
       cost.active_ns = RecordedNs(process, active_[thread]);
       cost.gpu_window_ns = RecordedNs(process, ops_.WindowOf(process));
       result.threads.push_back(cost);
+    }
+    for (uint32_t process = 0; process < trace_.processes.size(); ++process) {
+      const SlowDown slow_down = SlowDownOf(process, result.threads);
+      if (slow_down.most_percent > result.slow_down.most_percent) result.slow_down = slow_down;
     }
     std::stable_sort(result.threads.begin(), result.threads.end(),
                      [](const ThreadCost& a, const ThreadCost& b) { return a.TotalNs() > b.TotalNs(); });

@@ -31,6 +31,13 @@ struct ThreadCost {
   double GpuPercent() const;
 };
 
+// How much longer the run took, in percent of the time without recording. The cost of a call is hidden where the GPU is
+// what the program waits for, and grows with what recording does to caches and to threads that launch at one time: the
+// bounds hold for 28 programs that were measured with and without (docs/overhead.md).
+struct SlowDown {
+  double least_percent = 0, most_percent = 0;
+};
+
 struct RecordingCost {
   bool is_known = false;            // false: another tool recorded it, whose costs are not known
   std::vector<ThreadCost> threads;  // with any cost, the largest first
@@ -41,6 +48,7 @@ struct RecordingCost {
   double RecordsPercent() const;  // the largest of any thread
   // The largest share of the time in which the GPU was at work, of any thread.
   double GpuPercent() const;
+  SlowDown slow_down;  // of the process that was slowed down most
 };
 
 RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls,

@@ -54,7 +54,7 @@ class TextReport {
   std::string LastLines() {
     out_ += "\n";
     std::string overhead = OverheadText(trust_);
-    if (!overhead.empty()) overhead = "profiling overhead " + overhead + ", not subtracted";
+    if (!overhead.empty()) overhead = "profiling overhead: " + overhead + ", not subtracted";
     if (trust_.health.empty()) overhead = overhead.empty() ? "complete" : "complete; " + overhead;
     AddLine("Data", overhead);
     AddLine("More", MoreText(report_));

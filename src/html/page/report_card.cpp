@@ -54,7 +54,7 @@ class Card {
       if (shown.table->id == "kernels") AddTable(*shown.table, shown.rows);
     }
     if (const std::string overhead = OverheadText(trust_); !overhead.empty()) {
-      Line(kDim, "Profiling overhead " + overhead + ", not subtracted");
+      Line(kDim, "Profiling overhead: " + overhead + ", not subtracted");
     }
     return std::move(out_) + "</div>\n";
   }

@@ -39,10 +39,8 @@ function overheadText(trust: Json): string {
   const cost = trust["overhead"];
   if (cost === null || cost === undefined) return "unknown: not recorded by gprof-cli";
   const o = object(cost);
-  const whileBusy = number(o["gpu_percent"]);
-  return `about ${formatPercent(number(o["percent"]))} (${formatNs(number(o["total_ns"]))})` +
-    (whileBusy > 0 ? `, ${formatPercent(whileBusy)} while the GPU was busy` : "") +
-    `; ${text(o["basis"])}; not subtracted`;
+  const least = formatPercent(number(o["slow_down_least_percent"])), most = formatPercent(number(o["slow_down_most_percent"]));
+  return `slow-down of ${least === most ? most : `${least} to ${most}`}; ${text(o["basis"])}; not subtracted`;
 }
 
 function recordedText(trust: Json): string {
