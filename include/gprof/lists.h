@@ -45,7 +45,7 @@ inline constexpr auto kLists = std::make_tuple(
     ListOf<ManagedMemory>{"managed_memory", &Trace::managed_memory, Role::kPlain, true},
     ListOf<MemoryPoolEvent>{"memory_pools", &Trace::memory_pools, Role::kPlain, true},
     ListOf<CpuSample>{"cpu_samples", &Trace::cpu_samples, Role::kPlain, true, "cpu_sample",
-                      "where threads were, with their stacks"},
+                      "CPU samples with their stacks"},
     ListOf<ThreadSwitch>{"switches", &Trace::switches, Role::kPlain, true, "switch",
                          "intervals in which threads were off the CPU"},
     ListOf<OsCall>{"os_calls", &Trace::os_calls, Role::kPlain, true, "os_call", "long OS calls"},

@@ -103,7 +103,7 @@ const RecordTable kStreamTable = TableOfList<&Trace::streams, kStreamColumns>("s
 const RecordTable kCaptureTable =
     TableOfList<&Trace::captures, kCaptureColumns>("capture", "intervals in which a process was recorded");
 const RecordTable kClockTable{"clock", "clock readings, to convert times", kClockColumns, WriteClocks};
-const RecordTable kLossTable = TableOfList<&Trace::losses, kLossColumns>("loss", "records that were lost");
+const RecordTable kLossTable = TableOfList<&Trace::losses, kLossColumns>("loss", "lost records");
 const RecordTable kNoticeTable = TableOfList<&Trace::notices, kNoticeColumns>("notice", "tracer messages");
 
 }  // namespace gprof

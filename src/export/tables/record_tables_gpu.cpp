@@ -143,10 +143,10 @@ void WriteGraphLaunches(RecordContext& context, RowWriter& row) {
 
 }  // namespace
 
-const RecordTable kKernelTable{"kernel", "kernels, with what launched them", kKernelColumns, WriteKernels};
-const RecordTable kMemcpyTable{"memcpy", "copies, those between devices too", kMemcpyColumns, WriteCopies};
-const RecordTable kMemsetTable{"memset", "fills of memory", kMemsetColumns, WriteMemsets};
-const RecordTable kGraphLaunchTable{"graph_launch", "CUDA graphs that were recorded as a whole", kGraphLaunchColumns,
+const RecordTable kKernelTable{"kernel", "kernels and their launch calls", kKernelColumns, WriteKernels};
+const RecordTable kMemcpyTable{"memcpy", "memory copies, including peer-to-peer", kMemcpyColumns, WriteCopies};
+const RecordTable kMemsetTable{"memset", "memsets", kMemsetColumns, WriteMemsets};
+const RecordTable kGraphLaunchTable{"graph_launch", "CUDA graphs recorded as a whole", kGraphLaunchColumns,
                                     WriteGraphLaunches};
 const RecordTable kManagedMemoryTable = TableOfList<&Trace::managed_memory, kManagedMemoryColumns>(
     "managed_memory", "migrations and page faults of managed memory");

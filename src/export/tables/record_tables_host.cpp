@@ -90,7 +90,7 @@ const RecordTable kEventRecordTable =
     TableOfList<&Trace::event_records, kEventRecordColumns>("event_record", "CUDA events recorded into streams");
 const RecordTable kGraphNodeTable =
     TableOfList<&Trace::graph_nodes, kGraphNodeColumns>("graph_node", "nodes of CUDA graphs, as they were made");
-const RecordTable kOverheadTable{"overhead", "time that compilers, loaders and CUPTI took", kOverheadColumns,
+const RecordTable kOverheadTable{"overhead", "time spent in compilers, loaders and CUPTI", kOverheadColumns,
                                  WriteOverheads};
 const RecordTable kJitTable = TableOfList<&Trace::jits, kJitColumns>("jit", "just-in-time compilation");
 const RecordTable kMemoryTable = TableOfList<&Trace::memory_events, kMemoryColumns>("memory", "allocations and frees");

@@ -123,7 +123,7 @@ void WritePayloads(RecordContext& context, RowWriter& row) {
 
 const RecordTable kNvtxRangeTable{"nvtx_range", "NVTX ranges", kRangeColumns, WriteRanges};
 const RecordTable kNvtxMarkTable{"nvtx_mark", "NVTX marks", kMarkColumns, WriteMarks};
-const RecordTable kNvtxPayloadTable{"nvtx_payload", "values of NVTX payloads, one a row", kPayloadColumns,
+const RecordTable kNvtxPayloadTable{"nvtx_payload", "values of NVTX payloads, one per row", kPayloadColumns,
                                     WritePayloads};
 
 }  // namespace gprof
