@@ -24,6 +24,7 @@ import tempfile
 
 import examination
 import examination2
+import examination3
 import synthetic
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,14 +37,16 @@ FLOOR = HERE / "floor.json"
 SHOWN = 3  # findings above the tables, as src/cli/render/render_text.cpp has it
 TIME_LIMIT_S = 240
 NONE = "none"  # instead of an id: no finding is shown, or information only
-TUNING, EXAMINATION, BLIND = "tuning", "examination", "blind"
-SETS = (TUNING, EXAMINATION, BLIND)
-MADE_BY = {"synthetic": synthetic.CAPTURES, "examination": examination.CAPTURES, "examination2": examination2.CAPTURES}
+TUNING, EXAMINATION, BLIND, BLIND3 = "tuning", "examination", "blind", "blind3"
+HIDDEN = (EXAMINATION, BLIND, BLIND3)  # nobody looks at these one by one
+SETS = (TUNING, *HIDDEN)
+MADE_BY = {"synthetic": synthetic.CAPTURES, "examination": examination.CAPTURES, "examination2": examination2.CAPTURES,
+           "examination3": examination3.CAPTURES}
 
 
 def set_of(capture):
     folder = capture["name"].partition("/")[0]
-    return folder if folder in (EXAMINATION, BLIND) else TUNING
+    return folder if folder in HIDDEN else TUNING
 
 
 @dataclasses.dataclass
@@ -146,7 +149,7 @@ def contradictions(report):
 def load():
     """The mechanisms, and the captures of all sets: the labels of the examinations have files of their own."""
     corpus = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
-    for name in ("examination.json", "examination2.json"):
+    for name in ("examination.json", "examination2.json", "examination3.json"):
         corpus["captures"] += json.loads((HERE / name).read_text(encoding="utf-8"))["captures"]
     return corpus
 

@@ -12,6 +12,7 @@ import unittest
 
 import examination
 import examination2
+import examination3
 import score
 import synthetic
 
@@ -54,12 +55,12 @@ class Score(unittest.TestCase):
     def test_no_report_contradicts_itself(self):
         contradicted = {v.name: v.contradictions for v in self.verdicts if v.contradictions}
         # What is blind stays so: of that half no more than the number is told.
-        open_ones = {name: why for name, why in contradicted.items() if not name.startswith("blind/")}
+        open_ones = {name: why for name, why in contradicted.items() if not name.startswith("blind")}
         self.assertEqual(open_ones, {})
         self.assertEqual(len(contradicted), 0, "blind captures whose reports contradict themselves")
 
     def test_examination_scores_do_not_fall(self):
-        for wanted in (score.EXAMINATION, score.BLIND):
+        for wanted in score.HIDDEN:
             with self.subTest(set=wanted):
                 self.totals_and_floor(wanted)
 
@@ -77,6 +78,10 @@ class Labels(unittest.TestCase):
                 if "examination2" in capture:
                     folder = "blind" if examination2.is_blind(capture["examination2"]) else "open"
                     self.assertEqual(capture["name"], f"{folder}/{capture['examination2']}")
+                folder, _, name = capture["name"].partition("/")
+                if folder in ("blind3", "open3"):
+                    self.assertEqual(folder, "blind3" if examination2.is_blind(name) else "open3")
+                    self.assertTrue("examination3" in capture or "/exam3_" in capture["file"])
 
     def test_every_label_says_something(self):
         for capture in CAPTURES:
@@ -127,7 +132,7 @@ class Captures(unittest.TestCase):
             self.assertEqual({c[key] for c in CAPTURES if key in c}, set(captures))
 
     def test_captures_of_the_examinations_load(self):
-        made = examination.CAPTURES | examination2.CAPTURES
+        made = examination.CAPTURES | examination2.CAPTURES | examination3.CAPTURES
 
         def operations_of(name):
             text = made[name]()
@@ -146,6 +151,11 @@ class Captures(unittest.TestCase):
         of_torch = {f"torch/{name}" for name in variants.names_in(PROGRAMS / "torch_variants.py")}
         of_arrays = {name.replace("_", "/", 1) for name in variants.names_in(PROGRAMS / "array_variants.py")}
         self.assertEqual(of_torch | of_arrays, labelled)
+
+    def test_every_program_of_the_third_examination_has_a_label(self):
+        labelled = {c["name"].partition("/")[2] for c in CAPTURES if "/exam3_" in c.get("file", "")}
+        of_cuda = re.findall(r'^ +\{"(\w+)", \w+\},$', (PROGRAMS / "exam3_variants.cu").read_text(encoding="utf-8"), re.MULTILINE)
+        self.assertEqual(labelled, {f"cuda_{name}" for name in of_cuda} | set(variants.names_in(PROGRAMS / "exam3_variants.py")))
 
     def test_every_fix_and_every_intervention_exists(self):
         of_cuda = set(re.findall(r'^ +\{"(\w+)", \w+\},$', (PROGRAMS / "cuda_variants.cu").read_text(encoding="utf-8"), re.MULTILINE))

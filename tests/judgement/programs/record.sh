@@ -8,9 +8,10 @@
 #
 # Variables: NSYS       Nsight Systems' command, for its captures; none are made without it
 #            NSYS_LIBS  folder of libdw.so.1 and libelf.so.1, which nsys needs for its report
-#            COMPILED   folder of cuda_variants and exam_variants; without it nvcc compiles them, or they are left out
+#            COMPILED   folder of cuda_variants, exam_variants and exam3_variants; without it nvcc compiles them, or they are left out
 #            ONLY       a regular expression: captures with such a name alone
 #            SECONDS_IN_ALL  no program is started after this long, 220 by default
+#            JOBS       programs that are started side by side, 6 by default
 #            SECONDS_EACH    for one program, with waiting for the GPU and importing from a cold disk, 150 by default
 # Programs are started side by side, as importing takes most of their time; a lock lets one at a time use the GPU.
 set -uo pipefail
@@ -35,7 +36,7 @@ most_bytes=1048576
 work=$(mktemp -d)  # so that no path of the machine gets into a command line
 mkdir "$work/data"
 cp "$here"/*.py "$work"
-for program in cuda_variants exam_variants; do
+for program in cuda_variants exam_variants exam3_variants; do
   if [[ -n ${COMPILED:-} ]]; then
     cp "$COMPILED/$program" "$work"
   elif command -v nvcc >/dev/null; then
@@ -68,6 +69,7 @@ record() {
     loop) said=$("${profile[@]}" -c cudaProfilerApi -- "${words[@]}" 2>&1) || status=$? ;;
     whole) said=$("${profile[@]}" -- "${words[@]}" 2>&1) || status=$? ;;
     kineto) said=$(timeout "$each" "${words[@]}" --torch-profiler "data/$file" 2>&1) || status=$? ;;
+    user) said=$(timeout "$each" "$gprof" profile -f -q "${recorder[@]}" --compress -o "data/$file" -- "${words[@]}" 2>&1) || status=$? ;;
     nsys) said=$(record_by_nsys "$file" "${recorder[@]}" "${words[@]}" 2>&1) || status=$? ;;
   esac
   bytes=$(stat -c %s "data/$file" 2>/dev/null || echo 0)
@@ -100,6 +102,14 @@ captures() {
     echo "torch_two_streams_pageable.sqlite.gz nsys torch_variants.py two_streams_pageable"
     echo "torch_launch_blocking.sqlite.gz nsys torch_variants.py launch_blocking --steps 20"
   fi
+  for variant in $(python3 -B variants.py exam3_variants.py); do echo "exam3_$variant.trace user:-tcuda,nvtx,osrt exam3_variants.py $variant"; done
+  if [[ -x exam3_variants ]]; then
+    for variant in $(./exam3_variants); do
+      local how=user
+      if [[ $variant == managed* ]]; then how=user:--cuda-um-gpu-page-faults=true; fi
+      echo "exam3_cuda_$variant.trace $how exam3_variants $variant"
+    done
+  fi
   for variant in good_train slow_loader decode_eager; do echo "torch_$variant.whole.trace whole torch_variants.py $variant"; done
   for variant in $(python3 -B variants.py exam_variants.py); do echo "exam_$variant.trace loop exam_variants.py $variant"; done
   if [[ -x cuda_variants ]]; then cuda_captures; fi
@@ -128,7 +138,7 @@ cuda_captures() {
 }
 
 # shellcheck disable=SC2016
-captures | xargs -P 6 -L 1 bash -c 'record "$@"' record
+captures | xargs -P "${JOBS:-6}" -L 1 bash -c 'record "$@"' record
 tar czf "$out/corpus.tgz" -C data .
 echo "$(find data -type f | wc -l) captures, $(stat -c %s "$out/corpus.tgz") bytes in corpus.tgz, $(grep -c ^FAILED "$log") failed, $(($(date +%s) - start)) s"
 rm -rf "$work"
