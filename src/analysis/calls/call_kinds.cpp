@@ -60,4 +60,29 @@ std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops, cons
   return blocks;
 }
 
+bool IsAboutContexts(std::string_view function) {
+  const auto has = [&](std::string_view part) { return function.find(part) != std::string_view::npos; };
+  return function == "cuInit" || has("Ctx") || has("SetDevice") || has("DeviceReset");
+}
+
+std::vector<uint32_t> CallsAfterReset(const Trace& trace, const CallFacts& calls) {
+  const auto resets = [&](NameId function) {
+    const std::string_view name = trace.Text(function);
+    return name.find("DeviceReset") != std::string_view::npos || name.find("PrimaryCtxReset") != std::string_view::npos;
+  };
+  bool has_reset = false;
+  for (uint32_t i = 0; i < calls.sums().size(); ++i) {
+    has_reset |= calls.sums()[i].count > 0 && resets(trace.api_calls.TraitsAt(i).function);
+  }
+  std::vector<uint32_t> found;
+  std::vector<uint8_t> is_reset(trace.processes.size(), 0);
+  for (uint32_t i = 0; has_reset && i < trace.api_calls.size(); ++i) {
+    const ApiCall& call = trace.api_calls[i];
+    if (call.parent != kNone || call.process == kNone || call.api_class == ApiClass::kQuery) continue;
+    if (is_reset[call.process] != 0) found.push_back(i);
+    is_reset[call.process] = resets(call.function);
+  }
+  return found;
+}
+
 }  // namespace gprof

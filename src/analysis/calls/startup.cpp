@@ -77,12 +77,8 @@ struct Edge {
   int change;
 };
 
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
 bool MakesContext(const Trace& trace, const ApiCall& call) {
-  const std::string_view name = trace.Text(call.function);
-  return call.api_class == ApiClass::kLoad &&
-         (name == "cuInit" || Has(name, "Ctx") || Has(name, "SetDevice") || Has(name, "DeviceReset"));
+  return call.api_class == ApiClass::kLoad && IsAboutContexts(trace.Text(call.function));
 }
 
 // The first call of the runtime makes the context, whatever it is for, unless another call did; kNone for none.

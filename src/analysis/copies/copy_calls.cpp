@@ -15,7 +15,7 @@ CopyCallTime CopyCalls::Of(const GpuOp& copy) {
   const uint32_t index = OutermostCall(trace, copy.api);
   if (index == kNone) return {};
   const ApiCall call = trace.api_calls[index];
-  CopyCallTime time{call.DurationNs(), 0};
+  CopyCallTime time{call.DurationNs(), 0, 0};
   if (copy.device == kNone || !HasWindow(trace, copy.device)) return time;
   // Before its first operation the device had nothing to do that could be waited for.
   const int64_t first_ns = trace.ops[trace.device_ops[copy.device].first].start_ns;
@@ -23,7 +23,8 @@ CopyCallTime CopyCalls::Of(const GpuOp& copy) {
   if (to_ns <= from_ns) return time;
   std::optional<IdleWithin>& idle = idle_[copy.device];
   if (!idle) idle.emplace(trace, input_.shared().gaps(copy.device));
-  time.waiting_ns = std::max<int64_t>(0, to_ns - from_ns - idle->Of(from_ns, to_ns));
+  time.staging_ns = std::min(idle->Of(from_ns, to_ns), to_ns - from_ns);
+  time.waiting_ns = to_ns - from_ns - time.staging_ns;
   return time;
 }
 

@@ -14,6 +14,7 @@ namespace gprof {
 struct CopyCallTime {
   int64_t call_ns = 0;     // from entry to return
   int64_t waiting_ns = 0;  // of it the GPU worked on something else, and the copy had not begun
+  int64_t staging_ns = 0;  // of it the GPU had nothing to do, and the copy had not begun
   int64_t OwnNs() const { return call_ns - waiting_ns; }
 };
 

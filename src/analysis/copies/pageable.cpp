@@ -11,6 +11,9 @@
 namespace gprof {
 namespace {
 
+// What any copy takes from the call to its start. Longer, and the host prepares the data: it gathers rows, for example.
+constexpr int64_t kCallNs = 20'000;
+
 // The host was held up when the call lasted for at least half of the copy. (A call that only queues the copy may still
 // overlap with its beginning, and one that fills the last staging buffer returns a little before the end.)
 bool IsBlocked(const GpuOp& op, const ApiCall& call) {
@@ -22,14 +25,15 @@ PageableCopies OneCopy(const Trace& trace, const GpuOp& op, const Reachable& rea
                        CopyCalls* calls) {
   PageableCopies copy{1, op.DurationNs(), op.size_bytes};
   const uint32_t call = OutermostCall(trace, op.api);
-  if (call != kNone && IsBlocked(op, trace.api_calls[call])) {
-    const CopyCallTime time = calls->Of(op);
+  const CopyCallTime time = call == kNone ? CopyCallTime{} : calls->Of(op);
+  const int64_t staging_ns = std::max<int64_t>(0, time.staging_ns - kCallNs);
+  if (call != kNone && (IsBlocked(op, trace.api_calls[call]) || 2 * staging_ns >= op.DurationNs())) {
     copy.blocked_count = 1;
     copy.blocked_ns = time.OwnNs();
     copy.waited_ns = time.waiting_ns;
   }
   if (reachable.IsKnown() && op.size_bytes > kSmallCopyBytes) {
-    copy.saved_ns = std::max<int64_t>(0, op.DurationNs() - reachable.TimeNs(op.size_bytes));
+    copy.saved_ns = staging_ns + std::max<int64_t>(0, op.DurationNs() - reachable.TimeNs(op.size_bytes));
     if (op.start_ns >= judged_from_ns) copy.judged_saved_ns = copy.saved_ns;
   }
   return copy;

@@ -1,6 +1,7 @@
 #include "analysis/copies/round_trips.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <vector>
 
@@ -23,11 +24,14 @@ constexpr int64_t kTripsOfAPattern = 3;
 constexpr double kPercentOfBytes = 80;  // of what is copied between host and GPU goes there and back
 
 struct RoundTrips {
-  int64_t count = 0;       // copies to the device of what had just come back
-  SaturatingSum time_ns;   // of both copies of each
-  SaturatingSum idle_ns;   // before them: the GPU waits while the host has the data, and makes room for it
-  uint64_t bytes = 0;      // that came back, and went there again
-  uint64_t all_bytes = 0;  // copied between host and device, by anything
+  int64_t count = 0;            // copies to the device of what had just come back
+  SaturatingSum time_ns;        // of both copies of each
+  SaturatingSum idle_ns;        // before them: the GPU waits while the host has the data, and makes room for it
+  uint64_t bytes = 0;           // that came back, and went there again
+  uint64_t all_bytes = 0;       // copied between host and device, by anything
+  bool are_of_several = false;  // arrays that come and go together
+  bool begins_back = false, ends_there = false;  // with data that no copy had brought, or that none fetches
+  std::vector<int64_t> pauses_ns;                // from the end of a copy back to the start of the copy there
 };
 
 // Copies to the host in a row, and those to the device that follow them.
@@ -54,6 +58,8 @@ class TripFinder {
     if (op.size_bytes < kLeastBytesOfSeveral) return;
     const int64_t idle_ns = op.device == kNone ? 0 : input_.shared().gaps(op.device).GapBefore(index);
     const Copy copy{op.size_bytes, op.DurationNs(), idle_ns};
+    if (last_end_ns_ == INT64_MIN) trips_.begins_back = direction == Direction::kD2h;
+    trips_.ends_there = direction == Direction::kH2d;
     // Who copies in several streams works on pieces.
     streams_.insert(op.stream);
     if (direction == Direction::kD2h) {
@@ -62,15 +68,18 @@ class TripFinder {
       back_.push_back(copy);
       came_ = back_.size();
     } else {
+      if (!goes_again_ && last_end_ns_ != INT64_MIN) trips_.pauses_ns.push_back(op.start_ns - last_end_ns_);
       goes_again_ = true;
       AddIfCameBack(copy);
     }
+    last_end_ns_ = op.end_ns;
   }
 
   void AddIfCameBack(const Copy& there) {
     const bool is_large = there.bytes >= kLeastBytes || came_ > 1;
     const auto back = std::find_if(back_.begin(), back_.end(), [&](const Copy& c) { return c.bytes == there.bytes; });
     if (!is_large || back == back_.end()) return;
+    trips_.are_of_several |= came_ > 1;
     ++trips_.count;
     trips_.time_ns += back->time_ns + there.time_ns;
     trips_.idle_ns += back->idle_ns + there.idle_ns;
@@ -85,7 +94,19 @@ class TripFinder {
   std::vector<Copy> back_;  // that have come back, and not gone again
   size_t came_ = 0;         // in a row
   bool goes_again_ = false;
+  int64_t last_end_ns_ = INT64_MIN;
 };
+
+// Pieces of a stream of data, each of which goes there, is worked on and comes back, look the same, but for this: what
+// the GPU made itself comes back before any went there, or goes there and is not fetched again; and whoever takes
+// another piece has something to do before it goes.
+bool MayBePieces(RoundTrips trips) {
+  constexpr int64_t kStraightBackNs = 50'000;
+  if (trips.are_of_several || trips.begins_back || trips.ends_there || trips.pauses_ns.empty()) return false;
+  const auto median = trips.pauses_ns.begin() + static_cast<ptrdiff_t>(trips.pauses_ns.size() / 2);
+  std::nth_element(trips.pauses_ns.begin(), median, trips.pauses_ns.end());
+  return *median > kStraightBackNs;
+}
 
 // The program made some streams, which is how pieces of an array are worked on side by side. Frameworks make dozens.
 bool AsksForStreams(const Trace& trace) {
@@ -99,7 +120,7 @@ bool AsksForStreams(const Trace& trace) {
 void AddRoundTrips(const AnalysisInput& input, std::vector<Finding>* findings) {
   if (AsksForStreams(input.trace())) return;
   const RoundTrips trips = TripFinder(input).Run();
-  if (trips.count < kTripsOfAPattern) return;
+  if (trips.count < kTripsOfAPattern || MayBePieces(trips)) return;
   // The first copy to the device and the last one back are no part of a trip that is repeated.
   const double bytes =
       static_cast<double>(trips.bytes) * static_cast<double>(trips.count + 1) / static_cast<double>(trips.count);

@@ -100,6 +100,12 @@ std::string CommandsFor(const Trace& trace, const std::vector<std::string>& func
   return "gprof-cli counters" + options + ", or: ncu" + options;
 }
 
+// If that share of the kernels ran twice as fast.
+int64_t GainOfFaster(const DeviceTimes& sum, double share) {
+  return std::min(static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2),
+                  static_cast<int64_t>(kMostPercent / 100 * static_cast<double>(sum.window_ns)));
+}
+
 // `longest` are those of LongestKernels.
 Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const std::vector<uint32_t>& longest) {
   const KernelGroups& kernels = input.shared().kernels();
@@ -132,8 +138,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   finding.advice += " To see what limits them: " + CommandsFor(input.trace(), functions);
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
-  finding.gain_ns = std::min(static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2),
-                             static_cast<int64_t>(kMostPercent / 100 * static_cast<double>(sum.window_ns)));
+  finding.gain_ns = GainOfFaster(sum, share);
   finding.basis = "assumes these kernels run up to twice as fast";
   return finding;
 }
@@ -144,8 +149,8 @@ Finding GraphBound(const AnalysisInput& input, const DeviceTimes& sum) {
   finding.message = DevicesAre(input.trace()) + " kernel-bound: CUDA graphs run for " +
                     FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
   finding.advice += " To see which kernels they run, record graph nodes: profile --cuda-graph-trace=node";
-  finding.gain_ns = sum.kernel_ns / 2;
-  finding.basis = "assumes these graphs run twice as fast";
+  finding.gain_ns = GainOfFaster(sum, 1);
+  finding.basis = "assumes these graphs run up to twice as fast";
   return finding;
 }
 

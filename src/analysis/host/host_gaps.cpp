@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
+#include <unordered_set>
 #include <utility>
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/host/thread_runs.h"
+#include "analysis/idle/causes/launch_split.h"
 #include "analysis/idle/gaps/idle_parts.h"
+#include "analysis/idle/gaps/steady_time.h"
 
 namespace gprof {
 namespace {
@@ -30,7 +34,8 @@ class Collector {
         trace_(input.trace()),
         runs_(trace_),
         samples_(trace_.threads.size()),
-        is_call_seen_(trace_.os_calls.size()),
+        judged_(JudgedTimeOf(input)),
+        first_kernels_(input),
         is_mpi_call_seen_(trace_.mpi_calls.size()),
         is_sample_seen_(trace_.cpu_samples.size()),
         gaps_(*gaps) {
@@ -56,22 +61,35 @@ class Collector {
       if (std::none_of(parts.begin(), parts.end(), is_own)) return;
       const uint32_t thread = LaunchingThread(input_, gap);
       if (thread == kNone) return;
+      const Interval judged{std::max(gap.start_ns, judged_.start_ns), std::min(gap.end_ns, judged_.end_ns)};
+      const bool is_before_first = judged.start_ns < judged.end_ns && first_kernels_.AreAfter(gap);
+      gaps_before_first_ += is_before_first;
+      Waits* const waits = is_before_first ? &before_first_ : &judged_waits_;
       ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-        if (part.cause == Cause::kOs) AddWaits(thread, start_ns, end_ns);
+        if (part.cause == Cause::kOs) {
+          AddWaits(thread, start_ns, end_ns, &waits_);
+          AddWaits(thread, std::max(start_ns, judged.start_ns), std::min(end_ns, judged.end_ns), waits);
+        }
         if (part.cause == Cause::kMpi) AddMpi(thread, start_ns, end_ns);
         if (part.cause == Cause::kHost) AddHost(device, thread, start_ns, end_ns);
       });
     });
   }
 
-  void AddWaits(uint32_t thread, int64_t from_ns, int64_t to_ns) {
+  // Idle time in waits; each call is counted where it was seen first.
+  struct Waits {
+    std::map<std::pair<OsCallKind, uint32_t>, IdleInWait> sums;
+    std::unordered_set<uint32_t> seen;
+  };
+
+  void AddWaits(uint32_t thread, int64_t from_ns, int64_t to_ns, Waits* waits) {
+    if (from_ns >= to_ns) return;
     for (const ThreadWait& wait : input_.shared().host().waits.Within(thread, from_ns, to_ns)) {
       if (wait.is_mpi) continue;
       const OsCallKind kind = wait.call == kNone ? OsCallKind{} : KindOf(trace_.os_calls[wait.call]);
-      IdleInWait& idle = waits_[{kind, thread}];
+      IdleInWait& idle = waits->sums[{kind, thread}];
       idle.idle_ns += std::min(to_ns, wait.end_ns) - std::max(from_ns, wait.start_ns);
-      if (wait.call == kNone || is_call_seen_[wait.call]) continue;
-      is_call_seen_[wait.call] = true;
+      if (wait.call == kNone || !waits->seen.insert(wait.call).second) continue;
       ++idle.calls;
       idle.bytes += static_cast<int64_t>(trace_.os_calls[wait.call].size_bytes);
     }
@@ -102,28 +120,49 @@ class Collector {
   }
 
   void Finish() {
-    for (auto& [key, idle] : waits_) {
-      idle.kind = key.first, idle.thread = key.second;
-      gaps_.waits.push_back(idle);
+    if (gaps_before_first_ < kFirstLaunchesOfAPattern) {
+      for (const auto& [key, more] : before_first_.sums) {
+        IdleInWait& idle = judged_waits_.sums[key];
+        idle.idle_ns += more.idle_ns, idle.calls += more.calls, idle.bytes += more.bytes;
+      }
     }
+    gaps_.waits = SortedWaits(&waits_);
+    gaps_.judged_waits = SortedWaits(&judged_waits_);
     for (auto& [key, idle] : mpi_) {
       idle.function = key.first, idle.thread = key.second;
       gaps_.mpi.push_back(idle);
     }
     for (const auto& [threads, ns] : preempted_) gaps_.preempted.push_back({threads.first, threads.second, ns});
     const auto has_more = [](const auto& a, const auto& b) { return a.idle_ns > b.idle_ns; };
-    std::stable_sort(gaps_.waits.begin(), gaps_.waits.end(), has_more);
     std::stable_sort(gaps_.mpi.begin(), gaps_.mpi.end(), has_more);
     std::stable_sort(gaps_.preempted.begin(), gaps_.preempted.end(), has_more);
     std::sort(gaps_.samples.begin(), gaps_.samples.end());
+  }
+
+  static std::vector<IdleInWait> SortedWaits(Waits* waits) {
+    std::vector<IdleInWait> sorted;
+    for (auto& [key, idle] : waits->sums) {
+      idle.kind = key.first, idle.thread = key.second;
+      sorted.push_back(idle);
+    }
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const IdleInWait& a, const IdleInWait& b) { return a.idle_ns > b.idle_ns; });
+    return sorted;
+  }
+  static Interval JudgedTimeOf(const AnalysisInput& input) {
+    const std::optional<SteadyTime>& steady = input.shared().judged(input).steady;
+    return steady ? steady->time : Interval{INT64_MIN, INT64_MAX};
   }
 
   const AnalysisInput& input_;
   const Trace& trace_;
   const ThreadRuns runs_;
   std::vector<std::vector<uint32_t>> samples_;  // of each thread
-  std::vector<bool> is_call_seen_, is_mpi_call_seen_, is_sample_seen_;
-  std::map<std::pair<OsCallKind, uint32_t>, IdleInWait> waits_;
+  const Interval judged_;
+  const FirstKernels first_kernels_;
+  int64_t gaps_before_first_ = 0;
+  std::vector<bool> is_mpi_call_seen_, is_sample_seen_;
+  Waits waits_, judged_waits_, before_first_;
   std::map<std::pair<NameId, uint32_t>, IdleInMpi> mpi_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> preempted_;
   HostGaps& gaps_;

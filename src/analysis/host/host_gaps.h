@@ -39,6 +39,7 @@ struct HostGaps {
   explicit HostGaps(const AnalysisInput& input);
 
   std::vector<IdleInWait> waits;         // cause `os`, the most idle time first
+  std::vector<IdleInWait> judged_waits;  // of the time a run is judged by, without those before kernels ran first
   std::vector<IdleInMpi> mpi;            // cause `mpi`, the most idle time first
   std::vector<IdlePreempted> preempted;  // part of the cause `host`, the most idle time first
   std::vector<int64_t> preempted_ns;     // by device

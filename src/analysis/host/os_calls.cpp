@@ -243,7 +243,7 @@ OsCallKind SubjectOf(const OsCallKind& kind) {
 
 WaitSums SumsOfThings(const HostGaps& host) {
   WaitSums sums;
-  for (const IdleInWait& wait : host.waits) {
+  for (const IdleInWait& wait : host.judged_waits) {
     WaitSum& sum = sums[{SubjectOf(wait.kind), wait.thread}];
     if (sum.idle_ns == 0) sum.main = wait.kind;  // they come with the longest first
     sum.idle_ns += wait.idle_ns;

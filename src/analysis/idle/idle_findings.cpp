@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/calls/call_kinds.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/sampled_functions.h"
 #include "analysis/idle/causes/launch_split.h"
@@ -21,7 +22,6 @@ constexpr double kCausePercentWorthAFinding = 5;    // of the window, for each c
 constexpr double kPatternPercentWorthAFinding = 5;  // of the window
 constexpr int64_t kLongestLatencyNs = 20'000;       // of starting what is queued, mean over the gaps
 constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
-constexpr int64_t kFirstLaunchesOfAPattern = 3;
 constexpr size_t kIterationsToJudge = 10;
 
 struct Place {
@@ -96,6 +96,15 @@ std::string Where(const Trace& trace, const Place& place, int64_t cause_ns) {
   return ", " + FormatPercent(PercentOf(place.idle_ns, cause_ns)) + " of it " + name + place.evidence;
 }
 
+// Contexts are made and destroyed, which takes longer than loading code into them.
+bool AreContexts(const Trace& trace, const IdleSummary& summary, Cause cause, const Place& place) {
+  if (cause != Cause::kLoad) return false;
+  const bool has_reset = std::any_of(summary.by_call().begin(), summary.by_call().end(), [&](const auto& of) {
+    return of.second[Cause::kLoad] > 0 && trace.Text(of.first).find("Reset") != std::string_view::npos;
+  });
+  return has_reset || IsAboutContexts(place.name);
+}
+
 // What happened then: "for <share> of the idle time (<time>), <verb>".
 std::string VerbOf(const Trace& trace, Cause cause) {
   if (cause == Cause::kMemory && !trace.managed_memory.empty()) return "memory was allocated, freed or moved";
@@ -129,14 +138,20 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = "for " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), ";
-  const std::string where = Where(trace, place, summary.Sum().split[cause]);
+  const bool are_contexts = AreContexts(trace, summary, cause, place);
+  const std::string happened = (are_contexts ? "CUDA was making or destroying contexts" : VerbOf(trace, cause)) +
+                               Where(trace, place, summary.Sum().split[cause]);
   finding.message = UsedDevices(trace) + " idle for " + FormatPercent(PercentOf(idle_ns, judged.window_ns)) + " of " +
-                    FormatNs(static_cast<double>(judged.window_ns)) + judged.when + ": " + spent +
-                    VerbOf(trace, cause) + where;
+                    FormatNs(static_cast<double>(judged.window_ns)) + judged.when + ": " + spent + happened;
   if (!is_first)
-    finding.message = "For " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), " +
-                      VerbOf(trace, cause) + where;
+    finding.message =
+        "For " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), " + happened;
   finding.advice = info.advice;
+  if (are_contexts) {
+    finding.advice =
+        "Keep one context for the whole run: leave out cudaDeviceReset, after which the next call has to "
+        "make a context and load all code again.";
+  }
   const int64_t all_ns = summary.Sum().split[cause];
   if (cause == Cause::kQueue && all_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
     finding.advice = FormatNs(static_cast<double>(all_ns) / static_cast<double>(summary.GapsWith(cause))) +
@@ -153,7 +168,7 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
 // Kernels that are launched for the first time in the time that is judged: their code is loaded by the launching call,
 // or compiled before it.
 void AddLateFirstLaunches(const LaunchSplit& split, const Judged& judged, std::vector<Finding>* findings) {
-  const int64_t idle_ns = split.first_ns + split.host_ns;
+  const int64_t own_ns = split.host_ns + split.os_ns, idle_ns = split.first_ns + own_ns;
   const double percent = PercentOf(idle_ns, judged.window_ns);
   if (percent < kCausePercentWorthAFinding) return;
   const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
@@ -164,10 +179,12 @@ void AddLateFirstLaunches(const LaunchSplit& split, const Judged& judged, std::v
     first.message += ns(split.first_ns) + " in " + CountOf(split.firsts, "launch call") + " that loaded code";
     first.subject.causes.emplace_back(InfoOf(Cause::kLaunch).name);
   }
-  if (split.host_ns > 0) {
-    first.message += (split.first_ns > 0 ? ", " : "") + ns(split.host_ns) +
-                     " of host code, such as compiling them, in " + CountOf(split.hosts, "gap");
+  if (own_ns > 0) {
+    first.message += (split.first_ns > 0 ? ", " : "") + ns(own_ns) + " of host code" +
+                     (split.os_ns > 0 ? " and waits" : "") + ", such as compiling them, in " +
+                     CountOf(split.hosts, "gap");
     first.subject.causes.emplace_back(InfoOf(Cause::kHost).name);
+    if (split.os_ns > 0) first.subject.causes.emplace_back(InfoOf(Cause::kOs).name);
   }
   first.gain_ns = idle_ns;
   first.basis = "all of this idle time";
@@ -195,13 +212,19 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
   if (PercentOf(judged.split.Total(), judged.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = judged.split.Largest();
   LaunchSplit split = SplitLaunches(input, judged.time);
-  // One or two such gaps may be anything that a program does before its next part.
-  if (split.hosts < kFirstLaunchesOfAPattern) split.host_ns = 0;
+  if (split.hosts < kFirstLaunchesOfAPattern) split.host_ns = split.os_ns = 0;
   AddLateFirstLaunches(split, judged, findings);
   const auto add = [&](Cause cause) {
     Finding finding = CauseFinding(input.trace(), summary, host, judged, cause, cause == first);
     if (cause == Cause::kLaunch) return AddLaunchCause(split, judged, std::move(finding), findings);
-    if (cause == Cause::kHost) finding.gain_ns -= split.host_ns;
+    const int64_t first_ns = cause == Cause::kHost ? split.host_ns : cause == Cause::kOs ? split.os_ns : 0;
+    finding.gain_ns -= first_ns;
+    // What is left of it, without what comes once.
+    if (first_ns > 0) {
+      const double percent = PercentOf(finding.gain_ns, judged.window_ns);
+      if (percent < kCausePercentWorthAFinding) return;
+      finding.severity = FindFinding(finding.id)->severity.Of(percent);
+    }
     findings->push_back(std::move(finding));
   };
   add(first);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps/gaps.h"
+#include "analysis/idle/gaps/steady_time.h"
 #include "analysis/launches/repeats.h"
 #include "analysis/result/display_names.h"
 #include "base/saturate.h"
@@ -197,6 +199,8 @@ std::vector<uint32_t> SymbolNumbers::NumberFacts(const Trace& trace, const OpFac
 
 GapsBefore::GapsBefore(const AnalysisInput& input) : trace_(input.trace()) {
   for (uint32_t i = 0; i < trace_.device_ops.size(); ++i) of_device_.push_back(&input.shared().gaps(i));
+  const std::optional<SteadyTime>& steady = input.shared().judged(input).steady;
+  if (steady) from_ns_ = steady->time.start_ns;
 }
 
 void GapsBefore::FindDevice(uint32_t op) {
@@ -207,7 +211,8 @@ void GapsBefore::FindDevice(uint32_t op) {
 
 int64_t GapsBefore::Of(uint32_t op) {
   FindDevice(op);
-  return last_ == nullptr ? 0 : last_->GapBefore(op);
+  if (last_ == nullptr || Operation(trace_.ops, op).start_ns() <= from_ns_) return 0;
+  return last_->GapBefore(op);
 }
 
 std::vector<Chain> FindChains(const AnalysisInput& input, const SymbolNumbers& numbers) {

@@ -25,7 +25,8 @@ struct Chain {
   int64_t idle_ns = 0;  // of the device before operations within a repetition, where at most 50 us
 };
 
-// How long the device of an operation was idle before it, 0 where the gap was not recorded to its end.
+// How long the device of an operation was idle before it: 0 where the gap was not recorded to its end, and during
+// start-up, when kernels wait for their code.
 class GapsBefore {
  public:
   explicit GapsBefore(const AnalysisInput& input);
@@ -35,6 +36,7 @@ class GapsBefore {
   void FindDevice(uint32_t op);
 
   const Trace& trace_;
+  int64_t from_ns_ = INT64_MIN;  // the end of start-up
   std::vector<const GapList*> of_device_;
   // Of the operation asked for before: as a rule the next one is of the same device.
   const GapList* last_ = nullptr;

@@ -25,7 +25,7 @@ constexpr std::string_view kReplayed = "counters are collected apart from the ti
 // The advice about a cause of idle time is that of the cause (src/analysis/idle/causes/causes.cpp).
 constexpr FindingInfo Idle(std::string_view id, std::string_view metric, std::string_view meaning,
                            std::string_view query) {
-  return {id, meaning, From(25), "gaps", At(query), {}, {{metric}}, false, true};
+  return {id, meaning, From(25), "gaps", At(query), {}, {{metric}}, false, Layer::kPlace};
 }
 constexpr MetricIds kKernels{{"gpu.kernel_ns"}};
 constexpr MetricIds kWork{{"gpu.kernel_ns", "gpu.copy_only_ns"}};
@@ -115,7 +115,7 @@ constexpr FindingInfo kFindings[] = {
      "synchronous.",
      {{"idle.host_ns", "idle.launch_ns", "idle.api_ns", "idle.sync_ns", "idle.queue_ns"}},
      false,
-     false,
+     Layer::kMechanism,
      Turn::kFirstIfWarning},
     {"kernels.chain",
      "a stream repeats the same chain of operations with idle gaps inside: a candidate for a CUDA graph",
@@ -125,7 +125,7 @@ constexpr FindingInfo kFindings[] = {
      "Capture one repetition as a CUDA graph and launch the graph, or fuse its short kernels.",
      {{"idle.launch_ns", "idle.queue_ns", "idle.api_ns", "idle.host_ns"}},
      false,
-     true},
+     Layer::kPlace},
     {"kernels.small",
      "most of the kernel time is in kernels shorter than 10 us, with idle time before them",
      From(25),
@@ -136,7 +136,7 @@ constexpr FindingInfo kFindings[] = {
     {"gpu.kernel_bound", "kernel-bound: kernels run nearly all the time; the top kernels and how to analyse them",
      Always(kNote), "kernels", At("kind:kernel", "name", &Subject::kernel),
      "There is little idle time left to remove: optimise the top kernels, or run fewer of them.", kKernels, false,
-     true},
+     Layer::kPlace},
     {"gpu.copy_bound",
      "copy-bound: the GPU copies most of the time with no kernel running",
      Always(kWarning),
@@ -146,7 +146,7 @@ constexpr FindingInfo kFindings[] = {
      "stream, overlapped with kernels.",
      {{"gpu.copy_only_ns"}},
      false,
-     true},
+     Layer::kPlace},
     {"occupancy.small_block", "kernels whose blocks have fewer threads than a warp", From(25), "occupancy",
      At("kind:kernel", "name", &Subject::kernel),
      "Launch fewer blocks with a multiple of 32 threads each, starting with 128 to 256: unused lanes of a warp do no "
@@ -156,7 +156,7 @@ constexpr FindingInfo kFindings[] = {
      At("kind:kernel", "name", &Subject::kernel),
      "Split the work over more blocks and threads: at least one block per SM and a few hundred threads per block. If "
      "there is no more work, run these kernels concurrently with others in another stream.",
-     kKernels},
+     kKernels, false, Layer::kShape},
     {"occupancy.tail", "tail effect: the last wave of the grid leaves much of the GPU idle", From(25), "occupancy",
      At("kind:kernel", "name", &Subject::kernel),
      "Choose a grid size that is a multiple of one full wave, or let a grid of one wave loop over the work "
@@ -165,7 +165,7 @@ constexpr FindingInfo kFindings[] = {
     {"critical.kernel", "one kernel dominates the critical path: making it faster shortens the run", Always(kNote),
      "critical_path", At("kind:kernel", "name", &Subject::kernel),
      "Optimise this kernel first: time saved in it shortens the run until another path becomes the longest.", kKernels,
-     false, true, Turn::kLastIfNote},
+     false, Layer::kPlace, Turn::kLastIfNote},
     {"graphs.instantiate",
      "CUDA graphs are instantiated for only a few launches each",
      From(25),
@@ -173,7 +173,7 @@ constexpr FindingInfo kFindings[] = {
      At("kind:api name:GraphInstantiate"),
      "Instantiate a graph once and launch it many times. If only parameters change, update it with cudaGraphExecUpdate "
      "or cudaGraphExecKernelNodeSetParams.",
-     {{"idle.api_ns", "idle.load_ns", "idle.host_ns"}}},
+     {{"idle.load_ns", "idle.api_ns", "idle.launch_ns", "idle.host_ns"}}},
     {"graphs.not_recorded",
      "CUDA graphs were launched, but their work is not in the trace",
      Always(kWarning),
@@ -183,7 +183,7 @@ constexpr FindingInfo kFindings[] = {
      "recorded this trace (nsys profile --cuda-graph-trace=node).",
      {},
      false,
-     false,
+     Layer::kMechanism,
      Turn::kFirstIfWarning},
     {"startup.first_launches",
      "start-up: idle time until the kernels had run once, for loading and compiling code and initialising the program",
@@ -192,9 +192,9 @@ constexpr FindingInfo kFindings[] = {
      At("cause:load,host,launch"),
      "This is a one-time cost. For short runs: warm up before measuring, cache compiled kernels (NVRTC, Triton, "
      "torch.compile), build for this GPU's architecture.",
-     {{"idle.load_ns", "idle.host_ns", "idle.launch_ns", "idle.memory_ns", "idle.api_ns"}},
+     {{"idle.load_ns", "idle.host_ns", "idle.launch_ns", "idle.memory_ns", "idle.api_ns", "idle.os_ns"}},
      false,
-     false,
+     Layer::kMechanism,
      Turn::kOnce},
     {"startup.load",
      "loading and compiling code before the first GPU operation",
@@ -204,7 +204,7 @@ constexpr FindingInfo kFindings[] = {
      "Load only the code that is used: CUDA_MODULE_LOADING=LAZY, smaller modules, fewer architectures per binary.",
      {},
      false,
-     false,
+     Layer::kMechanism,
      Turn::kOnce},
     {"startup.slow",
      "start-up of a process to its first GPU operation took at least 1 s and a quarter of its lifetime: information",
@@ -218,7 +218,7 @@ constexpr FindingInfo kFindings[] = {
      "Check the return code of every CUDA call. Expected errors still cost the time of the call.",
      {},
      false,
-     false,
+     Layer::kMechanism,
      Turn::kFirstIfWarning},
     {"sync.drains",
      "synchronisation repeatedly lets the GPU run out of work",
@@ -394,7 +394,7 @@ constexpr FindingInfo kFindings[] = {
     {"steps.warmup", "slower warm-up iterations: information", Always(kInfo), "step_iterations",
      At("kind:nvtx", "nvtx", &Subject::range),
      "Exclude warm-up from measurements. For short runs, load modules and allocate memory before the loop.", kWork,
-     true, true, Turn::kOnce},
+     true, Layer::kPlace, Turn::kOnce},
     {"balance.uneven",
      "uneven load: one GPU had more work than the others",
      From(25),
@@ -402,7 +402,9 @@ constexpr FindingInfo kFindings[] = {
      At("kind:kernel"),
      "Give each GPU the same amount of work: split by cost, not by count, and do not assign extra work to one GPU.",
      {{"idle.sync_ns", "idle.mpi_ns", "idle.copy_ns", "idle.os_ns", "idle.queue_ns", "nccl.exposed_ns",
-       "idle.host_ns"}}},
+       "idle.host_ns"}},
+     false,
+     Layer::kCause},
     {"nccl.exposed", "exposed communication: NCCL kernels with no other kernel running", From(25), "nccl",
      At("kind:kernel name:nccl"),
      "Start collectives as soon as their data is ready, in a separate stream, while other layers compute: bucket "
@@ -415,12 +417,14 @@ constexpr FindingInfo kFindings[] = {
      Nowhere("is about calls of several processes"),
      "Find out what its rank does before the collective: more work, a slower GPU, or a late host (see the idle time of "
      "its GPU). Balance the work, or use non-blocking collectives.",
-     {{"idle.mpi_ns"}}},
+     {{"idle.mpi_ns"}},
+     false,
+     Layer::kCause},
     {"nccl.straggler", "NCCL collectives waited for one slow GPU", Always(kWarning), "nccl",
      At("kind:kernel name:nccl"),
      "Check what its rank does before the collective: more work, a slower GPU, or a late host (see balance, steps, and "
      "idle with --device).",
-     kExposed},
+     kExposed, false, Layer::kCause},
     {"traces.straggler", "of several traces, one took longer than the others or its GPUs had more work", Always(kNote),
      "traces", Nowhere("compares whole traces, each with its own tracks"),
      "Its GPUs have no more work than the others: check what its host waits for."},

@@ -1,6 +1,7 @@
 // The catalogue of findings: all that is the same whenever one of its kind is made.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -38,6 +39,14 @@ enum class Turn : uint8_t {
   kOnce,            // it comes once: after warnings about what comes again and again, and a note as kLastIfNote
 };
 
+// Who claims time before whom: what explains another finding's time comes first.
+enum class Layer : uint8_t {
+  kCause,      // why the host or a GPU waits at all
+  kMechanism,  // what holds up the GPU
+  kShape,      // how much of the GPU a launch fills: others that could run beside it would fill the rest
+  kPlace,      // where time went, and others may say why
+};
+
 struct FindingInfo {
   std::string_view id;
   std::string_view meaning;  // docs/commands/report.md
@@ -49,7 +58,7 @@ struct FindingInfo {
   // Empty: it is about time that no other finding is about.
   MetricIds claims{};
   bool claims_its_causes = false;  // instead, idle time with the causes that its subject names, where it names any
-  bool is_general = false;         // it says where time went, and others may say why
+  Layer layer = Layer::kMechanism;
   Turn turn = Turn::kInOrder;
 };
 

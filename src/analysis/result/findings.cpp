@@ -25,6 +25,11 @@ Standing StandingOf(const Finding& finding) {
   return is_last_if_note && !is_warning ? Standing::kLast : Standing::kAmong;
 }
 
+Layer LayerOf(const Finding& finding) {
+  const FindingInfo* info = FindFinding(finding.id);
+  return info == nullptr ? Layer::kMechanism : info->layer;
+}
+
 bool ComesOnce(const Finding* finding) {
   const FindingInfo* info = FindFinding(finding->id);
   return info != nullptr && info->turn == Turn::kOnce;
@@ -90,7 +95,10 @@ bool ComesFirst(const RankedFinding& a, const RankedFinding& b) {
     return std::tuple(StandingOf(*r.finding), r.gain_ns, r.finding->severity);
   };
   if (key(a) != key(b)) return key(a) > key(b);
-  return std::tie(a.finding->id, a.finding->message) < std::tie(b.finding->id, b.finding->message);
+  const auto order = [](const RankedFinding& r) {
+    return std::tuple(LayerOf(*r.finding), r.finding->id, r.finding->message);
+  };
+  return order(a) < order(b);
 }
 
 // Who finds less than half of its time unclaimed says what others have said.
@@ -144,12 +152,9 @@ std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, s
                                          int64_t window_ns) {
   std::vector<const Finding*> order;
   for (const Finding& finding : findings) order.push_back(&finding);
-  const auto is_general = [](const Finding* finding) {
-    const FindingInfo* info = FindFinding(finding->id);
-    return info != nullptr && info->is_general;
-  };
-  // Why before where: what names a mechanism claims its time before what only says that there is such time.
-  std::stable_partition(order.begin(), order.end(), [&](const Finding* finding) { return !is_general(finding); });
+  // Why before what, and what before where.
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Finding* a, const Finding* b) { return LayerOf(*a) < LayerOf(*b); });
   std::stable_partition(order.begin(), order.end(),
                         [&](const Finding* finding) { return StandingOf(*finding) == Standing::kFirst; });
   std::stable_partition(order.begin(), order.end(), [](const Finding* finding) { return !ComesOnce(finding); });

@@ -1,9 +1,11 @@
 #include "analysis/streams/stream_findings.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,8 +32,32 @@ struct Demand {
   bool some_process_used_several = false;
 };
 
+// Frameworks make streams: XLA, whose users have none to choose, and PyTorch, which hands out those of a pool. Where
+// PyTorch made no pool, the streams are those of its libraries, and so are those in which nothing of its own ran.
+struct FrameworkStreams {
+  explicit FrameworkStreams(const AnalysisInput& input)
+      : processes(input.trace().processes.size(), 0), streams(input.trace().streams.size(), 0) {
+    const Trace& trace = input.trace();
+    for (uint32_t i = 0; i < input.shared().ops().sums().size(); ++i) {
+      const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+      if (input.shared().ops().sums()[i].count == 0 || traits.process == kNone || traits.stream == kNone) continue;
+      const bool is_its_own = traits.kind == OpKind::kKernel && IsOfFramework(trace.Text(traits.name));
+      processes[traits.process] |= is_its_own;
+      streams[traits.stream] |= is_its_own || traits.kind == OpKind::kMemcpy;
+    }
+  }
+  static bool IsOfFramework(std::string_view kernel) {
+    constexpr std::string_view kParts[] = {"at::native", "2at6native", "stream_executor"};
+    return std::any_of(std::begin(kParts), std::end(kParts),
+                       [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; });
+  }
+  std::vector<uint8_t> processes, streams;  // have one; with kernels of it, or copies
+};
+
 // Streams of different GPUs cannot take work from each other, so that each GPU of a process is looked at by itself.
-Demand DemandOf(const Trace& trace, const std::vector<StreamUse>& uses) {
+Demand DemandOf(const AnalysisInput& input, const std::vector<StreamUse>& uses) {
+  const Trace& trace = input.trace();
+  const FrameworkStreams framework(input);
   struct OfGpu {
     int64_t created = 0, named = 0, used = 0;
   };
@@ -45,11 +71,14 @@ Demand DemandOf(const Trace& trace, const std::vector<StreamUse>& uses) {
     const bool is_created = knows_created ? stream.is_created : uses[i].IsUsed() && !stream.is_default;
     gpu.created += is_created;
     gpu.named += stream.names_given;
-    gpu.used += uses[i].IsUsed() && (is_created || stream.names_given > 0);
+    const bool is_of_library = framework.processes[stream.process] != 0 && framework.streams[i] == 0;
+    gpu.used += uses[i].IsUsed() && !is_of_library && (is_created || stream.names_given > 0);
   }
   Demand demand;
   std::set<uint32_t> processes;
   for (const auto& [key, gpu] : gpus) {
+    const bool has_pool = gpu.created >= kFewestOfAPool || !knows_created;
+    if (framework.processes[key.first] != 0 && !has_pool && gpu.named < 2) continue;
     const int64_t created = gpu.created >= kFewestOfAPool ? gpu.used : gpu.created;
     const int64_t asked = std::max(created, gpu.named);
     if (asked < 2) continue;
@@ -286,7 +315,7 @@ std::vector<Finding> StreamFindings(const AnalysisInput& input, const std::vecto
                                     const StreamWaits& waits) {
   if (concurrency.BusyNs() == 0) return {};
   const Trace& trace = input.trace();
-  const Demand demand = DemandOf(trace, uses);
+  const Demand demand = DemandOf(input, uses);
   std::vector<Finding> findings;
   AddStreamWaitFinding(trace, waits, concurrency.WindowNs(), &findings);
   if (demand.asked >= 2 && PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) < kOverlapPercent) {

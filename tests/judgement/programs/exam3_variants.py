@@ -116,7 +116,7 @@ def torch_cart_pole():
 
     policy = nn.Sequential(nn.Linear(4, 128), nn.Dropout(0.6), nn.ReLU(), nn.Linear(128, 2)).cuda()
     optimizer = torch.optim.Adam(policy.parameters(), lr=1e-2)
-    for _episode in range(12):
+    for _episode in range(8):
         state, kept = [0.0, 0.1, 0.02, 0.0], []
         for _ in range(150):
             chances = torch.distributions.Categorical(nn.functional.softmax(policy(torch.tensor(state).cuda()), dim=-1))

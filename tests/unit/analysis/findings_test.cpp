@@ -45,6 +45,24 @@ TEST(Findings, WhyComesBeforeWhere) {
             (Lines{"gpu.copy_bound 120", "memcpy.pageable 60"}));
 }
 
+TEST(Findings, WhyThereIsWaitingComesBeforeTheWait) {
+  const std::vector<Metric> totals = {{"idle.sync_ns", "", 100}};
+  EXPECT_EQ(Judge({Make("sync.drains", 100), Make("balance.uneven", 90)}, totals),
+            (Lines{"balance.uneven 90", "sync.drains 10 < balance.uneven"}));
+  EXPECT_EQ(Judge({Make("sync.drains", 100), Make("balance.uneven", 20)}, totals),
+            (Lines{"sync.drains 80", "balance.uneven 20"}));
+}
+
+TEST(Findings, WhatKeepsKernelsApartComesBeforeTheirGrids) {
+  const std::vector<Metric> totals = {{"gpu.kernel_ns", "", 200}, {"gpu.copy_only_ns", "", 0}};
+  EXPECT_EQ(Judge({Make("occupancy.small_grid", 180), Make("streams.no_overlap", 180)}, totals),
+            (Lines{"streams.no_overlap 180", "occupancy.small_grid 20 < streams.no_overlap"}));
+  EXPECT_EQ(Judge({Make("occupancy.small_grid", 180), Make("streams.no_overlap", 20)}, totals),
+            (Lines{"occupancy.small_grid 180", "streams.no_overlap 20"}));
+  EXPECT_EQ(Judge({Make("occupancy.small_grid", 120), Make("gpu.kernel_bound", 130)}, totals),
+            (Lines{"occupancy.small_grid 120", "gpu.kernel_bound 80"}));
+}
+
 TEST(Findings, WhatMostHaveLeftStaysForItself) {
   EXPECT_EQ(Judge({Make("idle.host", 300), Make("launch.bound", 200)}), (Lines{"idle.host 250", "launch.bound 200"}));
 }

@@ -26,6 +26,7 @@ uint32_t FirstAfter(Trace::Slice slice, StartOf&& start_ns_of, int64_t time_ns) 
 
 HostFacts::HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const StreamOps& stream_ops)
     : blocking_copies(BlockingCopies(trace, ops, calls)),
+      calls_after_reset(CallsAfterReset(trace, calls)),
       event_waits(trace, ops, stream_ops),
       waits(trace),
       interruptions(InterruptionsOfThreads(trace)),
@@ -155,6 +156,8 @@ void HostWalk::AddByRange(Cause cause, uint32_t thread, int64_t from_ns, int64_t
 }
 
 Cause HostWalk::CauseOf(uint32_t call) const {
+  const std::vector<uint32_t>& contexts = facts_.calls_after_reset;
+  if (std::binary_search(contexts.begin(), contexts.end(), call)) return Cause::kLoad;
   switch (trace_.api_calls[call].api_class) {
     case ApiClass::kSync:
       return Cause::kSync;

@@ -63,7 +63,8 @@ static_assert(sizeof(Part) == 16);
 // What is the same for every device: computed once for a trace.
 struct HostFacts {
   HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const StreamOps& stream_ops);
-  std::vector<uint8_t> blocking_copies;  // one for each call
+  std::vector<uint8_t> blocking_copies;     // one for each call
+  std::vector<uint32_t> calls_after_reset;  // which make a context
   EventWaits event_waits;
   ThreadWaits waits;
   std::vector<std::vector<Interruption>> interruptions;  // by thread

@@ -15,8 +15,11 @@ constexpr int64_t kLongCallNs = 100'000;   // a launch of what is loaded takes a
 constexpr int64_t kLatencyNs = 20'000;     // from the return of a launch to the start on an idle GPU, at most
 constexpr int64_t kLongGapNs = 5'000'000;  // compiling a kernel takes at least as long
 
-// The first operation of each kernel in each process.
-std::unordered_set<uint32_t> FirstOfKernels(const AnalysisInput& input) {
+constexpr uint32_t kSoon = 32;  // operations, such as what prepares the buffers of a new kernel
+
+}  // namespace
+
+FirstKernels::FirstKernels(const AnalysisInput& input) : input_(input) {
   const Trace& trace = input.trace();
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   std::map<std::pair<uint32_t, NameId>, uint32_t> first_of;
@@ -26,16 +29,23 @@ std::unordered_set<uint32_t> FirstOfKernels(const AnalysisInput& input) {
     const auto [at, is_new] = first_of.try_emplace({traits.process, traits.name}, sums[i].first);
     if (!is_new) at->second = std::min(at->second, sums[i].first);
   }
-  std::unordered_set<uint32_t> ops;
-  for (const auto& [kernel, op] : first_of) ops.insert(op);
-  return ops;
+  for (const auto& [kernel, op] : first_of) ops_.insert(op);
 }
 
-}  // namespace
+bool FirstKernels::AreAfter(const Gap& gap) const {
+  if (gap.after == kNone || gap.DurationNs() < kLongGapNs) return false;
+  const GapList& gaps = input_.shared().gaps(gap.device);
+  const uint32_t last = std::min(gap.after + kSoon, input_.trace().device_ops[gap.device].last);
+  for (uint32_t op = gap.after; op < last; ++op) {
+    if (op != gap.after && gaps.GapBefore(op) >= kLongGapNs) return false;
+    if (Has(op)) return true;
+  }
+  return false;
+}
 
 LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
   const Trace& trace = input.trace();
-  const std::unordered_set<uint32_t> firsts = FirstOfKernels(input);
+  const FirstKernels firsts(input);
   LaunchSplit split;
   const auto add = [&](const Gap& gap, int64_t start_ns, int64_t end_ns, uint32_t index) {
     start_ns = std::max(start_ns, time.start_ns), end_ns = std::min(end_ns, time.end_ns);
@@ -46,7 +56,7 @@ LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
     }
     const ApiCall& call = trace.api_calls[index];
     const int64_t in_call_ns = std::clamp<int64_t>(call.end_ns - start_ns, 0, end_ns - start_ns);
-    const bool is_first = call.DurationNs() >= kLongCallNs && firsts.contains(gap.after);
+    const bool is_first = call.DurationNs() >= kLongCallNs && firsts.Has(gap.after);
     (is_first ? split.first_ns : split.call_ns) += in_call_ns;
     split.firsts += is_first;
     const int64_t after_ns = end_ns - start_ns - in_call_ns;
@@ -56,19 +66,19 @@ LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     ForEachIdleRun(input, device, [&](const IdleRun& run) {
       const bool is_long = run.longest_ns >= kLongGapNs;
-      const auto counts = [&](const Part& part) {
-        return part.cause == Cause::kLaunch || (is_long && part.cause == Cause::kHost);
-      };
+      const auto is_own = [](const Part& part) { return part.cause == Cause::kHost || part.cause == Cause::kOs; };
+      const auto counts = [&](const Part& part) { return part.cause == Cause::kLaunch || (is_long && is_own(part)); };
       if (std::none_of(run.parts.begin(), run.parts.end(), counts)) return;
       ForEachGapOf(input, run, [&](const Gap& gap, std::span<const Part> parts) {
-        const int64_t host_before_ns = split.host_ns;
-        const bool is_long_first = gap.DurationNs() >= kLongGapNs && firsts.contains(gap.after);
+        const int64_t before_ns = split.host_ns + split.os_ns;
+        const bool is_before_first = firsts.AreAfter(gap);
         ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
           if (part.cause == Cause::kLaunch) return add(gap, start_ns, end_ns, part.call());
-          if (part.cause != Cause::kHost || !is_long_first) return;
-          split.host_ns += std::max<int64_t>(std::min(end_ns, time.end_ns) - std::max(start_ns, time.start_ns), 0);
+          if (!is_own(part) || !is_before_first) return;
+          int64_t& sum_ns = part.cause == Cause::kHost ? split.host_ns : split.os_ns;
+          sum_ns += std::max<int64_t>(std::min(end_ns, time.end_ns) - std::max(start_ns, time.start_ns), 0);
         });
-        split.hosts += split.host_ns > host_before_ns;
+        split.hosts += split.host_ns + split.os_ns > before_ns;
       });
     });
   }
