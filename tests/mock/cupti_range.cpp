@@ -18,7 +18,8 @@
 
 struct CUpti_RangeProfiler_Object {
   CUcontext context = nullptr;
-  bool is_spoilt = false, is_configured = false, is_running = false, is_user = false, is_pushed = false;
+  bool is_spoilt = false, is_configured = false, is_running = false, is_user = false, is_pushed = false,
+       has_replay = false;
   CUpti_ProfilerReplayMode replay = CUPTI_KernelReplay;
   int passes = 0;
   size_t most_ranges = 0, dropped = 0;
@@ -92,6 +93,8 @@ void NoteRangeKernel(const Op& op) {
   if (running == nullptr || op.kind != OpKind::kKernel) return;
   const uint64_t blocks = uint64_t{op.grid.x} * op.grid.y * op.grid.z;
   const bool is_whole = running->replay == CUPTI_KernelReplay || running->passes <= 1;
+  if (!running->is_user && op.graph != 0)
+    Violation("a graph is launched while kernels are measured: libcupti 13.0 does not run it, or answers 999");
   if (running->is_user) {
     // All kernels of the range are one.
     if (!running->is_pushed) return;
@@ -134,6 +137,9 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p)
     return Refuse(object, CUPTI_ERROR_INVALID_PARAMETER);
   object->is_configured = true;
   object->is_user = p->range == CUPTI_UserRange;
+  if (object->has_replay && object->replay != p->replayMode)
+    Violation("an object of the range profiler is used with another replay mode than before: libcupti 13.0 crashes");
+  object->has_replay = true;
   object->replay = p->replayMode;
   object->passes = p->pConfig[0];
   object->most_ranges = p->maxRangesPerPass;

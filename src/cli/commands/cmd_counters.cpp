@@ -50,7 +50,7 @@ constexpr CollectOption kCollect[] = {
     {"--replay-mode", "MODE",
      "what runs again for each pass: none, kernel, or auto (default: kernel where one pass is not enough); range "
      "measures the run or a range as one"},
-    {"--graph-profiling", "WHAT", "kernels of graphs: node (one by one)"},
+    {"--graph-profiling", "WHAT", "how graphs are measured: not at all in this build"},
     {"--cache-control", "WHAT", "caches before each pass: none (as they are)"},
     {"--clock-control", "WHAT", "clocks: none (as they are)"},
     {"--target-processes", "WHICH", "all or application-only"},
@@ -152,8 +152,7 @@ class Counters : public Command {
   void RefuseWhatCannotBe() const {
     const std::string replay = Value("--replay-mode");
     if (replay == "application") Refuse("--replay-mode application is not in this build");
-    if (Value("--graph-profiling") == "graph")
-      Refuse("--graph-profiling graph: kernels of graphs are measured one by one");
+    if (!Value("--graph-profiling").empty()) Refuse("--graph-profiling: launches of CUDA graphs are not measured");
     if (Value("--cache-control") == "all")
       Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
     if (Value("--clock-control") == "base" || Value("--clock-control") == "boost")

@@ -6,14 +6,14 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracer/counters/graph_kernels.h"
+#include "tracer/counters/launch_filter.h"
 #include "tracer/counters/range_session.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 namespace gprof::tracer {
 
 struct MeasuredLaunch {
-  GraphKernel kernel;
+  LaunchedKernel kernel;
   uint32_t number = 0, correlation = 0;
   uint64_t start_ns = 0, end_ns = 0;
 };

@@ -65,7 +65,7 @@ const LaunchCall* LaunchCallOf(CUpti_CallbackId cbid) {
   return nullptr;
 }
 
-CUstream Describe(const LaunchCall& call, const CUpti_CallbackData* info, GraphKernel* kernel) {
+CUstream Describe(const LaunchCall& call, const CUpti_CallbackData* info, LaunchedKernel* kernel) {
   Launch& launch = kernel->launch;
   launch.symbol = info->symbolName != nullptr ? info->symbolName : "";
   launch.context = info->contextUid;

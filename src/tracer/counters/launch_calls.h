@@ -1,7 +1,7 @@
 // The calls of the driver that launch kernels, and what their parameters say.
 #pragma once
 
-#include "tracer/counters/graph_kernels.h"
+#include "tracer/counters/launch_filter.h"
 #include "tracer/counters/profiler_api.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
@@ -20,7 +20,7 @@ void EnableLaunchCallbacks(CUpti_SubscriberHandle subscriber);
 const LaunchCall* LaunchCallOf(CUpti_CallbackId cbid);
 
 // Of a launch of a kernel, its stream comes back, as functions of the driver take it.
-CUstream Describe(const LaunchCall& call, const CUpti_CallbackData* info, GraphKernel* kernel);
+CUstream Describe(const LaunchCall& call, const CUpti_CallbackData* info, LaunchedKernel* kernel);
 CUstream StreamOfGraphLaunch(const LaunchCall& call, const CUpti_CallbackData* info);
 uint32_t StreamId(CUcontext context, CUstream stream);
 

@@ -1,6 +1,8 @@
 // Which launches are measured: by name, by number, by device.
 #pragma once
 
+#include <cuda.h>
+
 #include <cstdint>
 
 #include "tracer/counters/counter_request.h"
@@ -14,6 +16,11 @@ struct Launch {
   uint32_t dynamic_shared_bytes = 0;
   uint32_t cluster_blocks = 0;  // 0: without clusters
   uint32_t device = 0, context = 0, stream = 0;
+};
+
+struct LaunchedKernel {
+  Launch launch;
+  CUfunction function = nullptr;
 };
 
 enum class Choice : uint8_t {

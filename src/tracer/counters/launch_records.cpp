@@ -29,7 +29,7 @@ class RangeWriter {
   MeasuredRange* range_;
 };
 
-void AddFunction(const GraphKernel& kernel, double blocks, uint32_t threads, int sms, RangeWriter* out) {
+void AddFunction(const LaunchedKernel& kernel, double blocks, uint32_t threads, int sms, RangeWriter* out) {
   constexpr int kLeastRegisters = 16;  // that a thread is given
   FunctionFacts facts;
   if (kernel.function == nullptr || !FactsOf(kernel.function, &facts)) return;
@@ -41,7 +41,7 @@ void AddFunction(const GraphKernel& kernel, double blocks, uint32_t threads, int
     out->Add("launch__waves_per_multiprocessor", "", blocks / (static_cast<double>(sms) * per_sm));
 }
 
-void AddFacts(const GraphKernel& kernel, RangeWriter* out) {
+void AddFacts(const LaunchedKernel& kernel, RangeWriter* out) {
   const Launch& l = kernel.launch;
   const double blocks = static_cast<double>(l.grid[0]) * l.grid[1] * l.grid[2];
   const uint32_t threads = l.block[0] * l.block[1] * l.block[2];
