@@ -266,7 +266,9 @@ class Counters : public Command {
     Print(trace);
     if (!is_quiet_)
       Say(fmt::format("measured {} of {}; gprof-cli report --only counters {} shows all of it",
-                      CountOf(static_cast<int64_t>(trace.counter_ranges.size()), "launch", "launches"),
+                      Value("--replay-mode") == "range"
+                          ? CountOf(static_cast<int64_t>(trace.counter_ranges.size()), "range")
+                          : CountOf(static_cast<int64_t>(trace.counter_ranges.size()), "launch", "launches"),
                       ShellQuoted(program_.front()), ShellQuoted(result.trace_path)));
     return result.exit_code;
   }

@@ -1,0 +1,57 @@
+// What is asked for before the chip is known.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "counters/counter_plan.h"
+#include "gprof/error.h"
+
+namespace gprof::counters {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(WantedMetrics, OfASetAreListsOfNames) {
+  Wanted wanted;
+  wanted.sets = {"light"};
+  const auto light = MetricsOf(wanted);
+  EXPECT_EQ(light.size(), 16u);
+  EXPECT_EQ(light.front(), Names{"gpu__time_duration.sum"});
+}
+
+TEST(WantedMetrics, OfASectionHaveTheNamesOfOtherChips) {
+  Wanted wanted;
+  wanted.sections = {"ComputeWorkloadAnalysis"};
+  const auto metrics = MetricsOf(wanted);
+  const auto has_others = [](const Names& names) {
+    return names.front() == "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed" && names.size() >= 3;
+  };
+  EXPECT_TRUE(std::any_of(metrics.begin(), metrics.end(), has_others));
+}
+
+TEST(WantedMetrics, OfABaseNameAreItsRollups) {
+  Wanted wanted;
+  wanted.metrics = {"lts__t_bytes", "dram__bytes.sum"};
+  const auto metrics = MetricsOf(wanted);
+  const auto has = [&](const std::string& name) {
+    return std::find(metrics.begin(), metrics.end(), Names{name}) != metrics.end();
+  };
+  EXPECT_TRUE(has("lts__t_bytes.sum"));
+  EXPECT_TRUE(has("lts__t_bytes.pct"));
+  EXPECT_TRUE(has("dram__bytes.sum"));
+  EXPECT_FALSE(has("dram__bytes.sum.sum"));
+}
+
+TEST(WantedMetrics, OfAnExpressionNeedAChip) {
+  Wanted wanted;
+  wanted.metrics = {"regex:^dram"};
+  EXPECT_THROW(MetricsOf(wanted), Error);
+  wanted.metrics = {};
+  wanted.sets = {"nonsense"};
+  EXPECT_THROW(MetricsOf(wanted), Error);
+}
+
+}  // namespace
+}  // namespace gprof::counters
