@@ -49,19 +49,15 @@ bool IsGood(const CUpti_RangeProfiler_Object* object, const char* function) {
   return !object->is_spoilt;
 }
 
-// MOCK_MONITORS: a file whose lock stands for the monitors of the machine.
+// MOCK_MONITORS: a file whose lock stands for the monitors of the machine. The first process that starts has them until
+// it ends.
 int monitors = -1;
 bool TakeMonitors() {
   const char* const path = std::getenv("MOCK_MONITORS");
   if (path == nullptr) return true;
-  monitors = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (monitors < 0) monitors = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   return monitors >= 0 && flock(monitors, LOCK_EX | LOCK_NB) == 0;
 }
-void GiveMonitorsBack() {
-  if (monitors >= 0) close(monitors);
-  monitors = -1;
-}
-
 CUptiResult Refuse(CUpti_RangeProfiler_Object* object, CUptiResult result) {
   object->is_spoilt = result != CUPTI_SUCCESS;
   return result;
@@ -181,7 +177,6 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
   if (!object->is_running) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
   object->is_running = false;
   running = nullptr;
-  GiveMonitorsBack();
   p->passIndex = 0;
   p->targetNestingLevel = 1;
   p->isAllPassSubmitted = 1;

@@ -1,8 +1,6 @@
 #include "tracer/counters/monitor_lock.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -14,6 +12,7 @@
 #include "gprof/trace/env.h"
 #include "gprof/trace/run_folder.h"
 #include "tracer/counters/driver_facts.h"
+#include "tracer/system/proc_file.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -22,8 +21,7 @@ namespace {
 // Devices by their place on the bus: their numbers are each process's own.
 constexpr uint32_t kPlaces = 64;
 struct Turn {
-  std::atomic<uint32_t> owner;    // its pid; 0: nobody
-  std::atomic<uint32_t> waiting;  // processes
+  std::atomic<uint32_t> owner;  // its pid; 0: nobody
 };
 struct Page {
   Turn turns[kPlaces];
@@ -56,10 +54,18 @@ Turn* TurnOf(uint32_t device) {
   return page == nullptr ? nullptr : &page->turns[(bus * 31 + slot) % kPlaces];
 }
 
+// One that has ended and was not waited for yet is in the list of processes.
+bool HasEnded(uint32_t pid) {
+  char path[64], stat[1024];
+  snprintf(path, sizeof path, "/proc/%u/stat", pid);
+  if (ReadProcFile(path, stat, sizeof stat) <= 0) return true;
+  const char* state = StatField(stat, 3);
+  return state != nullptr && *state == 'Z';
+}
+
 bool Take(Turn* turn, uint32_t pid) {
   uint32_t owner = turn->owner.load(std::memory_order_acquire);
-  // One that died has nothing to give back.
-  const bool is_free = owner == 0 || owner == pid || (kill(static_cast<pid_t>(owner), 0) != 0 && errno == ESRCH);
+  const bool is_free = owner == 0 || owner == pid || HasEnded(owner);
   return is_free && turn->owner.compare_exchange_strong(owner, pid, std::memory_order_acquire);
 }
 
@@ -71,29 +77,16 @@ void Sleep(uint64_t ns) {
 }  // namespace
 
 bool TakeMonitors(uint32_t device, uint64_t patience_ns) {
-  constexpr uint64_t kPollNs = 1'000'000;
+  constexpr uint64_t kPollNs = 10'000'000;
   Turn* turn = TurnOf(device);
   if (turn == nullptr) return true;
   const auto pid = static_cast<uint32_t>(getpid());
-  if (Take(turn, pid)) return true;
   const uint64_t deadline = MonotonicNs() + patience_ns;
-  turn->waiting.fetch_add(1);
-  bool is_ours = false;
-  while (!is_ours && MonotonicNs() < deadline) {
+  while (!Take(turn, pid)) {
+    if (MonotonicNs() >= deadline) return false;
     Sleep(kPollNs);
-    is_ours = Take(turn, pid);
   }
-  turn->waiting.fetch_sub(1);
-  return is_ours;
-}
-
-void GiveMonitorsBack(uint32_t device) {
-  constexpr uint64_t kTurnNs = 5'000'000;
-  Turn* turn = TurnOf(device);
-  if (turn == nullptr) return;
-  turn->owner.store(0, std::memory_order_release);
-  // Whoever waits looks every millisecond, and would not get it from one that takes it again at once.
-  if (turn->waiting.load() > 0) Sleep(kTurnNs);
+  return true;
 }
 
 }  // namespace gprof::tracer

@@ -84,31 +84,24 @@ bool RangeSession::MakeImage(uint32_t most_ranges) {
                Profiler().cuptiRangeProfilerCounterDataImageInitialize(&p));
 }
 
-bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) {
-  constexpr uint64_t kPatienceNs = 10'000'000'000;
-  has_own_range_ = false;
-  if (!TakeMonitors(plan_->device, kPatienceNs)) return false;
-  if (BeginNow(most_ranges, CUPTI_AutoRange, replay)) return true;
-  GiveMonitorsBack(plan_->device);
-  return false;
+// Waits for other processes of the run. The first time alone, as from then on the monitors are ours.
+bool RangeSession::TakeTurn() {
+  constexpr uint64_t kPatienceNs = 30'000'000'000;
+  return TakeMonitors(plan_->device, kPatienceNs) || Check("cuptiRangeProfilerStart", static_cast<CUptiResult>(26));
 }
 
-// It may last for as long as the program runs, so nobody waits for it.
+bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) {
+  has_own_range_ = false;
+  return TakeTurn() && BeginNow(most_ranges, CUPTI_AutoRange, replay);
+}
+
 bool RangeSession::BeginOneRange(const char* name) {
-  if (!TakeMonitors(plan_->device, 0)) {
-    SayProfilerFailed("cuptiRangeProfilerStart", static_cast<CUptiResult>(26));
-    return false;
-  }
+  if (!TakeTurn() || !BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_PushRange, push);
   push.pRangeProfilerObject = profiler_;
   push.pRangeName = name;
-  if (BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay) &&
-      Check("cuptiRangeProfilerPushRange", Profiler().cuptiRangeProfilerPushRange(&push))) {
-    has_own_range_ = true;
-    return true;
-  }
-  GiveMonitorsBack(plan_->device);
-  return false;
+  has_own_range_ = Check("cuptiRangeProfilerPushRange", Profiler().cuptiRangeProfilerPushRange(&push));
+  return has_own_range_;
 }
 
 bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
@@ -132,12 +125,6 @@ bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUp
 }
 
 uint32_t RangeSession::End() {
-  const uint32_t ranges = EndNow();
-  GiveMonitorsBack(plan_->device);
-  return ranges;
-}
-
-uint32_t RangeSession::EndNow() {
   if (has_own_range_) {
     has_own_range_ = false;
     GPROF_PARAMETERS(CUpti_RangeProfiler_PopRange, pop);

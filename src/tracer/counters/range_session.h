@@ -36,7 +36,7 @@ class RangeSession {
   static RangeSession (&All())[kMaxContexts];
   bool Prepare();
   bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
-  uint32_t EndNow();
+  bool TakeTurn();
   bool MakeImage(uint32_t most_ranges);
   bool Check(const char* function, CUptiResult result);
 

@@ -114,7 +114,7 @@ class Launches(Counters):
         found = collections.Counter(self.measured("threads", 50, options=["-c", "200"]))
         self.assertEqual(found, {("alpha", 1): 50, ("alpha", 2): 50, ("alpha", 3): 50, ("beta", 4): 50})
 
-    def test_processes_take_turns(self):
+    def test_processes_wait_for_each_other(self):
         """The monitors have one owner, which is 26 for the others."""
         program = harness.PROGRAMS / "counter_facts_13.0"
         script = f"{program} loop 100 & {program} loop 100; wait"
