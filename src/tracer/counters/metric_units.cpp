@@ -16,6 +16,7 @@ const char* ShortUnit(const char* unit) {
   // Cycles of whatever clock; the warps that were counted in each of them are warps.
   if (std::strstr(unit, "cyclewarp") != nullptr) return "warp";
   if (std::strstr(unit, "cycle") != nullptr) return "cycle";
+  if (std::strstr(unit, "sector") != nullptr) return "sector";
   return unit;
 }
 
