@@ -304,10 +304,12 @@ void SayIfLong() {
   if (since == 0 || since == said_ns || limit == 0 || MonotonicNs() - since < limit) return;
   said_ns = since;
   const trace::Text name = Names().TextOf({measured_name.load(std::memory_order_relaxed)});
-  char text[200] = {};
+  char text[kMaxNameBytes + 1] = {};
   std::memcpy(text, name.data, name.size < sizeof text ? name.size : sizeof text - 1);
+  const NamePart function = FunctionNameOf(text);
+  text[function.at - text + static_cast<std::ptrdiff_t>(function.size)] = 0;
   Message message;
-  message << "measuring " << text << " has taken " << limit / 1'000'000'000
+  message << "measuring " << function.at << " has taken " << limit / 1'000'000'000
           << " s and is not done: a kernel that waits for another one, or for another GPU, never ends while it is "
              "measured. Leave it out with -k or -s";
   Say(trace::NoticeLevel::kWarning, message);

@@ -244,7 +244,7 @@ class Trouble(Counters):
 
     def test_a_launch_that_hangs_is_named(self):
         run = self.counters("maps", options=["--hang-limit", "1"], env={"MOCK_LAUNCH_US": "2500000"})
-        self.assertIn("has taken 1 s and is not done", run.err)
+        self.assertIn("measuring alpha has taken 1 s and is not done", run.err)
 
     def test_a_program_without_cuda(self):
         done = subprocess.run([str(harness.GPROF), "counters", "-o", "x.trace", "true"], capture_output=True, check=False,
