@@ -19,10 +19,10 @@ constexpr int64_t kGraphNodeNs = 351;     // more, where nodes are recorded
 constexpr int64_t kMemoryRecordNs = 747;  // more, where allocations are recorded
 constexpr int64_t kRangeNs = 46, kMarkNs = 26;
 
-// What of the cost of records shows in the run: this much where the GPU has no work, nothing where it has; and at most
-// this much, or the cost of all threads together where they wait for each other.
-constexpr double kLeastShown = 0.35, kMostShown = 2;
-constexpr double kMostOfTheRun = 0.75;  // more than that nobody has seen
+// What of the cost of records shows in the run: at least this much where the GPU has no work, and nothing where it has;
+// at most twice as much, as caches suffer, too, or that of all threads where they wait for each other.
+constexpr double kLeastShown = 0.25, kMostShown = 2, kMostOfLargest = 3;
+constexpr double kMostOfTheRun = 0.6;  // more than that was never seen
 
 int64_t CostOf(ApiClass api_class) {
   switch (api_class) {
@@ -232,12 +232,12 @@ class Estimate {
 
   SlowDown SlowDownOf(uint32_t process, const std::vector<ThreadCost>& threads) const {
     Interval run = Nothing();
-    int64_t all_ns = 0;
+    int64_t all_records_ns = 0;
     const ThreadCost* largest = nullptr;
     for (const ThreadCost& cost : threads) {
       if (trace_.threads[cost.thread].process != process) continue;
       Widen(&run, active_[cost.thread].start_ns, active_[cost.thread].end_ns);
-      all_ns += cost.TotalNs();
+      all_records_ns += cost.calls_ns + cost.nvtx_ns;
       if (largest == nullptr || cost.TotalNs() > largest->TotalNs()) largest = &cost;
     }
     const int64_t run_ns = RecordedNs(process, run);
@@ -245,7 +245,9 @@ class Estimate {
     const auto records_ns = static_cast<double>(largest->calls_ns + largest->nvtx_ns);
     const auto cupti_ns = static_cast<double>(largest->cupti_ns);
     const double least_ns = kLeastShown * records_ns * (1 - BusyShare(process, run_ns)) + cupti_ns;
-    const double most_ns = std::max(kMostShown * records_ns + cupti_ns, static_cast<double>(all_ns));
+    const double most_ns =
+        std::max(std::min(kMostShown * static_cast<double>(all_records_ns), kMostOfLargest * records_ns) + cupti_ns,
+                 static_cast<double>(all_records_ns));
     const auto percent = [run_ns = static_cast<double>(run_ns)](double cost_ns) {
       const double taken_ns = std::min(cost_ns, kMostOfTheRun * run_ns);
       return 100 * taken_ns / (run_ns - taken_ns);

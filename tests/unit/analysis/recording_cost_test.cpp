@@ -51,6 +51,19 @@ TEST(RecordingCost, CallsAndRangesAtTheirMeasuredCost) {
   EXPECT_DOUBLE_EQ(cost.GpuPercent(), 100.0 * 576 / 60'000);
 }
 
+// 20 launches of 678 ns in 1 ms, and the GPU works for half of it: a quarter of the cost where it has no work, up to
+// twice all of it.
+TEST(RecordingCost, SlowDownIsBetweenWhatShowsAndTwiceTheCost) {
+  CostMaker maker;
+  for (int64_t i = 0; i < 20; ++i)
+    maker.Launch(i * 50'000, i * 50'000 + 10'000, i * 50'000 + 20'000, i * 50'000 + 45'000);
+  maker.AddCall(999'000, 1'000'000, "cudaDeviceSynchronize");
+  const RecordingCost cost = CostOf(maker.Finish());
+  const double all_ns = 20 * 678 + 576, least_ns = 0.25 * all_ns * 0.5;
+  EXPECT_NEAR(cost.slow_down.least_percent, 100 * least_ns / (1e6 - least_ns), 1e-9);
+  EXPECT_NEAR(cost.slow_down.most_percent, 100 * 2 * all_ns / (1e6 - 2 * all_ns), 1e-9);
+}
+
 TEST(RecordingCost, CallsWithinCallsCostOnce) {
   CostMaker maker;
   const uint32_t outer = maker.AddCall(0, 10'000, "cudaLaunchKernel");
