@@ -21,7 +21,7 @@ BITS = {"cacheConfig.config.executed": "cacheConfig"}
 
 
 def source(name):
-    return (ROOT / "src" / "tracer" / "cupti" / name).read_text()
+    return next((ROOT / "src" / "tracer" / "cupti").rglob(name)).read_text()
 
 
 def family(struct):
