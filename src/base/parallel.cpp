@@ -50,16 +50,7 @@ struct Loop {
 // so that nothing depends on how many there are.
 class Helpers {
  public:
-  // Never destroyed: they wait in it when the process ends.
-  static Helpers& Get() {
-    static Helpers* const helpers = [] {
-      Helpers* const made = new (Storage()) Helpers;
-      // A child has none of the threads, and begins anew.
-      pthread_atfork([] { Get().mutex_.lock(); }, [] { Get().mutex_.unlock(); }, [] { new (Storage()) Helpers; });
-      return made;
-    }();
-    return *helpers;
-  }
+  static Helpers& Get() { return *of_process; }
 
   void Run(Loop& loop, std::size_t helpers) {
     {
@@ -84,6 +75,16 @@ class Helpers {
 
  private:
   static constexpr std::size_t kMost = 256;
+
+  // Made when the program starts: made by a thread, it would be half made for ever in a child that another thread forks
+  // meanwhile. Never destroyed: its threads wait in it when the process ends.
+  static Helpers* const of_process;
+
+  static Helpers* Make() {
+    // A child has none of the threads, and begins anew.
+    pthread_atfork([] { Get().mutex_.lock(); }, [] { Get().mutex_.unlock(); }, [] { new (Storage()) Helpers; });
+    return new (Storage()) Helpers;
+  }
 
   static void* Storage() {
     alignas(std::max_align_t) static unsigned char storage[sizeof(Helpers)];
@@ -129,6 +130,8 @@ class Helpers {
   Loop* newest_ = nullptr;  // of those that want helpers
   std::size_t started_ = 0, to_start_ = 0, idle_ = 0;
 };
+
+Helpers* const Helpers::of_process = Make();
 
 }  // namespace
 
