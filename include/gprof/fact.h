@@ -40,8 +40,9 @@ enum class Fact : uint8_t {
   kCpuSamples,     // which code threads ran
   kMpiCalls,
   kCounters,  // kernel counters
+  kGemms,     // matrix multiplications of cuBLAS with their sizes
 };
-inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kCounters) + 1;
+inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kGemms) + 1;
 
 // There is no default: who needs nothing says so.
 class FactSet {

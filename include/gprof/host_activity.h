@@ -204,4 +204,40 @@ struct MpiCall {
   }
 };
 
+// A matrix multiplication by cuBLAS: C = op(A) op(B), column by column.
+struct Gemm {
+  int64_t start_ns = 0, end_ns = 0;  // of the call
+  uint32_t process = kNone, thread = kNone;
+  NameId function;
+  uint32_t m = 0, n = 0, k = 0, batch = 0;
+  uint32_t lda = 0, ldb = 0, ldc = 0;          // in elements
+  uint8_t a_type = 0, b_type = 0, c_type = 0;  // cudaDataType_t
+  uint8_t compute_type = 0;                    // cublasComputeType_t
+  uint8_t a_transposed = 0, b_transposed = 0;  // 0 not, 1 transposed, 2 conjugate transposed
+  uint8_t alignment = 0;                       // of all addresses, in bytes up to 16; 0 not known
+  int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"function"}, m.function);
+    v(FieldOf{"m"}, m.m);
+    v(FieldOf{"n"}, m.n);
+    v(FieldOf{"k"}, m.k);
+    v(FieldOf{"batch"}, m.batch);
+    v(FieldOf{"lda"}, m.lda);
+    v(FieldOf{"ldb"}, m.ldb);
+    v(FieldOf{"ldc"}, m.ldc);
+    v(FieldOf{"a_type"}, m.a_type);
+    v(FieldOf{"b_type"}, m.b_type);
+    v(FieldOf{"c_type"}, m.c_type);
+    v(FieldOf{"compute_type"}, m.compute_type);
+    v(FieldOf{"a_transposed"}, m.a_transposed);
+    v(FieldOf{"b_transposed"}, m.b_transposed);
+    v(FieldOf{"alignment", Role::kKnown}, m.alignment);
+  }
+};
+
 }  // namespace gprof

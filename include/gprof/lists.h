@@ -50,6 +50,7 @@ inline constexpr auto kLists = std::make_tuple(
                          "intervals in which threads were off the CPU"},
     ListOf<OsCall>{"os_calls", &Trace::os_calls, Role::kPlain, true, "os_call", "long OS calls"},
     ListOf<MpiCall>{"mpi_calls", &Trace::mpi_calls, Role::kPlain, true, "mpi_call", "MPI calls"},
+    ListOf<Gemm>{"gemms", &Trace::gemms, Role::kPlain, true, "gemm", "matrix multiplications"},
     ListOf<Module>{"modules", &Trace::modules, Role::kModule, false, "module",
                    "files and Python functions that stacks lead through"},
     ListOf<Frame>{"frames", &Trace::frames, Role::kFrame}, ListOf<StackNode>{"stacks", &Trace::stacks, Role::kStack},

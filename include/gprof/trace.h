@@ -524,6 +524,7 @@ struct Trace {
   std::vector<ThreadSwitch> switches;  // sorted by start
   std::vector<OsCall> os_calls;        // sorted by start
   std::vector<MpiCall> mpi_calls;      // sorted by start
+  std::vector<Gemm> gemms;             // sorted by start
   std::vector<MetricSource> metric_sources;
   std::vector<MetricSample> metric_samples;  // sorted by source, then start
   std::vector<MetricLoss> metric_losses;     // sorted by start

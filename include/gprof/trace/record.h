@@ -64,6 +64,7 @@ enum class RecordKind : uint16_t {
   kCounterRange = 46,
   kCounterValues = 47,
   kMpiCall = 48,
+  kGemm = 49,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -1237,6 +1238,45 @@ struct MpiCallRecord {
   }
 };
 
+struct GemmRecord {
+  static constexpr RecordKind kKind = RecordKind::kGemm;
+  static constexpr const char* kName = "gemm";
+  static constexpr const char* kMeaning = "a matrix multiplication by cuBLAS";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t pid = 0, tid = 0;
+  StringId function;
+  uint32_t m = 0, n = 0, k = 0, batch = 0;
+  uint32_t lda = 0, ldb = 0, ldc = 0;
+  uint8_t a_type = 0, b_type = 0, c_type = 0, compute_type = 0;
+  uint8_t a_transposed = 0, b_transposed = 0;
+  uint8_t alignment = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "entry of the call"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "from entry to return"}, r.duration_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "calling thread"}, r.tid);
+    v(FieldInfo{"function", Shape::kPlain, "name of the function"}, r.function);
+    v(FieldInfo{"m", Shape::kPlain, "rows of the result"}, r.m);
+    v(FieldInfo{"n", Shape::kPlain, "its columns"}, r.n);
+    v(FieldInfo{"k", Shape::kPlain, "columns of op(A), rows of op(B)"}, r.k);
+    v(FieldInfo{"batch", Shape::kPlain, "how many of them the call multiplies"}, r.batch);
+    v(FieldInfo{"lda", Shape::kPlain, "leading dimension of A, in elements"}, r.lda);
+    v(FieldInfo{"ldb", Shape::kPlain, "of B"}, r.ldb);
+    v(FieldInfo{"ldc", Shape::kPlain, "of the result"}, r.ldc);
+    v(FieldInfo{"a_type", Shape::kPlain, "type of the elements of A (cudaDataType_t)"}, r.a_type);
+    v(FieldInfo{"b_type", Shape::kPlain, "of B"}, r.b_type);
+    v(FieldInfo{"c_type", Shape::kPlain, "of the result"}, r.c_type);
+    v(FieldInfo{"compute_type", Shape::kPlain, "cublasComputeType_t; FP32 of a handle in TF32 mode is TF32"},
+      r.compute_type);
+    v(FieldInfo{"a_transposed", Shape::kPlain, "0 not, 1 transposed, 2 conjugate transposed"}, r.a_transposed);
+    v(FieldInfo{"b_transposed", Shape::kPlain, "the same of B"}, r.b_transposed);
+    v(FieldInfo{"alignment", Shape::kPlain,
+                "bytes that all addresses are multiples of, up to 16; 0 not known (arrays of matrices)"},
+      r.alignment);
+  }
+};
+
 // ---- counter tracks ----
 
 struct MetricSourceRecord {
@@ -1407,7 +1447,7 @@ using AllRecords =
                EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord,
                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
-               MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord>;
+               MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

@@ -18,6 +18,7 @@ constexpr Analysis kAnalyses[] = {
     {"kernels", "GPU time by kernel", RunKernels},
     {"small_kernels", "kernels by length, repeated chains of kernels", RunSmallKernels},
     {"occupancy", kOccupancySummary, RunOccupancy},
+    {"gemms", "matrix multiplications of cuBLAS: sizes, TFLOP/s, share of the peak", RunGemms},
     {"memcpy", "copies by direction and memory kind, pageable copies, memsets", RunMemcpy},
     {"memory", "memory over time, churn, growth, unfreed memory, pools, managed memory", RunMemory},
     {"streams", "streams requested and used, stream concurrency, causes of serialisation", RunStreams},

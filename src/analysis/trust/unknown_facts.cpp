@@ -52,6 +52,8 @@ constexpr FactInfo kFacts[] = {
     {Fact::kMpiCalls, "mpi_calls", "MPI calls", "MPI calls were not recorded (profile -t mpi)"},
     {Fact::kCounters, "counters", "kernel counters",
      "kernel counters were not collected (read ncu --csv --page raw --print-units base)"},
+    {Fact::kGemms, "gemms", "sizes of matrix multiplications",
+     "matrix multiplications of cuBLAS were not recorded (profile -t gemm)"},
 };
 static_assert(std::size(kFacts) == kFactCount);
 

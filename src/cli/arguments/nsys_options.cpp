@@ -34,7 +34,7 @@ constexpr std::array kOptions = {
     NsysOption{"-o,--output", "FILE", kOurs, "",
                "used as is, no extension is added; default names count up: run.trace, run.2.trace"},
     NsysOption{"-f,--force-overwrite", kBool, kOurs, "", ""},
-    NsysOption{"-t,--trace", "LIST", kOurs, "", "values in the next table; the default is cuda,nvtx,osrt,mpi"},
+    NsysOption{"-t,--trace", "LIST", kOurs, "", "values in the next table; the default is cuda,nvtx,osrt,mpi,gemm"},
     NsysOption{"-y,--delay", "SEC", kOurs, "", ""},
     NsysOption{"-d,--duration", "SEC", kOurs, "",
                "the program keeps running; nsys ends it, as --kill sigterm does here"},
@@ -180,6 +180,7 @@ constexpr std::array kTraces = {
     NsysTrace{"cusparse", NsysDomain::kNvtx, "", "CUSPARSE_NVTX_LEVEL=1"},
     NsysTrace{"cusparse-verbose", NsysDomain::kNvtx, "", "CUSPARSE_NVTX_LEVEL=2"},
     NsysTrace{"mpi", NsysDomain::kMpi, ""},
+    NsysTrace{"gemm", NsysDomain::kGemm, ""},
     NsysTrace{"ucx", NsysDomain::kUnavailable, kNoShmem},
     NsysTrace{"oshmem", NsysDomain::kUnavailable, kNoShmem},
     NsysTrace{"openacc", NsysDomain::kUnavailable, kNoOpenMp},
@@ -262,6 +263,7 @@ std::string NsysOptionsMarkdown() {
                                    : trace.domain == NsysDomain::kNvtx ? "nvtx"
                                    : trace.domain == NsysDomain::kOsrt ? "osrt"
                                    : trace.domain == NsysDomain::kMpi  ? "mpi"
+                                   : trace.domain == NsysDomain::kGemm ? "gemm"
                                                                        : "none";
     const std::string remark = trace.variables.empty() ? std::string(trace.sentence) : "sets " + Code(trace.variables);
     text += "| " + Code(trace.name) + " | " + (is_missing ? "warning" : "accepted as `" + std::string(sense) + "`") +

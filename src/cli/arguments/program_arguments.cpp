@@ -51,8 +51,9 @@ Variables ReadVariables(const std::string& text) {
   std::vector<std::string> names;
   for (const NsysTrace& trace : NsysTraces()) names.emplace_back(trace.name);
   const std::string nearest = Nearest(name, names);
-  throw Error(ExitCode::kUsage, "-t: unknown value '" + name + "'",
-              nearest.empty() ? "use cuda, nvtx, osrt, mpi, a list of them, or none" : "did you mean " + nearest + "?");
+  throw Error(
+      ExitCode::kUsage, "-t: unknown value '" + name + "'",
+      nearest.empty() ? "use cuda, nvtx, osrt, mpi, gemm, a list of them, or none" : "did you mean " + nearest + "?");
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
   app_ = &app;
   app.add_option(
          "-t,--trace", trace_,
-         "what to trace: cuda, nvtx, osrt, mpi (default: these four), cublas, cudnn, cusolver, cusparse, or none")
+         "what to trace: cuda, nvtx, osrt, mpi, gemm (default: these five), cublas, cudnn, cusolver, cusparse, or none")
       ->type_name("LIST")
       ->group(kGroup);
   app.add_option("--osrt-threshold", osrt_threshold_ns_,
@@ -315,6 +316,7 @@ void ProgramArguments::ReadGpuMetrics() {
 
 void ProgramArguments::ReadTraceList() {
   options_.trace_cuda = options_.trace_nvtx = options_.trace_osrt = options_.trace_mpi = false;
+  options_.trace_gemm = false;
   bool wants_none = false;
   std::string missing;
   for (const std::string& name : SplitList(trace_)) {
@@ -324,6 +326,7 @@ void ProgramArguments::ReadTraceList() {
     options_.trace_nvtx |= known->domain == NsysDomain::kNvtx;
     options_.trace_osrt |= known->domain == NsysDomain::kOsrt;
     options_.trace_mpi |= known->domain == NsysDomain::kMpi;
+    options_.trace_gemm |= known->domain == NsysDomain::kGemm || name.starts_with("cublas");
     wants_none |= known->domain == NsysDomain::kNone;
     if (!known->variables.empty()) {
       const Variables variables = ReadVariables(std::string(known->variables));
@@ -335,7 +338,7 @@ void ProgramArguments::ReadTraceList() {
   if (options_.TracesNothing() && !wants_none) {
     throw Error(ExitCode::kUsage,
                 "-t " + trace_ + ": nothing to record: " + std::string(FindNsysTrace(missing)->sentence),
-                "add cuda, nvtx, osrt or mpi to -t");
+                "add cuda, nvtx, osrt, mpi or gemm to -t");
   }
 }
 

@@ -55,6 +55,7 @@ std::vector<Amount> AmountsOf(const Trace& trace) {
           {"overheads", "CUPTI overheads", trace.overheads.size()},
           {"os_calls", "OS calls", trace.os_calls.size()},
           {"mpi_calls", "MPI calls", trace.mpi_calls.size()},
+          {"gemms", "Matrix multiplications", trace.gemms.size()},
           {"cpu_samples", "CPU samples", trace.cpu_samples.size()},
           {"switches", "Context switches", trace.switches.size()},
           {"stacks", "Stack frames", trace.stacks.size()},

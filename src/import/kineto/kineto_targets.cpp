@@ -183,7 +183,8 @@ void KinetoImport::AddLacks() {
   if (result_count_ == 0 && generator_.empty()) add(Fact::kResults, {});
   builder_.SetLacks(Fact::kStreamsMade | Fact::kPriorities | Fact::kMemory | Fact::kManagedMemory |
                     Fact::kGpuPageFaults | Fact::kCpuPageFaults | Fact::kCompilations | Fact::kOsCalls |
-                    Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples | Fact::kMpiCalls | Fact::kCounters);
+                    Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples | Fact::kMpiCalls | Fact::kGemms |
+                    Fact::kCounters);
 }
 
 void KinetoImport::AddLosses(const ChromeReader& reader, const std::string& damage) {

@@ -62,6 +62,7 @@ void Environment::SetTracerOptions(const LaunchOptions& options) {
   add(options.trace_nvtx, "nvtx");
   add(options.trace_osrt, "osrt");
   add(options.trace_mpi, "mpi");
+  add(options.trace_gemm, "gemm");
   Set(env::kTrace, kinds.empty() ? "none" : kinds);
   if (options.osrt_threshold_ns) Set(env::kOsrtThreshold, std::to_string(*options.osrt_threshold_ns));
   if (!options.osrt_functions.empty()) Set(env::kOsrtFunctions, options.osrt_functions);

@@ -63,7 +63,7 @@ struct LaunchOptions {
   std::string output = "run.trace";  // may hold %p %h %n %q{NAME} %%
   bool is_default_output = false;    // nobody chose it: where it is taken, run.2.trace and so on
   bool may_overwrite = false;
-  bool trace_cuda = true, trace_nvtx = true, trace_osrt = true, trace_mpi = true;
+  bool trace_cuda = true, trace_nvtx = true, trace_osrt = true, trace_mpi = true, trace_gemm = true;
   std::optional<uint64_t> osrt_threshold_ns;  // empty: left to the tracer
   std::string osrt_functions;                 // empty: all
   bool osrt_file_access = false;
@@ -71,7 +71,7 @@ struct LaunchOptions {
   std::vector<std::pair<std::string, std::string>> library_variables;
   std::string counters;  // which kernel counters to collect: gprof/trace/counter_request.h; empty: none
   bool TracesNothing() const { return !trace_cuda && !trace_nvtx && !TracesHostCalls() && counters.empty(); }
-  bool TracesHostCalls() const { return trace_osrt || trace_mpi; }
+  bool TracesHostCalls() const { return trace_osrt || trace_mpi || trace_gemm; }
   bool all_apis = false;
   ProgramOutput program_output = ProgramOutput::kShown;
   std::string graph_trace;  // empty: left to the tracer

@@ -55,6 +55,7 @@ class HostJoin {
     JoinSwitches();
     JoinOsCalls();
     JoinMpiCalls();
+    JoinGemms();
   }
 
  private:
@@ -221,6 +222,35 @@ class HostJoin {
     }
     SortNearlySorted(t_.mpi_calls.begin(), t_.mpi_calls.end(),
                      [](const MpiCall& a, const MpiCall& b) { return a.start_ns < b.start_ns; });
+  }
+
+  void JoinGemms() {
+    for (const auto& [writer, r] : TakeKept<trace::GemmRecord>(unjoined_)) {
+      Gemm g;
+      g.start_ns = TimeNs(r.start_ns);
+      g.end_ns = EndNs(r.start_ns, r.duration_ns);
+      g.process = by_pid_.Find(writer, r.pid, g.start_ns);
+      g.thread = by_pid_.ThreadOf(g.process, r.tid);
+      g.function = unjoined_.Name(writer, r.function);
+      g.m = r.m;
+      g.n = r.n;
+      g.k = r.k;
+      g.batch = r.batch;
+      g.lda = r.lda;
+      g.ldb = r.ldb;
+      g.ldc = r.ldc;
+      g.a_type = r.a_type;
+      g.b_type = r.b_type;
+      g.c_type = r.c_type;
+      g.compute_type = r.compute_type;
+      g.a_transposed = r.a_transposed;
+      g.b_transposed = r.b_transposed;
+      g.alignment = r.alignment;
+      TouchWriter(unjoined_, writer, g.process, g.start_ns, g.end_ns);
+      t_.gemms.push_back(g);
+    }
+    SortNearlySorted(t_.gemms.begin(), t_.gemms.end(),
+                     [](const Gemm& a, const Gemm& b) { return a.start_ns < b.start_ns; });
   }
 
   UnjoinedTrace& unjoined_;

@@ -58,6 +58,7 @@ FactSet LackingFactsOf(const Trace& trace) {
   if (!has_os_calls && !has_switches) lacks |= Fact::kHostWaits;
   if (trace.cpu_samples.empty() && !WasAskedFor(trace, "CPU samples")) lacks |= Fact::kCpuSamples;
   if (trace.mpi_calls.empty() && !WasAskedFor(trace, "MPI")) lacks |= Fact::kMpiCalls;
+  if (trace.gemms.empty() && !WasAskedFor(trace, "GEMM")) lacks |= Fact::kGemms;
   if (trace.counter_ranges.empty()) lacks |= Fact::kCounters;
   if (HasWholeGraphs(trace)) lacks |= Fact::kGraphNodes;
   const bool is_of_our_tracer =

@@ -21,6 +21,7 @@ void AddWhat(const TracerConfig& c, Message* text) {
   add(c.wants_nvtx, "NVTX");
   add(c.wants_osrt, "OS runtime");
   add(c.wants_mpi, "MPI");
+  add(c.wants_gemms, "GEMM");
 }
 
 void AddRange(const TracerConfig& c, Message* text) {

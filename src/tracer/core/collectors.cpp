@@ -11,6 +11,7 @@
 #include "tracer/counters/counter_collector.h"
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/gpu_work.h"
+#include "tracer/gemm/gemm_calls.h"
 #include "tracer/imports/import_slots.h"
 #include "tracer/mpi/mpi_calls.h"
 #include "tracer/nvtx/nvtx_records.h"
@@ -26,8 +27,8 @@ namespace {
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
     kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector, kControlCollector,
-    kCaptureCollector, kNvtxCollector,    kOsCallCollector,    kMpiCallCollector, kImportCollector,
-    kPythonCollector,  kCounterCollector, kNoticeCollector,
+    kCaptureCollector, kNvtxCollector,    kOsCallCollector,    kMpiCallCollector, kGemmCollector,
+    kImportCollector,  kPythonCollector,  kCounterCollector,   kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

@@ -114,6 +114,7 @@ void ReadConfig() {
     config.wants_cuda = Lists(kinds, "cuda");
     config.wants_nvtx = Lists(kinds, "nvtx");
     config.wants_mpi = Lists(kinds, "mpi");
+    config.wants_gemms = Lists(kinds, "gemm");
     config.wants_osrt = Lists(kinds, "osrt");
   }
   config.wants_all_apis = IsSet(trace::env::kAllApis);

@@ -273,7 +273,7 @@ int Restore(dl_phdr_info* info, std::size_t, void*) {
   return 0;
 }
 
-bool AreWanted() { return Config().wants_osrt || Config().wants_mpi; }
+bool AreWanted() { return Config().wants_osrt || Config().wants_mpi || Config().wants_gemms; }
 
 // While slots are gone through, the loader's list is locked. libc before 2.35 leaves it locked for ever in a child that
 // is forked at that moment; with this, forks wait for us. Once in a process.
@@ -325,7 +325,7 @@ void WatchModules(const ModuleWatcher& by) {
 void StartImports() {
   if (!AreWanted()) return;
   KeepLoaderWholeInForks();
-  if (!Config().wants_mpi) return;
+  if (!Config().wants_mpi && !Config().wants_gemms) return;
   {
     const LockGuard guard(loader_lock);
     LookAtModules();

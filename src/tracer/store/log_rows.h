@@ -24,12 +24,13 @@ enum class RowType : uint8_t {
   kPythonStack = 13,
   kOsCall = 14,
   kMpiCall = 15,
+  kGemm = 16,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 16;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 17;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>

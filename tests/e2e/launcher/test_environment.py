@@ -28,7 +28,7 @@ class Variables(LauncherTest):
         found = self.variables("-o", "x.trace")
         status = os.stat(self.folder / "x.trace")
         self.assertEqual({name: found.get(name) for name in OURS}, {
-            "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx,osrt,mpi", "GPROF_PYTHON_STACKS": "1",
+            "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx,osrt,mpi,gemm", "GPROF_PYTHON_STACKS": "1",
             "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}", "GPROF_RUN_BASE": None,
             "GPROF_RUN_FOLDER": found["GPROF_RUN_FOLDER"],
             "CUDA_INJECTION64_PATH": str(self.stub), "NVTX_INJECTION64_PATH": str(self.stub)})
@@ -58,7 +58,7 @@ class Variables(LauncherTest):
         self.assertEqual(levels(), [None] * 6)
         self.assertEqual(levels("-t", "cuda,cublas,cudnn,cusolver-verbose,cusparse"), ["1", "1", "1", "1", "2", "1"])
         self.assertEqual(levels("-t", "cublas-verbose", "-e", "CUBLAS_NVTX_LEVEL=3"), ["3", "2", "2", None, None, None])
-        self.assertEqual(self.variables("-t", "cuda,cublas")["GPROF_TRACE"], "cuda,nvtx")
+        self.assertEqual(self.variables("-t", "cuda,cublas")["GPROF_TRACE"], "cuda,nvtx,gemm")
 
     def test_what_is_recorded_and_when(self):
         found = self.variables("--cuda-memory-usage", "--cuda-um-gpu-page-faults=true", "-c", "nvtx", "-p", "step@train",

@@ -194,6 +194,18 @@ class Randomiser {
       t.mpi_calls.push_back(call);
     }
     at_ns = 0;
+    for (int64_t i = Below(15); i > 0; --i) {
+      Gemm gemm;
+      gemm.start_ns = at_ns += Below(40);
+      gemm.end_ns = gemm.start_ns + Below(25);
+      gemm.thread = OneIn(8) ? kNone : Pick(t.threads.size());
+      gemm.function = maker_.Name("cublasGemmEx");
+      gemm.m = gemm.n = gemm.k = 8 + Pick(16);
+      gemm.batch = 1 + Pick(2);
+      gemm.a_type = static_cast<uint8_t>(Pick(16));
+      t.gemms.push_back(gemm);
+    }
+    at_ns = 0;
     for (int64_t i = Below(30); i > 0; --i) {
       ThreadSwitch off;
       off.start_ns = at_ns += Below(20);

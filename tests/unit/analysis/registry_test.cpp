@@ -195,6 +195,21 @@ Trace TraceOfRanks() {
   return trace;
 }
 
+Trace TraceOfGemm() {
+  TraceMaker maker;
+  maker.trace().devices[0].facts.compute_major = 9;
+  maker.trace().devices[0].facts.sm_count = maker.trace().devices[0].facts.sm_clock_khz = 100;
+  maker.Launch(10, 20, 30, 40);
+  Trace trace = maker.Finish();
+  Gemm gemm;
+  gemm.start_ns = 5, gemm.end_ns = 25;
+  gemm.process = gemm.thread = 0;
+  gemm.m = gemm.n = gemm.k = gemm.batch = 1;
+  gemm.compute_type = 68;
+  trace.gemms.push_back(gemm);
+  return trace;
+}
+
 TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   std::set<std::string_view> emitted;
   const auto run_all = [&](const Trace& trace) {
@@ -210,6 +225,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   run_all(LoadTrace(kSource / "tests/data/nccl_beside.trace"));
   run_all(SampledTrace());
   run_all(TraceOfRanks());
+  run_all(TraceOfGemm());
   for (const MetricInfo& info : MetricCatalogue()) {
     if (info.id.starts_with("occupancy.") && !HasOccupancyCalculator()) continue;
     if (info.id.starts_with("kernel.")) continue;  // tests/unit/counters

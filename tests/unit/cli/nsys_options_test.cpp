@@ -277,7 +277,8 @@ constexpr Said kWarningLines[] = {
 };
 
 constexpr Said kRefusedLines[] = {
-    {"-t opengl", "nothing to record: graphics and video APIs are not recorded; add cuda, nvtx, osrt or mpi to -t"},
+    {"-t opengl",
+     "nothing to record: graphics and video APIs are not recorded; add cuda, nvtx, osrt, mpi or gemm to -t"},
     {"-t opengl,vulkan", "nothing to record"},
     {"-t cuda,nvxt", "did you mean nvtx?"},
     {"-Y true", "gprof-cli launch"},

@@ -46,7 +46,7 @@ TEST(Environment, WarnsOnceForEachForeignInjection) {
 
 TEST(Environment, ComesInThroughBothForTheOperatingSystemAlone) {
   LaunchOptions options;
-  options.trace_cuda = options.trace_nvtx = options.trace_mpi = false;
+  options.trace_cuda = options.trace_nvtx = options.trace_mpi = options.trace_gemm = false;
   options.osrt_threshold_ns = 1000;
   options.osrt_functions = "read,poll";
   options.osrt_file_access = true;
