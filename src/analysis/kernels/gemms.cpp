@@ -232,7 +232,7 @@ Table GemmTable(const Trace& trace, const std::vector<GemmSum>& sums, uint32_t m
     const double peak = PeakOf(trace, sum);
     const bool ran = sum.runs > 0 && sum.gpu_ns > 0;
     table.rows.push_back(
-        {PercentOf(sum.gpu_ns, gpu_ns), int64_t{sum.gpu_ns}, sum.runs, sum.calls,
+        {PercentOf(sum.gpu_ns, gpu_ns), ran ? Cell(int64_t{sum.gpu_ns}) : Cell(), sum.runs, sum.calls,
          ran ? Cell(sum.gpu_ns / sum.runs) : Cell(), ran ? Cell(sum.PerSecond() / kTera) : Cell(),
          ran && peak > 0 ? Cell(100 * sum.PerSecond() / peak) : Cell(), std::string(NameOf(sum.math())), int64_t{g.m},
          int64_t{g.n}, int64_t{g.k}, int64_t{g.batch}, Layout(g), IsAligned(g) ? "yes" : "no",

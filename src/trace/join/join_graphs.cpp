@@ -7,11 +7,10 @@
 namespace gprof {
 namespace {
 
-// Each node once: what is said of it again is the same.
+// Each node once: what is said of it again is the same, except that CUPTI may first call a clone a node of its own.
 void SortNodes(std::vector<GraphNode>& nodes) {
-  std::sort(nodes.begin(), nodes.end(), [](const GraphNode& a, const GraphNode& b) {
-    return std::tie(a.process, a.id, a.time_ns) < std::tie(b.process, b.id, b.time_ns);
-  });
+  const auto key = [](const GraphNode& n) { return std::make_tuple(n.process, n.id, n.original_id == 0, n.time_ns); };
+  std::sort(nodes.begin(), nodes.end(), [&](const GraphNode& a, const GraphNode& b) { return key(a) < key(b); });
   const auto is_same = [](const GraphNode& a, const GraphNode& b) { return a.process == b.process && a.id == b.id; };
   nodes.erase(std::unique(nodes.begin(), nodes.end(), is_same), nodes.end());
 }
