@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
@@ -201,19 +202,42 @@ void SampledDevice::JudgeKernels() {
   }
 }
 
-// Idle is when no recorded kernel, copy or fill runs, so that this is traffic of something else.
+// Of each sample, the bytes per second that the recorded copies of the device moved in one direction.
+std::vector<double> CopiedWithin(const Trace& trace, uint32_t device, std::span<const MetricSample> samples,
+                                 Direction direction) {
+  std::vector<double> copied(samples.size(), 0);
+  for (const Operation operation : OperationsOf(trace, trace.device_ops[device])) {
+    const GpuOp op = trace.ops[operation.index()];
+    if (!op.IsCopy() || DirectionOf(op) != direction || op.DurationNs() <= 0) continue;
+    auto at = std::partition_point(samples.begin(), samples.end(),
+                                   [&](const MetricSample& sample) { return sample.end_ns <= op.start_ns; });
+    for (; at != samples.end() && at->start_ns < op.end_ns; ++at) {
+      const int64_t shared_ns = std::min(at->end_ns, op.end_ns) - std::max(at->start_ns, op.start_ns);
+      const double share = static_cast<double>(shared_ns) / static_cast<double>(op.DurationNs());
+      copied[static_cast<std::size_t>(at - samples.begin())] +=
+          share * static_cast<double>(op.size_bytes) * 1e9 / static_cast<double>(at->end_ns - at->start_ns);
+    }
+  }
+  return copied;
+}
+
+// Idle is when no recorded kernel, copy or fill runs, so that this is traffic of something else. A sample of NVML spans
+// both, so what was copied in it is taken off.
 void SampledDevice::FindPcieInGaps() {
   const std::vector<StateInterval> states = DeviceStates(input_, device_, window_);
   double most = 0;
   int64_t busy_ns = 0;
-  for (const std::string_view name : {"PCIe RX Throughput", "PCIe TX Throughput"}) {
+  constexpr std::pair<std::string_view, Direction> kCounters[] = {{"PCIe RX Throughput", Direction::kH2d},
+                                                                  {"PCIe TX Throughput", Direction::kD2h}};
+  for (const auto& [name, direction] : kCounters) {
     const uint32_t source = Source(name, "bytes/s");
     if (source == kNone) continue;
     const std::span<const MetricSample> samples = SamplesWithin(trace_.SamplesOf(source), window_);
     const std::vector<uint32_t> state_of = StatesOf(samples, states, kDeviceStates);
+    const std::vector<double> copied = CopiedWithin(trace_, device_, samples, direction);
     int64_t this_ns = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      const double value = ScaledValue(trace_.metric_sources[source], samples[i].value);
+      const double value = ScaledValue(trace_.metric_sources[source], samples[i].value) - copied[i];
       if (state_of[i] == kNone || state_of[i] == kBusyState || value < kMuchPcieBytesPerSecond) continue;
       this_ns += samples[i].end_ns - samples[i].start_ns;
       most = std::max(most, value);

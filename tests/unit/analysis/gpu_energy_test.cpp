@@ -253,6 +253,19 @@ TEST(GpuFindings, PcieThatNobodyExplains) {
   EXPECT_NE(FindingOf(ResultOf(&sampled), "gpu.pcie_in_gaps"), nullptr);
 }
 
+// A sample that is mostly idle has the copies in it, too: 100 MB in 10 ms are 10 GB/s.
+TEST(GpuFindings, PcieOfCopiesWithinASampleIsExplained) {
+  for (const uint64_t bytes : {100 * kMegabyte, 10 * kMegabyte}) {
+    Sampled sampled;
+    sampled.maker.AddKernel(0, kMs);
+    sampled.maker.AddCopy(51 * kMs, 51 * kMs + 500 * kUs, bytes, trace::CopyKind::kHostToDevice);
+    sampled.maker.AddKernel(99 * kMs, 100 * kMs);
+    sampled.Add("PCIe RX Throughput", "bytes/s", "gpm", trace::MetricKind::kRate,
+                {{50 * kMs, 60 * kMs, 10'500'000'000, 0}});
+    EXPECT_EQ(FindingOf(ResultOf(&sampled), "gpu.pcie_in_gaps") != nullptr, bytes < 100 * kMegabyte) << bytes;
+  }
+}
+
 TEST(GpuFindings, OthersAreToldOnlyWhereProcessesAreKnown) {
   const auto find = [](int64_t own, int64_t others) {
     Sampled sampled;
