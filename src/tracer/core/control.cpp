@@ -54,6 +54,10 @@ bool LauncherIsAlive() {
   return pid > 0 && kill(pid, 0) == 0;
 }
 
+bool IsChildOfLauncher() {
+  return page == nullptr || page->launcher_pid.load(std::memory_order_relaxed) == static_cast<uint32_t>(getppid());
+}
+
 const Order* NextOrder() {
   if (page == nullptr || page->epoch.load(std::memory_order_acquire) == last_order.epoch) return nullptr;
   // The launcher writes for a moment; one that died within it leaves an odd number for ever.

@@ -20,6 +20,8 @@ struct Order {
 };
 
 bool LauncherIsAlive();
+// Whether this is the program that the launcher started; true where there is no launcher to ask.
+bool IsChildOfLauncher();
 // What is new on the page since the last call; null when nothing is, or there is no page. [starting thread, then the
 // writer thread]
 const Order* NextOrder();

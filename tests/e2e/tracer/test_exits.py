@@ -164,6 +164,12 @@ class SeveralProcesses(Flushed):
         """As the children of Python's multiprocessing do: CUPTI delivers when the child has waited for its work."""
         self.check_child_with_cuda("fork_first__exit")
 
+    def test_child_that_is_killed_at_once(self):
+        """As the workers of a pool are: a program of its own that another one started keeps what it has waited for."""
+        run = self.profile("/bin/sh", "-c", f"{harness.PROGRAMS}/scripted launch {EVENTS} term; true")
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(len(run.trace.of("kernel")), EVENTS)
+
     def check_child_with_cuda(self, how):
         run = self.profile("ways_out", how, EVENTS)
         self.assertEqual(run.code, 12, run.err)

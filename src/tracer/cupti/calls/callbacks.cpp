@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tracer/core/capture.h"
+#include "tracer/core/control.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/activity/activity_kinds.h"
 #include "tracer/cupti/activity/stream_ids.h"
@@ -225,17 +226,20 @@ bool AppendWithStack(ThreadLog* log, const ApiRow& row, uint32_t stack) {
   return Append(log, longer);
 }
 
-// The child of a fork may end by _exit, as those of Python's multiprocessing do: no handler of ours runs then, and the
-// launcher finds only what CUPTI has delivered. So it is asked to deliver when the program has waited for its work, in
-// at most 5 ms and a hundredth of the time. NVIDIA's samples flush in callbacks, too.
+// The child of a fork may end by _exit, as those of Python's multiprocessing do, and other children may be killed as
+// soon as their work is done: no handler of ours runs then, and the launcher finds only what CUPTI has delivered. So it
+// is asked to deliver when the program has waited for its work: in 20 ms of a process at most, and in a forked one, of
+// which many end so, in a hundredth of its time besides. NVIDIA's samples flush in callbacks, too.
 constinit std::atomic<uint64_t> flushing_ns{0};
 uint64_t prepared_ns = 0;
 bool flushes_after_waits = false;
+bool is_forked = false;
 
 void FlushAfterWait() {
-  constexpr uint64_t kFreeNs = 5'000'000, kShare = 100;
+  constexpr uint64_t kFreeNs = 20'000'000, kShare = 100;
   const uint64_t now = MonotonicNs();
-  if (flushing_ns.load(std::memory_order_relaxed) > kFreeNs + (now - prepared_ns) / kShare) return;
+  const uint64_t share_ns = is_forked ? (now - prepared_ns) / kShare : 0;
+  if (flushing_ns.load(std::memory_order_relaxed) > kFreeNs + share_ns) return;
   ErrnoGuard errno_guard;
   Cupti().cuptiActivityFlushAll(0);
   flushing_ns.fetch_add(MonotonicNs() - now, std::memory_order_relaxed);
@@ -341,7 +345,8 @@ bool IsOfThisCapture(uint64_t start) { return start != 0 && start >= on_since.lo
 void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
   subscriber = handle;
   prepared_ns = MonotonicNs();
-  flushes_after_waits = IsForkWithoutExec();
+  is_forked = IsForkWithoutExec();
+  flushes_after_waits = is_forked || !IsChildOfLauncher();
   for (const CUpti_CallbackDomain domain : kApiDomains) {
     uint32_t unknown = 0;
     // Numbers have holes; a long run of unknown ones is the end.
