@@ -313,7 +313,7 @@ constexpr FindingInfo kFindings[] = {
     {"gpu.power_capped",
      "clocks were throttled by the power limit",
      From(25),
-     "gpu_metrics",
+     "gpu_clock_limits",
      Nowhere("concerns the whole run"),
      "Nothing is wrong with the program: compare runs at the same power limit (nvidia-smi -q -d POWER), and do not "
      "take a slower run for a regression.",
@@ -321,11 +321,23 @@ constexpr FindingInfo kFindings[] = {
     {"gpu.clocks_fell",
      "clocks were throttled by heat or by hardware",
      From(10),
-     "gpu_metrics",
+     "gpu_clock_limits",
      Nowhere("concerns the whole run"),
      "Check the cooling and the power supply of the GPU (nvidia-smi -q -d TEMPERATURE,PERFORMANCE): runs on it are not "
      "comparable.",
      {{"gpu.kernel_ns"}}},
+    {"gpu.clocks_set",
+     "application clocks or another setting kept the clocks down",
+     From(25),
+     "gpu_clock_limits",
+     Nowhere("concerns the whole run"),
+     "Compare runs with the same setting, or have the administrator reset it: nvidia-smi -rac for application clocks "
+     "(nvidia-smi -q -d CLOCK shows them).",
+     {{"gpu.kernel_ns"}}},
+    {"gpu.partial_grids", "a kernel leaves half of the SMs or more without work", Always(kNote), "gpu_metrics_kernels",
+     At("kind:kernel", "kernel", &Subject::kernel),
+     "Launch more blocks, split the work more evenly so that no few blocks run long after the others, or run this "
+     "kernel concurrently with others in another stream."},
     {"gpu.occupied_not_working", "a kernel occupies the SMs but issues few instructions", Always(kNote),
      "gpu_metrics_kernels", At("kind:kernel", "kernel", &Subject::kernel),
      "Its warps are stalled: on uncoalesced or scattered memory accesses, on each other, or in a polling loop. Profile "

@@ -94,7 +94,9 @@ Table MakeRangeTable() {
           "GPU energy by NVTX range",
           {{"device", "GPU", Unit::kText, false},
            {"joules", "Energy (J)", Unit::kCount, false},
+           {"uncertainty_joules", "± (J)", Unit::kCount, false},
            {"mean_joules", "Mean (J)", Unit::kCount, false},
+           {"above_idle_joules", "Above idle (J)", Unit::kCount, true},
            {"count", "Ranges", Unit::kCount, false},
            {"time_ns", "Time", Unit::kNs, false},
            {"range", "Range", Unit::kText, false}},
@@ -137,10 +139,8 @@ void AddRow(const std::string& device, const std::string& what, const StateEnerg
 }
 
 void AddKernels(const AnalysisInput& input, uint32_t device, const PowerCurve& power, const Interval& window,
-                Table* table) {
-  const KernelStates kernels = StatesOfKernels(input, device);
+                const KernelStates& kernels, std::optional<double> idle_watts, Table* table) {
   const std::vector<StateEnergy> energies = EnergyOfStates(power, window, kernels.intervals, kernels.size());
-  const std::optional<double> idle_watts = IdleWatts(power, window, kernels.intervals);
   const double all_joules = power.JoulesWithin(window);
   const std::string name = DeviceScope(input.trace(), device);
   std::vector<std::size_t> order;
@@ -153,9 +153,10 @@ void AddKernels(const AnalysisInput& input, uint32_t device, const PowerCurve& p
   AddRow(name, "(idle)", energies.back(), all_joules, std::nullopt, table);
 }
 
-void AddRanges(const Trace& trace, uint32_t device, const PowerCurve& power, Table* table) {
+void AddRanges(const Trace& trace, uint32_t device, const PowerCurve& power, std::optional<double> idle_watts,
+               Table* table) {
   struct Sum {
-    double joules = 0;
+    StateEnergy energy;
     int64_t count = 0, time_ns = 0;
   };
   // A range of less than a sample says nothing, and there may be millions.
@@ -165,16 +166,23 @@ void AddRanges(const Trace& trace, uint32_t device, const PowerCurve& power, Tab
     const Interval time{range.start_ns, range.end_ns};
     if (time.DurationNs() < kShortestNs) continue;
     Sum& sum = sums[range.path];
-    sum.joules += power.JoulesWithin(time);
+    const StateEnergy energy = EnergyWithin(power, time);
+    sum.energy.joules += energy.joules;
+    sum.energy.uncertainty += energy.uncertainty;
+    sum.energy.time_ns += energy.time_ns;
     sum.time_ns += time.DurationNs();
     ++sum.count;
   }
   std::vector<std::pair<NameId, Sum>> rows(sums.begin(), sums.end());
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.second.joules > b.second.joules; });
+                   [](const auto& a, const auto& b) { return a.second.energy.joules > b.second.energy.joules; });
   for (const auto& [path, sum] : rows) {
-    table->rows.push_back({DeviceScope(trace, device), sum.joules, sum.joules / static_cast<double>(sum.count),
-                           sum.count, sum.time_ns, PathName(trace, path)});
+    const double joules = sum.energy.joules;
+    Cell above_idle;
+    if (idle_watts) above_idle = std::max(joules - Joules(*idle_watts, sum.energy.time_ns), 0.0);
+    table->rows.push_back({DeviceScope(trace, device), joules, sum.energy.uncertainty,
+                           joules / static_cast<double>(sum.count), above_idle, sum.count, sum.time_ns,
+                           PathName(trace, path)});
   }
 }
 
@@ -285,13 +293,25 @@ std::vector<StateEnergy> EnergyOfStates(const PowerCurve& power, const Interval&
   return energies;
 }
 
+StateEnergy EnergyWithin(const PowerCurve& power, const Interval& time) {
+  StateEnergy energy;
+  const auto ends_before = [](const PowerCurve::Piece& piece, int64_t at_ns) { return piece.end_ns <= at_ns; };
+  const std::span<const PowerCurve::Piece> pieces = power.pieces();
+  auto piece = std::lower_bound(pieces.begin(), pieces.end(), time.start_ns, ends_before);
+  for (; piece != pieces.end() && piece->start_ns < time.end_ns; ++piece) {
+    const int64_t ns = std::min(piece->end_ns, time.end_ns) - std::max(piece->start_ns, time.start_ns);
+    AddShare(power, piece->watts, static_cast<double>(ns), piece->end_ns - piece->start_ns, &energy);
+  }
+  return energy;
+}
+
 void AddEnergy(const AnalysisInput& input, const StepChoice* step, uint32_t max_rows, AnalysisResult* result) {
   const Trace& trace = input.trace();
   Table kernels = MakeTable(), ranges = MakeRangeTable();
   double all_joules = 0, step_joules = 0;
   bool is_known = false;
   for (uint32_t device = 0; device < trace.devices.size(); ++device) {
-    const std::optional<Interval> window = GpuWindow(trace, device);
+    const std::optional<Interval> window = HasSource(trace, device) ? GpuWindow(trace, device) : std::nullopt;
     const std::optional<PowerCurve> power = window ? PowerCurve::Of(trace, device) : std::nullopt;
     if (!power) continue;
     const auto known_ns = static_cast<double>(power->CoveredNs(*window));
@@ -304,8 +324,10 @@ void AddEnergy(const AnalysisInput& input, const StepChoice* step, uint32_t max_
       const NvtxRange range = trace.ranges[step->ranges[i]];
       step_joules += power->JoulesWithin({range.start_ns, range.end_ns});
     }
-    AddKernels(input, device, *power, *window, &kernels);
-    AddRanges(trace, device, *power, &ranges);
+    const KernelStates states = StatesOfKernels(input, device);
+    const std::optional<double> idle_watts = IdleWatts(*power, *window, states.intervals);
+    AddKernels(input, device, *power, *window, states, idle_watts, &kernels);
+    AddRanges(trace, device, *power, idle_watts, &ranges);
   }
   if (is_known) AddMetric(result, "gpu.energy_j", all_joules);
   if (is_known && step != nullptr && !step->ranges.empty())

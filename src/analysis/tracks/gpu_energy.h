@@ -55,6 +55,9 @@ struct StateEnergy {
 std::vector<StateEnergy> EnergyOfStates(const PowerCurve& power, const Interval& window,
                                         std::span<const StateInterval> intervals, uint32_t state_count);
 
+// Of a time: what it shares of the first and the last sample makes it uncertain.
+StateEnergy EnergyWithin(const PowerCurve& power, const Interval& time);
+
 struct StepChoice;
 
 // Tables gpu_energy and gpu_energy_ranges, and the metrics of energy.

@@ -1,6 +1,7 @@
-// What was sampled of GPUs while they were busy, idle, in a kernel and in a step.
+// What was sampled of GPUs while they were busy, idle, in a kernel, in an NVTX range, in a phase of their streams and
+// in a step.
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,19 +27,13 @@ bool HasMean(const Trace& trace, const MetricSource& source) {
   return source.metric_kind != trace::MetricKind::kCounter && trace.Text(source.unit) != "mask";
 }
 
-bool HasSource(const Trace& trace, uint32_t device) {
-  bool has_one = false;
-  ForEachSourceOf(trace, device, [&](uint32_t) { has_one = true; });
-  return has_one;
-}
-
 // Counters of a device are sampled at the same times: which state each time is of is found once for all of them.
 class SharedStates {
  public:
   SharedStates(std::vector<StateInterval> intervals, uint32_t count)
       : intervals_(std::move(intervals)), count_(count) {}
 
-  std::vector<StateMean> Means(const MetricSource& source, std::span<const MetricSample> samples) {
+  std::vector<SampleStatistics> Statistics(const MetricSource& source, std::span<const MetricSample> samples) {
     const auto is_same = [](const MetricSample& a, const MetricSample& b) {
       return a.start_ns == b.start_ns && a.end_ns == b.end_ns;
     };
@@ -46,7 +41,7 @@ class SharedStates {
       times_ = samples;
       states_ = StatesOf(samples, intervals_, count_);
     }
-    return MeansOf(source, samples, states_, count_);
+    return StatisticsOfStates(source, samples, states_, count_);
   }
 
  private:
@@ -79,11 +74,6 @@ void Scale(double factor, SampleStatistics* statistics) {
     *value *= factor;
 }
 
-std::vector<StateMean> Scaled(double factor, std::vector<StateMean> means) {
-  for (StateMean& mean : means) mean.mean *= factor;
-  return means;
-}
-
 // Not where it was measured in a better way as well.
 bool IsShown(const Trace& trace, uint32_t index) {
   const MetricSource& source = trace.metric_sources[index];
@@ -92,98 +82,134 @@ bool IsShown(const Trace& trace, uint32_t index) {
          FindSource(trace, source.device, trace.Text(source.name), trace.Text(source.unit)) == index;
 }
 
+// What was sampled, its distribution, and in what: a kernel, a range.
 Table MakeTable(std::string id, std::string title, std::string note) {
-  return {std::move(id),
-          std::move(title),
-          {{"device", "GPU", Unit::kText, false},
-           {"metric", "Metric", Unit::kText, false},
-           {"unit", "Unit", Unit::kText, false}},
-          {},
-          std::move(note),
-          true};
+  Table table{std::move(id),
+              std::move(title),
+              {{"device", "GPU", Unit::kText, false},
+               {"metric", "Metric", Unit::kText, false},
+               {"unit", "Unit", Unit::kText, false}},
+              {},
+              std::move(note),
+              true};
+  AddStatisticsColumns(Unit::kCount, &table);
+  return table;
+}
+
+Table MakeTable(std::string id, std::string title, std::string note, Column in_what) {
+  Table table = MakeTable(std::move(id), std::move(title), std::move(note));
+  table.columns.push_back(std::move(in_what));
+  return table;
 }
 
 struct Tables {
   Table all = MakeTable("gpu_metrics", "GPU metrics", "");
   Table states = MakeTable("gpu_metrics_states", "GPU metrics by GPU state",
-                           "Busy, or idle by cause. Means of the samples that lie at least 90% within the state.");
+                           "Busy, or idle by cause: samples that lie at least 90% within the state.",
+                           {"state", "While", Unit::kText, false});
   Table kernels = MakeTable("gpu_metrics_kernels", "GPU metrics by kernel",
-                            "Means of the samples with the kernel running for at least 90% and any other kernel for at "
-                            "most 10% of the time.");
-  Table steps = MakeTable("gpu_metrics_steps", "GPU metrics by step",
-                          "Means of the samples within a step; minimum and maximum over the steps.");
+                            "Samples with the kernel running for at least 90% and any other kernel for at most 10% of "
+                            "the time.",
+                            {"kernel", "Kernel", Unit::kText, false});
+  Table ranges = MakeTable("gpu_metrics_ranges", "GPU metrics by NVTX range",
+                           "Samples between the first and the last operation that was launched in the range.",
+                           {"range", "Range", Unit::kText, false});
+  Table phases =
+      MakeTable("gpu_metrics_streams", "GPU metrics by stream concurrency",
+                "Streams with a kernel running, for at least 90% of the sample; + copies: a copy or fill beside them.",
+                {"phase", "While", Unit::kText, false});
+  Table steps = MakeTable("gpu_metrics_steps", "GPU metrics by step", "One value per step: its mean.",
+                          {"range", "Step", Unit::kText, false});
 
-  Tables() {
-    AddStatisticsColumns(Unit::kCount, &all);
-    for (Table* table : {&states, &kernels}) {
-      table->columns.push_back({"samples", "Samples", Unit::kCount, false});
-      table->columns.push_back({"mean", "Mean", Unit::kCount, false});
-    }
-    states.columns.push_back({"state", "While", Unit::kText, false});
-    kernels.columns.push_back({"kernel", "Kernel", Unit::kText, false});
-    steps.columns.push_back({"steps", "Steps", Unit::kCount, false});
-    steps.columns.push_back({"mean", "Mean", Unit::kCount, false});
-    steps.columns.push_back({"min", "Min", Unit::kCount, false});
-    steps.columns.push_back({"max", "Max", Unit::kCount, false});
-    steps.columns.push_back({"range", "Step", Unit::kText, false});
+  template <class F>
+  void ForEach(F&& f) {
+    for (Table* table : {&all, &states, &kernels, &ranges, &phases, &steps}) f(table);
   }
 };
 
-void AddRow(std::vector<Cell> row, const StateMean& mean, std::string what, Table* table) {
-  row.emplace_back(mean.samples);
-  row.emplace_back(mean.mean);
-  row.emplace_back(std::move(what));
-  table->rows.push_back(std::move(row));
+// The mean of each step is one value.
+SampleStatistics OfSteps(const std::vector<SampleStatistics>& steps) {
+  MetricSource micro;  // keeps fractions
+  micro.scale = -6;
+  std::vector<MetricSample> means;
+  for (const SampleStatistics& step : steps) {
+    if (SaysSomething(step)) means.push_back({0, 0, std::llround(step.mean * 1e6), 0});
+  }
+  return StatisticsOf(micro, means);
 }
 
-void AddStep(std::vector<Cell> row, const std::vector<StateMean>& steps, std::string path, Table* table) {
-  double sum = 0, least = 0, most = 0;
-  int64_t count = 0;
-  for (const StateMean& step : steps) {
-    if (!step.SaysSomething()) continue;
-    least = count == 0 ? step.mean : std::min(least, step.mean);
-    most = count == 0 ? step.mean : std::max(most, step.mean);
-    sum += step.mean;
-    ++count;
+// The tables of one device, of one counter after the other.
+class DeviceTables {
+ public:
+  DeviceTables(const AnalysisInput& input, uint32_t device, const Interval& window,
+               const std::optional<StepChoice>& step, Tables* tables)
+      : trace_(input.trace()),
+        tables_(*tables),
+        kernel_groups_(StatesOfKernels(input, device)),
+        states_(DeviceStates(input, device, window), kDeviceStates),
+        kernels_(kernel_groups_.intervals, kernel_groups_.size()),
+        phases_(StreamPhases(input, device), kStreamPhases) {
+    for (const uint32_t group : kernel_groups_.groups) kernel_names_.push_back(input.shared().kernels().Name(group));
+    for (RangeOnGpu& range : RangesOnGpu(input, device))
+      ranges_.emplace_back(PathName(trace_, range.path), SharedStates(std::move(range.intervals), 1));
+    if (!step) return;
+    step_name_ = PathName(trace_, step->path);
+    std::vector<StateInterval> of_steps;
+    for (const uint32_t index : step->ranges) {
+      const NvtxRange range = trace_.ranges[index];
+      of_steps.push_back({range.start_ns, range.end_ns, static_cast<uint32_t>(of_steps.size())});
+    }
+    const auto count = static_cast<uint32_t>(of_steps.size());
+    steps_.emplace(std::move(of_steps), count);
   }
-  if (count == 0) return;
-  row.emplace_back(count);
-  for (const double value : {sum / static_cast<double>(count), least, most}) row.emplace_back(value);
-  row.emplace_back(std::move(path));
-  table->rows.push_back(std::move(row));
-}
+
+  void Add(uint32_t index) {
+    const MetricSource& source = trace_.metric_sources[index];
+    const std::span<const MetricSample> samples = trace_.SamplesOf(index);
+    const std::vector<SampleStatistics> in_states = states_.Statistics(source, samples);
+    for (uint32_t state = 0; state < kDeviceStates; ++state)
+      AddRow(source, in_states[state], StateName(state), &tables_.states);
+    const std::vector<SampleStatistics> in_kernels = kernels_.Statistics(source, samples);
+    for (std::size_t kernel = 0; kernel < kernel_names_.size(); ++kernel)
+      AddRow(source, in_kernels[kernel], kernel_names_[kernel], &tables_.kernels);
+    const std::vector<SampleStatistics> in_phases = phases_.Statistics(source, samples);
+    for (uint32_t phase = 0; phase < kStreamPhases; ++phase)
+      AddRow(source, in_phases[phase], StreamPhaseName(phase), &tables_.phases);
+    for (auto& [name, states] : ranges_) AddRow(source, states.Statistics(source, samples)[0], name, &tables_.ranges);
+    if (!steps_) return;
+    const SampleStatistics of_steps = OfSteps(steps_->Statistics(source, samples));
+    if (of_steps.count > 0) AddCells(source, of_steps, step_name_, &tables_.steps);
+  }
+
+ private:
+  void AddRow(const MetricSource& source, const SampleStatistics& statistics, const std::string& what, Table* table) {
+    if (SaysSomething(statistics)) AddCells(source, statistics, what, table);
+  }
+  void AddCells(const MetricSource& source, SampleStatistics statistics, const std::string& what, Table* table) {
+    std::vector<Cell> row = RowOf(trace_, source);
+    Scale(UnitOf(trace_, source).factor, &statistics);
+    AddStatisticsCells(statistics, &row);
+    row.emplace_back(what);
+    table->rows.push_back(std::move(row));
+  }
+
+  const Trace& trace_;
+  Tables& tables_;
+  KernelStates kernel_groups_;
+  std::vector<std::string> kernel_names_;
+  SharedStates states_, kernels_, phases_;
+  std::vector<std::pair<std::string, SharedStates>> ranges_;
+  std::optional<SharedStates> steps_;
+  std::string step_name_;
+};
 
 void AddDevice(const AnalysisInput& input, uint32_t device, const std::optional<StepChoice>& step, Tables* tables) {
   const Trace& trace = input.trace();
   const std::optional<Interval> window = GpuWindow(trace, device);
   if (!window) return;
-  SharedStates device_states(DeviceStates(input, device, *window), kDeviceStates);
-  const KernelStates of_kernels = StatesOfKernels(input, device);
-  SharedStates kernel_states(of_kernels.intervals, of_kernels.size());
-  std::vector<StateInterval> of_steps;
-  for (std::size_t i = 0; step && i < step->ranges.size(); ++i) {
-    const NvtxRange range = trace.ranges[step->ranges[i]];
-    of_steps.push_back({range.start_ns, range.end_ns, static_cast<uint32_t>(i)});
-  }
-  const auto step_count = static_cast<uint32_t>(of_steps.size());
-  SharedStates step_states(std::move(of_steps), step_count);
+  DeviceTables of_device(input, device, *window, step, tables);
   ForEachSourceOf(trace, device, [&](uint32_t i) {
-    const MetricSource& source = trace.metric_sources[i];
-    if (!IsShown(trace, i)) return;
-    const std::vector<Cell> row = RowOf(trace, source);
-    const double factor = UnitOf(trace, source).factor;
-    const std::vector<StateMean> while_in = Scaled(factor, device_states.Means(source, trace.SamplesOf(i)));
-    for (uint32_t state = 0; state < kDeviceStates; ++state) {
-      if (while_in[state].SaysSomething()) AddRow(row, while_in[state], StateName(state), &tables->states);
-    }
-    const std::vector<StateMean> in_kernels = Scaled(factor, kernel_states.Means(source, trace.SamplesOf(i)));
-    for (uint32_t state = 0; state < of_kernels.groups.size(); ++state) {
-      if (!in_kernels[state].SaysSomething()) continue;
-      AddRow(row, in_kernels[state], input.shared().kernels().Name(of_kernels.groups[state]), &tables->kernels);
-    }
-    if (step)
-      AddStep(row, Scaled(factor, step_states.Means(source, trace.SamplesOf(i))), PathName(trace, step->path),
-              &tables->steps);
+    if (IsShown(trace, i)) of_device.Add(i);
   });
 }
 
@@ -259,19 +285,19 @@ AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& 
   };
   for (uint32_t device = 0; device < trace.devices.size(); ++device) add_all(device);
   add_all(kNone);  // GPUs that the program did not use
-  if (has_any) {
-    AddMetrics(trace, &result);
-    AddGpuStateFindings(input, &result);
-    const std::optional<StepChoice> step = FindStep(input, options.step);
-    for (uint32_t device = 0; device < trace.devices.size() && !options.is_brief; ++device) {
+  AddGpuStateFindings(input, &result);
+  if (has_any) AddMetrics(trace, &result);
+  if (!options.is_brief) {
+    const std::optional<StepChoice> step = has_any ? FindStep(input, options.step) : std::nullopt;
+    for (uint32_t device = 0; device < trace.devices.size(); ++device) {
       if (HasSource(trace, device)) AddDevice(input, device, step, &tables);
     }
-    if (!options.is_brief) AddEnergy(input, step ? &*step : nullptr, options.max_rows, &result);
+    AddEnergy(input, step ? &*step : nullptr, options.max_rows, &result);
   }
-  for (Table* table : {&tables.all, &tables.states, &tables.kernels, &tables.steps}) {
+  tables.ForEach([&](Table* table) {
     CutRows(table, options.max_rows);
     result.tables.push_back(std::move(*table));
-  }
+  });
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
+#include "analysis/tracks/clock_limits.h"
 #include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
 #include "base/units.h"
@@ -20,21 +21,8 @@
 namespace gprof {
 namespace {
 
-// As src/collect/gpu/nvml.cpp names them.
-struct Throttle {
-  std::string_view counter, what;
-  bool is_power;
-};
-constexpr Throttle kThrottles[] = {
-    {"held down by power", "power limit", true},
-    {"held down by heat", "heat", false},
-    {"held down by heat, in hardware", "heat (hardware)", false},
-    {"held down by power brake", "power brake", true},
-};
-// Bits of nvmlDeviceGetCurrentClocksEventReasons: power limit, hardware, heat, heat in hardware, power brake.
-constexpr int64_t kHeldDownMask = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
-
 constexpr double kMuchThrottledPercent = 5;  // of the GPU window
+constexpr double kFewSmsPercent = 50;
 constexpr double kOccupiedPercent = 80, kWorkingPercent = 20, kTensorPercent = 20, kSomeDramPercent = 40;
 constexpr double kMuchDramPercent = 70;
 constexpr double kLeastKernelPercent = 10;  // of the GPU window
@@ -58,7 +46,7 @@ class SampledDevice {
   bool knows_throttling() const { return knows_throttling_; }
   std::optional<double> most_others() const { return most_others_; }
 
-  void FindThrottling();
+  void FindThrottling(Table* table);
   void JudgeKernels();
   void FindPcieInGaps();
   void FindOthers();
@@ -74,15 +62,13 @@ class SampledDevice {
     if (samples.empty()) return std::nullopt;
     return StatisticsOf(trace_.metric_sources[source], samples).mean;
   }
-  // Means in the states; empty without the source.
-  std::vector<StateMean> Means(uint32_t source, const std::vector<StateInterval>& intervals, uint32_t count) const {
-    if (source == kNone) return std::vector<StateMean>(count);
+  // Of the states; empty without the source.
+  std::vector<SampleStatistics> In(uint32_t source, const std::vector<StateInterval>& intervals, uint32_t count) const {
+    if (source == kNone) return std::vector<SampleStatistics>(count);
     const std::span<const MetricSample> samples = trace_.SamplesOf(source);
-    return MeansOf(trace_.metric_sources[source], samples, StatesOf(samples, intervals, count), count);
+    return StatisticsOfStates(trace_.metric_sources[source], samples, StatesOf(samples, intervals, count), count);
   }
-  std::vector<StateMean> DramMeans(const std::vector<StateInterval>& intervals, uint32_t count) const;
-  int64_t HeldDownByMask() const;
-  std::pair<double, double> Clocks() const;
+  std::vector<SampleStatistics> DramIn(const std::vector<StateInterval>& intervals, uint32_t count) const;
   void Add(Finding finding) {
     finding.subject.device = Name();
     result_->findings.push_back(std::move(finding));
@@ -99,70 +85,53 @@ class SampledDevice {
   std::optional<double> most_others_;
 };
 
-// A sample of the reasons holds until the next one.
-int64_t SampledDevice::HeldDownByMask() const {
-  const uint32_t source = Source("clock limits", "mask");
-  if (source == kNone) return 0;
-  int64_t held_ns = 0;
-  const std::span<const MetricSample> samples = trace_.SamplesOf(source);
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    if ((samples[i].value & kHeldDownMask) == 0) continue;
-    int64_t end_ns = std::min(EndOfSample(trace_.metric_sources[source], samples[i]), window_.end_ns);
-    if (i + 1 < samples.size()) end_ns = std::min(end_ns, samples[i + 1].start_ns);
-    held_ns += std::max<int64_t>(end_ns - std::max(samples[i].start_ns, window_.start_ns), 0);
-  }
-  return held_ns;
-}
-
-// The median and the largest clock in the window.
-std::pair<double, double> SampledDevice::Clocks() const {
-  uint32_t source = Source("GPC Clock Frequency", "MHz");
-  if (source == kNone) source = Source("SM clock", "MHz");
-  if (source == kNone) return {0, 0};
-  const std::span<const MetricSample> samples = SamplesWithin(trace_.SamplesOf(source), window_);
-  if (samples.empty()) return {0, 0};
-  const SampleStatistics statistics = StatisticsOf(trace_.metric_sources[source], samples);
-  return {statistics.p50, statistics.max};
-}
-
-void SampledDevice::FindThrottling() {
-  int64_t power_ns = 0, other_ns = 0;
-  std::string parts;
-  for (const Throttle& throttle : kThrottles) {
-    const std::optional<double> grown = GrowthWithin(trace_, Source(throttle.counter, "ns"), window_);
-    if (!grown) continue;
-    knows_throttling_ = true;
-    const auto ns = static_cast<int64_t>(*grown);
-    (throttle.is_power ? power_ns : other_ns) += ns;
-    if (ns > 0)
-      parts += (parts.empty() ? "" : ", ") + std::string(throttle.what) + " " + FormatNs(static_cast<double>(ns));
-  }
-  throttled_ns_ = std::min(power_ns + other_ns, window_.DurationNs());
-  if (!knows_throttling_ && Source("clock limits", "mask") != kNone) {
-    knows_throttling_ = true;
-    throttled_ns_ = HeldDownByMask();
-  }
+void SampledDevice::FindThrottling(Table* table) {
+  const ClockLimits limits = FindClockLimits(input_, device_, window_);
+  knows_throttling_ = limits.is_known;
+  throttled_ns_ = limits.ThrottledNs(window_);
+  AddClockLimits(trace_, device_, window_, limits, table);
   const double percent = Percent(throttled_ns_, window_.DurationNs());
-  if (percent < kMuchThrottledPercent) return;
-  const bool is_power = power_ns >= other_ns && power_ns > 0;
-  Finding finding = is_power ? NewFinding("gpu.power_capped", percent) : NewFinding("gpu.clocks_fell", percent);
-  finding.message =
-      fmt::format("{}: clocks were throttled for {} ({} of the GPU window){}{}", Name(),
-                  FormatNs(static_cast<double>(throttled_ns_)), PercentText(percent), parts.empty() ? "" : ": ", parts);
-  const auto [median, most] = Clocks();
-  if (median > 0 && most > 0) {
-    finding.message += fmt::format("; SM clock median {:.0f} MHz, maximum {:.0f} MHz", median, most);
-    finding.gain_ns = static_cast<int64_t>(static_cast<double>(throttled_ns_) * (1 - median / most));
-    finding.basis = "assumes run time scales with the SM clock";
+  const auto add = [&](std::string_view id, double share, const std::string& message, int64_t cost_ns) {
+    Finding finding = NewFinding(id, share);
+    finding.message = message;
+    if (limits.median_mhz > 0) {
+      finding.message +=
+          fmt::format("; SM clock median {:.0f} MHz, maximum {:.0f} MHz", limits.median_mhz, limits.most_mhz);
+      finding.gain_ns = cost_ns;
+      finding.basis = "assumes run time scales with the SM clock";
+    }
+    Add(std::move(finding));
+  };
+  if (percent >= kMuchThrottledPercent) {
+    std::string parts;
+    for (const ClockLimit& limit : limits.limits) {
+      if (limit.kind == LimitKind::kSetting) continue;
+      parts +=
+          fmt::format("{}{} {}", parts.empty() ? ": " : ", ", limit.name, FormatNs(static_cast<double>(limit.held_ns)));
+    }
+    const std::string message = fmt::format("{}: clocks were throttled for {} ({} of the GPU window){}", Name(),
+                                            FormatNs(static_cast<double>(throttled_ns_)), PercentText(percent), parts);
+    const int64_t cost_ns = limits.CostNs(LimitKind::kPower) + limits.CostNs(LimitKind::kHeat);
+    if (limits.HeldNs(LimitKind::kPower) >= limits.HeldNs(LimitKind::kHeat)) {
+      add("gpu.power_capped", percent, message, cost_ns);
+    } else {
+      add("gpu.clocks_fell", percent, message, cost_ns);
+    }
   }
-  Add(std::move(finding));
+  const int64_t setting_ns = limits.HeldNs(LimitKind::kSetting), setting_cost_ns = limits.CostNs(LimitKind::kSetting);
+  const double cost_percent = Percent(setting_cost_ns, window_.DurationNs());
+  if (cost_percent < kMuchThrottledPercent) return;
+  add("gpu.clocks_set", cost_percent,
+      fmt::format("{}: settings kept the clocks below what the GPU can do for {} ({} of the GPU window)", Name(),
+                  FormatNs(static_cast<double>(setting_ns)), PercentText(Percent(setting_ns, window_.DurationNs()))),
+      setting_cost_ns);
 }
 
-std::vector<StateMean> SampledDevice::DramMeans(const std::vector<StateInterval>& intervals, uint32_t count) const {
+std::vector<SampleStatistics> SampledDevice::DramIn(const std::vector<StateInterval>& intervals, uint32_t count) const {
   const uint32_t read = Source("DRAM Read Bandwidth", "%");
-  if (read == kNone) return Means(Source("DRAM Bandwidth", "%"), intervals, count);
-  std::vector<StateMean> sums = Means(read, intervals, count);
-  const std::vector<StateMean> written = Means(Source("DRAM Write Bandwidth", "%"), intervals, count);
+  if (read == kNone) return In(Source("DRAM Bandwidth", "%"), intervals, count);
+  std::vector<SampleStatistics> sums = In(read, intervals, count);
+  const std::vector<SampleStatistics> written = In(Source("DRAM Write Bandwidth", "%"), intervals, count);
   for (uint32_t i = 0; i < count; ++i) sums[i].mean += written[i].mean;
   return sums;
 }
@@ -170,10 +139,10 @@ std::vector<StateMean> SampledDevice::DramMeans(const std::vector<StateInterval>
 void SampledDevice::JudgeKernels() {
   const KernelStates kernels = StatesOfKernels(input_, device_);
   const uint32_t count = kernels.size();
-  const std::vector<StateMean> active = Means(Source("SMs Active", "%"), kernels.intervals, count);
-  const std::vector<StateMean> issue = Means(Source("SM Issue", "%"), kernels.intervals, count);
-  const std::vector<StateMean> tensor = Means(Source("Tensor Active", "%"), kernels.intervals, count);
-  const std::vector<StateMean> dram = DramMeans(kernels.intervals, count);
+  const std::vector<SampleStatistics> active = In(Source("SMs Active", "%"), kernels.intervals, count);
+  const std::vector<SampleStatistics> issue = In(Source("SM Issue", "%"), kernels.intervals, count);
+  const std::vector<SampleStatistics> tensor = In(Source("Tensor Active", "%"), kernels.intervals, count);
+  const std::vector<SampleStatistics> dram = DramIn(kernels.intervals, count);
   std::vector<int64_t> total_ns(count);
   for (const StateInterval& interval : kernels.intervals)
     total_ns[interval.state] += interval.end_ns - interval.start_ns;
@@ -181,24 +150,29 @@ void SampledDevice::JudgeKernels() {
     const double percent = Percent(total_ns[state], window_.DurationNs());
     if (percent < kLeastKernelPercent) continue;
     const std::string kernel = input_.shared().kernels().Name(kernels.groups[state]);
-    const bool is_occupied = active[state].SaysSomething() && active[state].mean >= kOccupiedPercent;
-    const bool is_dram_bound = dram[state].SaysSomething() && dram[state].mean >= kMuchDramPercent;
-    if (is_dram_bound) {
-      Finding finding = NewFinding("gpu.dram_bound", percent);
-      finding.message = fmt::format("{} uses {} of the device memory bandwidth ({} of the GPU window)", kernel,
-                                    PercentText(dram[state].mean), PercentText(percent));
+    const auto add = [&](std::string_view id, std::string message) {
+      Finding finding = NewFinding(id, percent);
+      finding.message = std::move(message);
       finding.subject.kernel = kernel;
       Add(std::move(finding));
+    };
+    const bool knows_active = SaysSomething(active[state]);
+    if (SaysSomething(dram[state]) && dram[state].mean >= kMuchDramPercent) {
+      add("gpu.dram_bound", fmt::format("{} uses {} of the device memory bandwidth ({} of the GPU window)", kernel,
+                                        PercentText(dram[state].mean), PercentText(percent)));
     }
-    const bool is_waiting = issue[state].SaysSomething() && issue[state].mean <= kWorkingPercent &&
+    if (knows_active && active[state].mean <= kFewSmsPercent) {
+      add("gpu.partial_grids", fmt::format("{} keeps {} of the SMs active on average: the others have no block to run "
+                                           "({} of the GPU window)",
+                                           kernel, PercentText(active[state].mean), PercentText(percent)));
+    }
+    const bool is_waiting = SaysSomething(issue[state]) && issue[state].mean <= kWorkingPercent &&
                             tensor[state].mean < kTensorPercent && dram[state].mean < kSomeDramPercent;
-    if (!is_occupied || !is_waiting) continue;
-    Finding finding = NewFinding("gpu.occupied_not_working", percent);
-    finding.message = fmt::format(
-        "{} occupies {} of the SMs, but they issue instructions in only {} of the cycles ({} of the GPU window)",
-        kernel, PercentText(active[state].mean), PercentText(issue[state].mean), PercentText(percent));
-    finding.subject.kernel = kernel;
-    Add(std::move(finding));
+    if (!knows_active || active[state].mean < kOccupiedPercent || !is_waiting) continue;
+    add("gpu.occupied_not_working",
+        fmt::format("{} occupies {} of the SMs, but they issue instructions in only {} of the cycles ({} of the GPU "
+                    "window)",
+                    kernel, PercentText(active[state].mean), PercentText(issue[state].mean), PercentText(percent)));
   }
 }
 
@@ -292,11 +266,12 @@ void AddGpuStateFindings(const AnalysisInput& input, AnalysisResult* result) {
   int64_t throttled_ns = 0;
   bool is_known = false;
   std::optional<double> most_others;
+  Table clock_limits = ClockLimitsTable();
   for (uint32_t i = 0; i < trace.devices.size(); ++i) {
-    const std::optional<Interval> window = GpuWindow(trace, i);
+    const std::optional<Interval> window = HasSource(trace, i) ? GpuWindow(trace, i) : std::nullopt;
     if (!window || window->DurationNs() <= 0) continue;
     SampledDevice device(input, i, *window, result);
-    device.FindThrottling();
+    device.FindThrottling(&clock_limits);
     device.JudgeKernels();
     device.FindPcieInGaps();
     device.FindOthers();
@@ -309,6 +284,7 @@ void AddGpuStateFindings(const AnalysisInput& input, AnalysisResult* result) {
   }
   if (is_known) AddMetric(result, "gpu.throttled_ns", static_cast<double>(throttled_ns));
   if (most_others) AddMetric(result, "gpu.other_processes", *most_others);
+  result->tables.push_back(std::move(clock_limits));
 }
 
 }  // namespace gprof

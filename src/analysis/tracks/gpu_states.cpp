@@ -1,17 +1,72 @@
 #include "analysis/tracks/gpu_states.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <utility>
+
+#include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof {
 namespace {
 
-constexpr uint32_t kMostKernels = 10;
+constexpr uint32_t kMostKernels = 10, kMostPaths = 10;
 
 // The less, the better.
 int RankOf(std::string_view origin) { return origin == "nvml" ? 2 : origin == "gpm" ? 1 : 0; }
+
+// What runs on a device at a time that only goes forward.
+class RunningNow {
+ public:
+  explicit RunningNow(std::size_t streams) : kernels_(streams + 1) {}
+
+  void Begin(const Operation& op) { Count(op, 1); }
+  void End(const Operation& op) { Count(op, -1); }
+  bool IsIdle() const { return kernel_streams_ == 0 && copies_ == 0; }
+  uint32_t Phase() const {
+    return 2 * std::min(static_cast<uint32_t>(kernel_streams_), kMostKernelStreams) + (copies_ > 0 ? 1 : 0);
+  }
+
+ private:
+  void Count(const Operation& op, int by) {
+    if (!op.is_kernel()) {
+      copies_ += by;
+      return;
+    }
+    int& of_stream = kernels_[std::min<std::size_t>(op.stream(), kernels_.size() - 1)];
+    const bool was_running = of_stream > 0;
+    of_stream += by;
+    kernel_streams_ += static_cast<int>(of_stream > 0) - static_cast<int>(was_running);
+  }
+
+  std::vector<int> kernels_;  // by stream; those of no stream at last
+  int kernel_streams_ = 0, copies_ = 0;
+};
+
+// By NVTX range, the time of what was launched in it or in ranges within it; INT64_MAX as start: nothing was.
+std::vector<Interval> TimesOnGpu(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
+  std::vector<Interval> times(trace.ranges.size(), {INT64_MAX, INT64_MIN});
+  const auto add = [&times](uint32_t range, int64_t start_ns, int64_t end_ns) {
+    times[range].start_ns = std::min(times[range].start_ns, start_ns);
+    times[range].end_ns = std::max(times[range].end_ns, end_ns);
+  };
+  for (const Operation op : OperationsOf(trace, trace.device_ops[device])) {
+    const uint32_t call = input.shared().ops().CallOf(op);
+    const uint32_t range = call == kNone ? kNone : Call(trace.api_calls, call).range();
+    if (range != kNone) add(range, op.start_ns(), op.end_ns());
+  }
+  // Parents come before what is within them.
+  for (std::size_t range = times.size(); range-- > 0;) {
+    const uint32_t parent = trace.ranges.items()[range].parent;
+    if (parent < range && times[range].start_ns != INT64_MAX) add(parent, times[range].start_ns, times[range].end_ns);
+  }
+  return times;
+}
 
 }  // namespace
 
@@ -63,6 +118,63 @@ KernelStates StatesOfKernels(const AnalysisInput& input, uint32_t device) {
     const uint32_t state =
         op.kind == OpKind::kKernel ? state_of[kernels.Of(op)] : static_cast<uint32_t>(out.groups.size());
     out.intervals.push_back({op.start_ns, op.end_ns, state});
+  }
+  return out;
+}
+
+std::string StreamPhaseName(uint32_t phase) {
+  const uint32_t streams = phase / 2;
+  if (streams == 0) return "copies only";
+  return fmt::format("{}{} {}{}", streams, streams == kMostKernelStreams ? "+" : "",
+                     streams == 1 ? "stream" : "streams", phase % 2 == 1 ? " + copies" : "");
+}
+
+std::vector<StateInterval> StreamPhases(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
+  std::vector<StateInterval> phases;
+  RunningNow running(trace.streams.size());
+  std::priority_queue<std::pair<int64_t, uint32_t>, std::vector<std::pair<int64_t, uint32_t>>, std::greater<>> ends;
+  int64_t now_ns = INT64_MIN;
+  const auto go_to = [&](int64_t time_ns) {
+    if (time_ns <= now_ns) return;
+    if (!running.IsIdle()) phases.push_back({now_ns, time_ns, running.Phase()});
+    now_ns = time_ns;
+  };
+  const auto end_until = [&](int64_t time_ns) {
+    for (; !ends.empty() && ends.top().first <= time_ns; ends.pop()) {
+      go_to(ends.top().first);
+      running.End(Operation(trace.ops, ends.top().second));
+    }
+  };
+  for (const Operation op : OperationsOf(trace, trace.device_ops[device])) {
+    end_until(op.start_ns());
+    go_to(op.start_ns());
+    running.Begin(op);
+    ends.emplace(op.end_ns(), op.index());
+  }
+  end_until(INT64_MAX);
+  return phases;
+}
+
+std::vector<RangeOnGpu> RangesOnGpu(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
+  const std::vector<Interval> times = TimesOnGpu(input, device);
+  std::map<NameId, std::pair<int64_t, std::vector<StateInterval>>> of_paths;
+  for (uint32_t range = 0; range < times.size(); ++range) {
+    if (times[range].start_ns >= times[range].end_ns) continue;
+    auto& [total_ns, intervals] = of_paths[trace.ranges[range].path];
+    total_ns += times[range].DurationNs();
+    intervals.push_back({times[range].start_ns, times[range].end_ns, 0});
+  }
+  std::vector<std::pair<int64_t, RangeOnGpu>> sorted;
+  for (auto& [path, of_path] : of_paths) sorted.push_back({of_path.first, {path, std::move(of_path.second)}});
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (sorted.size() > kMostPaths) sorted.resize(kMostPaths);
+  std::vector<RangeOnGpu> out;
+  for (auto& [total_ns, range] : sorted) {
+    std::sort(range.intervals.begin(), range.intervals.end(),
+              [](const StateInterval& a, const StateInterval& b) { return a.start_ns < b.start_ns; });
+    out.push_back(std::move(range));
   }
   return out;
 }

@@ -33,6 +33,21 @@ struct KernelStates {
 };
 KernelStates StatesOfKernels(const AnalysisInput& input, uint32_t device);
 
+// What ran at the same time: kernels on one stream, on two, ... up to kMostKernelStreams or more, with copies and fills
+// beside them or without; copies alone.
+inline constexpr uint32_t kMostKernelStreams = 4, kStreamPhases = 2 * (kMostKernelStreams + 1);
+// "1 stream", "2 streams + copies", "4+ streams", "copies only"
+std::string StreamPhaseName(uint32_t phase);
+std::vector<StateInterval> StreamPhases(const AnalysisInput& input, uint32_t device);
+
+// For the NVTX paths that took the most time of the device, each of their ranges: from the start of the first operation
+// that was launched in it to the end of the last.
+struct RangeOnGpu {
+  NameId path;
+  std::vector<StateInterval> intervals;  // all of state 0
+};
+std::vector<RangeOnGpu> RangesOnGpu(const AnalysisInput& input, uint32_t device);
+
 // f(index) for the sources of a device that have samples.
 template <class F>
 void ForEachSourceOf(const Trace& trace, uint32_t device, F&& f) {
@@ -41,6 +56,12 @@ void ForEachSourceOf(const Trace& trace, uint32_t device, F&& f) {
     const bool is_of_it = source.scope == trace::MetricScope::kDevice && source.device == device;
     if (is_of_it && !trace.SamplesOf(i).empty()) f(i);
   }
+}
+
+inline bool HasSource(const Trace& trace, uint32_t device) {
+  bool has_one = false;
+  ForEachSourceOf(trace, device, [&](uint32_t) { has_one = true; });
+  return has_one;
 }
 
 // The source of a device by its name and unit; of several, counters that the monitors took before those of GPM and

@@ -60,21 +60,15 @@ std::vector<uint32_t> StatesOf(std::span<const MetricSample> samples, std::span<
   return states;
 }
 
-std::vector<StateMean> MeansOf(const MetricSource& source, std::span<const MetricSample> samples,
-                               std::span<const uint32_t> states, uint32_t state_count) {
-  std::vector<StateMean> means(state_count);
-  std::vector<double> weights(state_count);
+std::vector<SampleStatistics> StatisticsOfStates(const MetricSource& source, std::span<const MetricSample> samples,
+                                                 std::span<const uint32_t> states, uint32_t state_count) {
+  std::vector<std::vector<MetricSample>> of_states(state_count);
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (states[i] == kNone) continue;
-    const double weight = static_cast<double>(std::max<int64_t>(samples[i].end_ns - samples[i].start_ns, 1));
-    means[states[i]].mean += weight * ScaledValue(source, samples[i].value);
-    weights[states[i]] += weight;
-    ++means[states[i]].samples;
+    if (states[i] != kNone) of_states[states[i]].push_back(samples[i]);
   }
-  for (uint32_t state = 0; state < state_count; ++state) {
-    if (means[state].samples > 0) means[state].mean /= weights[state];
-  }
-  return means;
+  std::vector<SampleStatistics> statistics;
+  for (const std::vector<MetricSample>& of_state : of_states) statistics.push_back(StatisticsOf(source, of_state));
+  return statistics;
 }
 
 }  // namespace gprof

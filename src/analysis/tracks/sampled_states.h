@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/tracks/metric_samples.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -23,13 +24,9 @@ inline constexpr int64_t kFewestSamples = 5;
 std::vector<uint32_t> StatesOf(std::span<const MetricSample> samples, std::span<const StateInterval> intervals,
                                uint32_t state_count);
 
-// The mean of the samples of each state, by their time, in the unit of the source.
-struct StateMean {
-  int64_t samples = 0;
-  double mean = 0;
-  bool SaysSomething() const { return samples >= kFewestSamples; }
-};
-std::vector<StateMean> MeansOf(const MetricSource& source, std::span<const MetricSample> samples,
-                               std::span<const uint32_t> states, uint32_t state_count);
+// Of the samples of each state.
+std::vector<SampleStatistics> StatisticsOfStates(const MetricSource& source, std::span<const MetricSample> samples,
+                                                 std::span<const uint32_t> states, uint32_t state_count);
+inline bool SaysSomething(const SampleStatistics& statistics) { return statistics.count >= kFewestSamples; }
 
 }  // namespace gprof

@@ -72,7 +72,7 @@ const PLACES: Record<string, RowPlace> = {
     const cause = /^idle: (.*)/.exec(str(row, "state"))?.[1];
     return { query: (cause ? `cause:${cause}` : "") + gpuOf(row), label: str(row, "state") };
   },
-  gpu_metrics_kernels: byName("kernel", "kernel"), gpu_metrics_steps: byPath("range"),
+  gpu_metrics_kernels: byName("kernel", "kernel"), gpu_metrics_steps: byPath("range"), gpu_metrics_ranges: byPath("range"),
   gpu_energy: byName("kernel", "kernel"), gpu_energy_ranges: byPath("range"),
   steps: byPath("path"), idle_by_os: () => ({ query: "cause:os", label: "os" }), idle_by_mpi: () => ({ query: "cause:mpi", label: "mpi" }), launches_over_time: byStart((row) => gpuOf(row).trim()),
 };

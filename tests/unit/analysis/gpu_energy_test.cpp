@@ -167,6 +167,96 @@ TEST(GpuEnergy, OfAStepIsTheMeanOverTheSteps) {
   EXPECT_EQ(IntOf(ranges, 0, "count"), 5);
 }
 
+TEST(GpuEnergy, OfARangeIsUncertainWhereItSharesASample) {
+  Sampled sampled;
+  sampled.AddPower({0, 100, 100, 300, 100});
+  sampled.maker.AddRange(0, 250 * kMs, "load");
+  sampled.maker.AddKernel(0, 300 * kMs);
+  const AnalysisResult result = RunGpuMetrics(sampled.Finish(), {});
+  const Table& ranges = TableOf(result, "gpu_energy_ranges");
+  ASSERT_EQ(ranges.rows.size(), 1u);
+  EXPECT_DOUBLE_EQ(RealOf(ranges, 0, "joules"), 10 + 10 + 15);
+  // Of the last 50 ms: 5 J at the least power, 15 J at the most.
+  EXPECT_DOUBLE_EQ(RealOf(ranges, 0, "uncertainty_joules"), 10);
+}
+
+// ---- distributions ----
+
+// 10 ms each, 0 % and so on.
+void AddRamp(int count, Sampled* sampled) {
+  std::vector<MetricSample> samples;
+  for (int64_t i = 0; i < count; ++i) samples.push_back({i * 10 * kMs, (i + 1) * 10 * kMs, i, 0});
+  sampled->Add("SMs Active", "%", "pm", trace::MetricKind::kRate, samples);
+}
+
+TEST(GpuMetrics, KernelsHaveDistributions) {
+  Sampled sampled;
+  sampled.maker.AddKernel(0, 100 * kMs, kNone, "a");
+  sampled.maker.AddKernel(100 * kMs, 400 * kMs, kNone, "b");
+  AddRamp(40, &sampled);
+  const Table table = TableOf(RunGpuMetrics(sampled.Finish(), {}), "gpu_metrics_kernels");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(TextOf(table, 0, "kernel"), "b");
+  EXPECT_EQ(IntOf(table, 0, "samples"), 30);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "min"), 10);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "mean"), 24.5);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "p50"), 24);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "p95"), 38);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "max"), 39);
+}
+
+TEST(GpuMetrics, ARangeHasTheSamplesOfWhatItLaunched) {
+  Sampled sampled;
+  sampled.maker.AddRange(0, 5 * kMs, "outer");
+  sampled.maker.AddRange(1 * kMs, 4 * kMs, "outer/inner");
+  const uint32_t inner = sampled.maker.AddCall(2 * kMs, 3 * kMs, "cudaLaunchKernel");
+  const uint32_t outer = sampled.maker.AddCall(4'200'000, 4'400'000, "cudaLaunchKernel");
+  const uint32_t none = sampled.maker.AddCall(6 * kMs, 7 * kMs, "cudaLaunchKernel");
+  sampled.maker.AddKernel(100 * kMs, 200 * kMs, inner);
+  sampled.maker.AddKernel(200 * kMs, 300 * kMs, outer);
+  sampled.maker.AddKernel(300 * kMs, 400 * kMs, none);
+  AddRamp(40, &sampled);
+  const Table table = TableOf(RunGpuMetrics(sampled.Finish(), {}), "gpu_metrics_ranges");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(TextOf(table, 0, "range"), "outer");
+  EXPECT_EQ(IntOf(table, 0, "samples"), 20);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "mean"), 19.5);
+  EXPECT_EQ(TextOf(table, 1, "range"), "outer/inner");
+  EXPECT_DOUBLE_EQ(RealOf(table, 1, "mean"), 14.5);
+}
+
+TEST(GpuMetrics, PhasesOfStreams) {
+  Sampled sampled;
+  const uint32_t second = sampled.maker.AddStream(9);
+  sampled.maker.AddKernel(0, 200 * kMs);
+  sampled.maker.AddKernel(100 * kMs, 200 * kMs).stream = second;
+  sampled.maker.AddCopy(200 * kMs, 300 * kMs, 1000, trace::CopyKind::kHostToDevice);
+  AddRamp(30, &sampled);
+  const Table table = TableOf(RunGpuMetrics(sampled.Finish(), {}), "gpu_metrics_streams");
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(TextOf(table, 0, "phase"), "copies only");
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "mean"), 24.5);
+  EXPECT_EQ(TextOf(table, 1, "phase"), "1 stream");
+  EXPECT_DOUBLE_EQ(RealOf(table, 1, "mean"), 4.5);
+  EXPECT_EQ(TextOf(table, 2, "phase"), "2 streams");
+  EXPECT_DOUBLE_EQ(RealOf(table, 2, "mean"), 14.5);
+}
+
+TEST(GpuMetrics, OfStepsAreTheMeansOfEach) {
+  Sampled sampled;
+  for (int64_t i = 0; i < 5; ++i) {
+    sampled.maker.AddRange(i * 100 * kMs, (i + 1) * 100 * kMs, "step");
+    sampled.maker.AddKernel(i * 100 * kMs, (i + 1) * 100 * kMs);
+  }
+  AddRamp(50, &sampled);
+  const Table table = TableOf(RunGpuMetrics(sampled.Finish(), {}), "gpu_metrics_steps");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(IntOf(table, 0, "samples"), 5);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "min"), 4.5);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "p50"), 24.5);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "max"), 44.5);
+}
+
 TEST(GrowthWithin, IsLinearBetweenSamplesAndSurvivesARestart) {
   Sampled sampled;
   sampled.Add("held down by power", "ns", "nvml", trace::MetricKind::kCounter,
@@ -221,6 +311,79 @@ TEST(GpuFindings, HeatBySamplesWhereThereAreNoCounters) {
   const AnalysisResult result = ResultOf(&sampled);
   EXPECT_DOUBLE_EQ(MetricOf(result, "gpu.throttled_ns"), 500e6);
   EXPECT_NE(FindingOf(result, "gpu.clocks_fell"), nullptr);
+}
+
+// Reasons and SM clock, each held for 100 ms.
+void AddReasons(const std::vector<std::pair<int64_t, int64_t>>& reasons_and_mhz, Sampled* sampled) {
+  std::vector<MetricSample> reasons, clocks;
+  for (const auto& [reason, mhz] : reasons_and_mhz) {
+    const int64_t at_ns = static_cast<int64_t>(reasons.size()) * 100 * kMs;
+    reasons.push_back({at_ns, at_ns, reason, 0});
+    clocks.push_back({at_ns, at_ns, mhz, 0});
+  }
+  sampled->Add("clock limits", "mask", "nvml", trace::MetricKind::kGauge, reasons);
+  sampled->Add("SM clock", "MHz", "nvml", trace::MetricKind::kGauge, clocks);
+}
+
+TEST(ClockLimits, EachReasonHasItsTimeAndItsCost) {
+  Sampled sampled;
+  sampled.maker.AddKernel(0, 250 * kMs);
+  sampled.maker.AddKernel(300 * kMs, 600 * kMs);
+  // Power and heat at once count as heat, which is more pressing; 0x1 is that the GPU had nothing to do.
+  AddReasons({{0x0, 2000}, {0x4, 1500}, {0x4, 1000}, {0x24, 500}, {0x40, 1000}, {0x1, 2000}}, &sampled);
+  const AnalysisResult result = ResultOf(&sampled);
+  const Table& table = TableOf(result, "gpu_clock_limits");
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(TextOf(table, 0, "reason"), "power limit");
+  EXPECT_EQ(IntOf(table, 0, "time_ns"), 200 * kMs);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "clock_mhz"), 1250);
+  EXPECT_EQ(IntOf(table, 0, "cost_ns"), 25 * kMs + 25 * kMs);  // the GPU was busy for 50 ms of the second sample
+  EXPECT_EQ(TextOf(table, 1, "reason"), "heat (hardware)");
+  EXPECT_EQ(IntOf(table, 1, "cost_ns"), 50 * kMs);
+  EXPECT_EQ(TextOf(table, 2, "reason"), "heat");
+  EXPECT_EQ(IntOf(table, 2, "cost_ns"), 75 * kMs);
+  EXPECT_DOUBLE_EQ(MetricOf(result, "gpu.throttled_ns"), 400e6);
+  ASSERT_NE(FindingOf(result, "gpu.power_capped"), nullptr);
+  EXPECT_EQ(FindingOf(result, "gpu.power_capped")->gain_ns, 175 * kMs);
+}
+
+TEST(ClockLimits, WhatTheDriverCountedIsTakenBetweenSamples) {
+  Sampled sampled;
+  sampled.maker.AddKernel(0, 1 * kS);
+  AddReasons({{0x4, 1500}, {0x0, 2000}, {0, 2000}, {0, 2000}, {0, 2000}, {0, 2000}, {0, 2000}, {0, 2000}, {0, 2000}},
+             &sampled);
+  sampled.Add("held down by power", "ns", "nvml", trace::MetricKind::kCounter, {{0, 0, 0, 0}, {kS, kS, 400 * kMs, 0}});
+  const AnalysisResult result = ResultOf(&sampled);
+  const Table& table = TableOf(result, "gpu_clock_limits");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(IntOf(table, 0, "time_ns"), 400 * kMs);
+  EXPECT_EQ(IntOf(table, 0, "cost_ns"), 100 * kMs);
+}
+
+TEST(ClockLimits, ClocksThatWereSetAreNotThrottled) {
+  Sampled sampled;
+  sampled.maker.AddKernel(0, 300 * kMs);
+  AddReasons({{0x2, 1000}, {0x2, 1000}, {0x0, 2000}}, &sampled);
+  const AnalysisResult result = ResultOf(&sampled);
+  EXPECT_DOUBLE_EQ(MetricOf(result, "gpu.throttled_ns"), 0);
+  EXPECT_EQ(FindingOf(result, "gpu.clocks_fell"), nullptr);
+  const Finding* const finding = FindingOf(result, "gpu.clocks_set");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 100 * kMs);
+}
+
+TEST(GpuFindings, KernelsThatLeaveSmsWithoutWork) {
+  const auto find = [](int64_t percent) {
+    Sampled sampled;
+    sampled.maker.AddKernel(0, 100 * kMs, kNone, "narrow");
+    sampled.AddMeans("SMs Active", "%", 10, percent);
+    const AnalysisResult result = ResultOf(&sampled);
+    const Finding* const finding = FindingOf(result, "gpu.partial_grids");
+    return finding == nullptr ? "" : finding->message;
+  };
+  EXPECT_EQ(find(30),
+            "narrow keeps 30% of the SMs active on average: the others have no block to run (100% of the GPU window)");
+  EXPECT_EQ(find(60), "");
 }
 
 TEST(GpuFindings, KernelsThatWaitAndKernelsThatAreBoundByMemory) {

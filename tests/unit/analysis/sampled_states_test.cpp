@@ -34,15 +34,18 @@ TEST(SampledStates, WhatRanBesideItForLongerThanATenthSpoilsASample) {
   EXPECT_EQ(StatesOf(Samples({{0, 100}, {100, 200}, {200, 300}, {300, 400}}), states, 2), (States{0, 0, kNone, 0}));
 }
 
-TEST(SampledStates, MeansAreByTime) {
+TEST(SampledStates, StatisticsAreOfTheSamplesOfAState) {
   MetricSource source;
   source.scale = -1;
   std::vector<MetricSample> samples = Samples({{0, 10}, {10, 40}, {40, 50}});
   samples[0].value = 10, samples[1].value = 30, samples[2].value = 1000;
-  const std::vector<StateMean> means = MeansOf(source, samples, States{0, 0, kNone}, 2);
-  EXPECT_EQ(means[0].samples, 2);
-  EXPECT_DOUBLE_EQ(means[0].mean, (1.0 * 10 + 3.0 * 30) / 40);
-  EXPECT_EQ(means[1].samples, 0);
+  const std::vector<SampleStatistics> of_states = StatisticsOfStates(source, samples, States{0, 0, kNone}, 2);
+  EXPECT_EQ(of_states[0].count, 2);
+  EXPECT_DOUBLE_EQ(of_states[0].mean, (1.0 * 10 + 3.0 * 30) / 40);
+  EXPECT_DOUBLE_EQ(of_states[0].min, 1);
+  EXPECT_DOUBLE_EQ(of_states[0].p95, 3);
+  EXPECT_EQ(of_states[1].count, 0);
+  EXPECT_FALSE(SaysSomething(of_states[0]));
 }
 
 TEST(SampleStatistics, AreExact) {
