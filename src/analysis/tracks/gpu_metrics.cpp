@@ -30,8 +30,8 @@ bool HasMean(const Trace& trace, const MetricSource& source) {
 // Counters of a device are sampled at the same times: which state each time is of is found once for all of them.
 class SharedStates {
  public:
-  SharedStates(std::vector<StateInterval> intervals, uint32_t count)
-      : intervals_(std::move(intervals)), count_(count) {}
+  SharedStates(const Trace& trace, std::vector<StateInterval> intervals, uint32_t count)
+      : trace_(trace), intervals_(std::move(intervals)), count_(count) {}
 
   std::vector<SampleStatistics> Statistics(const MetricSource& source, std::span<const MetricSample> samples) {
     const auto is_same = [](const MetricSample& a, const MetricSample& b) {
@@ -39,12 +39,13 @@ class SharedStates {
     };
     if (!std::equal(samples.begin(), samples.end(), times_.begin(), times_.end(), is_same)) {
       times_ = samples;
-      states_ = StatesOf(samples, intervals_, count_);
+      states_ = StatesOf(samples, intervals_, count_, ClockErrorNs(trace_, source));
     }
     return StatisticsOfStates(source, samples, states_, count_);
   }
 
  private:
+  const Trace& trace_;
   std::vector<StateInterval> intervals_;
   uint32_t count_;
   std::span<const MetricSample> times_;
@@ -146,12 +147,12 @@ class DeviceTables {
       : trace_(input.trace()),
         tables_(*tables),
         kernel_groups_(StatesOfKernels(input, device)),
-        states_(DeviceStates(input, device, window), kDeviceStates),
-        kernels_(kernel_groups_.intervals, kernel_groups_.size()),
-        phases_(StreamPhases(input, device), kStreamPhases) {
+        states_(trace_, DeviceStates(input, device, window), kDeviceStates),
+        kernels_(trace_, kernel_groups_.intervals, kernel_groups_.size()),
+        phases_(trace_, StreamPhases(input, device), kStreamPhases) {
     for (const uint32_t group : kernel_groups_.groups) kernel_names_.push_back(input.shared().kernels().Name(group));
     for (RangeOnGpu& range : RangesOnGpu(input, device))
-      ranges_.emplace_back(PathName(trace_, range.path), SharedStates(std::move(range.intervals), 1));
+      ranges_.emplace_back(PathName(trace_, range.path), SharedStates(trace_, std::move(range.intervals), 1));
     if (!step) return;
     step_name_ = PathName(trace_, step->path);
     std::vector<StateInterval> of_steps;
@@ -160,7 +161,7 @@ class DeviceTables {
       of_steps.push_back({range.start_ns, range.end_ns, static_cast<uint32_t>(of_steps.size())});
     }
     const auto count = static_cast<uint32_t>(of_steps.size());
-    steps_.emplace(std::move(of_steps), count);
+    steps_.emplace(trace_, std::move(of_steps), count);
   }
 
   void Add(uint32_t index) {

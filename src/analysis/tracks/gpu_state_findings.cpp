@@ -66,7 +66,8 @@ class SampledDevice {
   std::vector<SampleStatistics> In(uint32_t source, const std::vector<StateInterval>& intervals, uint32_t count) const {
     if (source == kNone) return std::vector<SampleStatistics>(count);
     const std::span<const MetricSample> samples = trace_.SamplesOf(source);
-    return StatisticsOfStates(trace_.metric_sources[source], samples, StatesOf(samples, intervals, count), count);
+    const MetricSource& of = trace_.metric_sources[source];
+    return StatisticsOfStates(of, samples, StatesOf(samples, intervals, count, ClockErrorNs(trace_, of)), count);
   }
   std::vector<SampleStatistics> DramIn(const std::vector<StateInterval>& intervals, uint32_t count) const;
   void Add(Finding finding) {
@@ -178,15 +179,17 @@ void SampledDevice::JudgeKernels() {
 
 // Of each sample, the bytes per second that the recorded copies of the device moved in one direction.
 std::vector<double> CopiedWithin(const Trace& trace, uint32_t device, std::span<const MetricSample> samples,
-                                 Direction direction) {
+                                 Direction direction, int64_t clock_error_ns) {
   std::vector<double> copied(samples.size(), 0);
   for (const Operation operation : OperationsOf(trace, trace.device_ops[device])) {
     const GpuOp op = trace.ops[operation.index()];
     if (!op.IsCopy() || DirectionOf(op) != direction || op.DurationNs() <= 0) continue;
-    auto at = std::partition_point(samples.begin(), samples.end(),
-                                   [&](const MetricSample& sample) { return sample.end_ns <= op.start_ns; });
-    for (; at != samples.end() && at->start_ns < op.end_ns; ++at) {
-      const int64_t shared_ns = std::min(at->end_ns, op.end_ns) - std::max(at->start_ns, op.start_ns);
+    auto at = std::partition_point(samples.begin(), samples.end(), [&](const MetricSample& sample) {
+      return sample.end_ns + clock_error_ns <= op.start_ns;
+    });
+    for (; at != samples.end() && at->start_ns - clock_error_ns < op.end_ns; ++at) {
+      const int64_t shared_ns =
+          std::min(at->end_ns + clock_error_ns, op.end_ns) - std::max(at->start_ns - clock_error_ns, op.start_ns);
       const double share = static_cast<double>(shared_ns) / static_cast<double>(op.DurationNs());
       copied[static_cast<std::size_t>(at - samples.begin())] +=
           share * static_cast<double>(op.size_bytes) * 1e9 / static_cast<double>(at->end_ns - at->start_ns);
@@ -207,8 +210,9 @@ void SampledDevice::FindPcieInGaps() {
     const uint32_t source = Source(name, "bytes/s");
     if (source == kNone) continue;
     const std::span<const MetricSample> samples = SamplesWithin(trace_.SamplesOf(source), window_);
-    const std::vector<uint32_t> state_of = StatesOf(samples, states, kDeviceStates);
-    const std::vector<double> copied = CopiedWithin(trace_, device_, samples, direction);
+    const int64_t error_ns = ClockErrorNs(trace_, trace_.metric_sources[source]);
+    const std::vector<uint32_t> state_of = StatesOf(samples, states, kDeviceStates, error_ns);
+    const std::vector<double> copied = CopiedWithin(trace_, device_, samples, direction, error_ns);
     int64_t this_ns = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const double value = ScaledValue(trace_.metric_sources[source], samples[i].value) - copied[i];

@@ -42,14 +42,14 @@ class TimeOfStates {
 }  // namespace
 
 std::vector<uint32_t> StatesOf(std::span<const MetricSample> samples, std::span<const StateInterval> intervals,
-                               uint32_t state_count) {
+                               uint32_t state_count, int64_t clock_error_ns) {
   std::vector<uint32_t> states;
   states.reserve(samples.size());
   TimeOfStates times(state_count);
   std::vector<StateInterval> open;  // begun, and not over
   std::size_t next = 0;
   for (const MetricSample& s : samples) {
-    const Interval sample{s.start_ns, std::max(s.end_ns, s.start_ns + 1)};
+    const Interval sample{s.start_ns - clock_error_ns, std::max(s.end_ns, s.start_ns + 1) + clock_error_ns};
     std::erase_if(open, [&](const StateInterval& interval) { return interval.end_ns <= sample.start_ns; });
     for (; next < intervals.size() && intervals[next].start_ns < sample.end_ns; ++next) {
       if (intervals[next].end_ns > sample.start_ns) open.push_back(intervals[next]);

@@ -13,6 +13,9 @@ namespace {
 constexpr int64_t kRarePeriodNs = kSecondNs;
 // GPM needs 100 ms between two of its samples.
 constexpr int64_t kGpmPeriodNs = 100'000'000;
+// Driver 580 on an H200 counts up to ticks of its own, 100 ms apart, and tells of each 44 ms later: what is read is 44
+// to 144 ms old. Which of them does not show in a sample; this is the middle.
+constexpr int64_t kGpmAgeNs = 94'000'000;
 constexpr CostLimit kCostLimit = {2, kSecondNs};
 constexpr int32_t kMilli = -3, kPercentScale = -2;
 constexpr double kPercentUnits = 100;
@@ -246,7 +249,7 @@ void NvmlCollector::TakeGpm(std::size_t index, int64_t now_ns, std::vector<Track
     const bool has_value = !std::isnan(values[i]);
     if (result == nvml::kSuccess && !has_value) continue;
     const int64_t value = has_value ? std::llround(values[i] * (is_percent ? kPercentUnits : 1)) : 0;
-    answers->push_back({index, track, result, start_ns, now_ns - start_ns, value});
+    answers->push_back({index, track, result, start_ns - kGpmAgeNs, now_ns - start_ns, value});
   }
 }
 

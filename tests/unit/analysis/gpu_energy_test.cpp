@@ -423,7 +423,7 @@ TEST(GpuFindings, PcieOfCopiesWithinASampleIsExplained) {
     sampled.maker.AddKernel(0, kMs);
     sampled.maker.AddCopy(51 * kMs, 51 * kMs + 500 * kUs, bytes, trace::CopyKind::kHostToDevice);
     sampled.maker.AddKernel(99 * kMs, 100 * kMs);
-    sampled.Add("PCIe RX Throughput", "bytes/s", "gpm", trace::MetricKind::kRate,
+    sampled.Add("PCIe RX Throughput", "bytes/s", "pm", trace::MetricKind::kRate,
                 {{50 * kMs, 60 * kMs, 10'500'000'000, 0}});
     EXPECT_EQ(FindingOf(ResultOf(&sampled), "gpu.pcie_in_gaps") != nullptr, bytes < 100 * kMegabyte) << bytes;
   }
