@@ -41,15 +41,17 @@ enum class Fact : uint8_t {
   kMpiCalls,
   kCounters,  // kernel counters
   kGemms,     // matrix multiplications of cuBLAS with their sizes
+  kWholeRun,  // the run from begin to end: recording was on in windows that the tracer chose
+  kSlowDown,  // by how much recording slowed the program down, measured in the run itself
 };
-inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kGemms) + 1;
+inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kSlowDown) + 1;
 
 // There is no default: who needs nothing says so.
 class FactSet {
  public:
-  constexpr FactSet(Fact fact) : bits_(1u << static_cast<uint32_t>(fact)) {}  // implicit
-  static constexpr FactSet None() { return FactSet(0u); }
-  static constexpr FactSet All() { return FactSet((1u << kFactCount) - 1); }
+  constexpr FactSet(Fact fact) : bits_(uint64_t{1} << static_cast<uint32_t>(fact)) {}  // implicit
+  static constexpr FactSet None() { return FactSet(uint64_t{0}); }
+  static constexpr FactSet All() { return FactSet((uint64_t{1} << kFactCount) - 1); }
 
   constexpr bool Has(Fact fact) const { return HasAnyOf(fact); }
   constexpr bool HasAnyOf(FactSet other) const { return (bits_ & other.bits_) != 0; }
@@ -64,11 +66,11 @@ class FactSet {
   friend constexpr bool operator==(FactSet a, FactSet b) = default;
 
  private:
-  constexpr explicit FactSet(uint32_t bits) : bits_(bits) {}
+  constexpr explicit FactSet(uint64_t bits) : bits_(bits) {}
 
-  uint32_t bits_;
+  uint64_t bits_;
 };
-static_assert(kFactCount <= 32);
+static_assert(kFactCount < 64);
 
 constexpr FactSet operator|(Fact a, Fact b) { return FactSet(a) | FactSet(b); }
 

@@ -51,6 +51,8 @@ inline constexpr auto kLists = std::make_tuple(
     ListOf<OsCall>{"os_calls", &Trace::os_calls, Role::kPlain, true, "os_call", "long OS calls"},
     ListOf<MpiCall>{"mpi_calls", &Trace::mpi_calls, Role::kPlain, true, "mpi_call", "MPI calls"},
     ListOf<Gemm>{"gemms", &Trace::gemms, Role::kPlain, true, "gemm", "matrix multiplications"},
+    ListOf<WorkRate>{"work_rates", &Trace::work_rates, Role::kPlain, true, "work_rate",
+                     "how often a function was called in windows with recording and without"},
     ListOf<Module>{"modules", &Trace::modules, Role::kModule, false, "module",
                    "files and Python functions that stacks lead through"},
     ListOf<Frame>{"frames", &Trace::frames, Role::kFrame}, ListOf<StackNode>{"stacks", &Trace::stacks, Role::kStack},

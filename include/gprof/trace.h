@@ -91,6 +91,30 @@ struct Capture {
   }
 };
 
+// How often a process called a CUDA function in a window with recording, or in one without (profile
+// --measure-overhead).
+struct WorkRate {
+  int64_t start_ns = 0, end_ns = 0;  // of the counting
+  uint32_t process = kNone;
+  uint32_t number = 0;  // neighbours in time have neighbouring numbers
+  bool is_recorded = false;
+  NameId function;
+  uint32_t calls = 0, threads = 0;  // that returned, and that made them
+  int64_t span_ns = 0;              // from the first of them to the last
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"number"}, m.number);
+    v(FieldOf{"is_recorded"}, m.is_recorded);
+    v(FieldOf{"function"}, m.function);
+    v(FieldOf{"calls"}, m.calls);
+    v(FieldOf{"threads"}, m.threads);
+    v(FieldOf{"span_ns"}, m.span_ns);
+  }
+};
+
 struct Thread {
   uint32_t process = kNone;
   uint32_t tid = 0;
@@ -525,6 +549,7 @@ struct Trace {
   std::vector<OsCall> os_calls;        // sorted by start
   std::vector<MpiCall> mpi_calls;      // sorted by start
   std::vector<Gemm> gemms;             // sorted by start
+  std::vector<WorkRate> work_rates;    // sorted by start
   std::vector<MetricSource> metric_sources;
   std::vector<MetricSample> metric_samples;  // sorted by source, then start
   std::vector<MetricLoss> metric_losses;     // sorted by start

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "analysis/facts/statistics.h"
 #include "analysis/result/format_figure.h"
 #include "analysis/trust/recorded_time.h"
 #include "base/short_names.h"
@@ -119,6 +120,8 @@ std::string TriggerText(trace::CaptureTrigger trigger) {
       return "signal";
     case trace::CaptureTrigger::kEnd:
       return "end";
+    case trace::CaptureTrigger::kWindow:
+      return "window";
   }
   return "";
 }
@@ -165,7 +168,10 @@ std::string CaptureModeText(const Trace& trace) {
 std::string CapturesText(const Trace& trace) {
   if (HasOnlyWaited(trace)) return "no capture started";
   if (IsRecordedWhole(trace)) return "";
-  return CountOf(static_cast<int64_t>(trace.captures.size()), "capture") + ", " +
+  const bool is_in_windows = trace.lacks.Has(Fact::kWholeRun);
+  const double percent = PercentOf(CapturedNs(trace), trace.end_ns - trace.start_ns);
+  return (is_in_windows ? FormatPercent(percent) + " of the run in " : "") +
+         CountOf(static_cast<int64_t>(trace.captures.size()), is_in_windows ? "window" : "capture") + ", " +
          FormatNs(static_cast<double>(CapturedNs(trace))) + " of " +
          FormatNs(static_cast<double>(trace.end_ns - trace.start_ns));
 }

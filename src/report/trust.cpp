@@ -103,6 +103,9 @@ std::string CostText(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
   if (!cost.is_known) return "unknown: not recorded by gprof-cli";
   std::string text = OverheadText(trust);
+  if (cost.measured.IsKnown())
+    return text + "; by the time from one call of " + std::string(trust.trace.Text(cost.measured.function)) +
+           " to the next, with recording and without; not subtracted";
   if (!cost.threads.empty()) {
     text += "; " + Ns(cost.TotalNs()) + " on " + CountOf(static_cast<int64_t>(cost.threads.size()), "thread") +
             ", most of it on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " + Ns(cost.LargestNs()) +
@@ -140,6 +143,14 @@ Json ThreadsJson(const Trust& trust) {
   return threads;
 }
 
+Json MeasuredJson(const Trust& trust) {
+  const MeasuredSlowDown& measured = trust.cost.measured;
+  if (!measured.IsKnown()) return nullptr;
+  return {{"slow_down_percent", NumberJson(measured.percent)},  {"low_percent", NumberJson(measured.low_percent)},
+          {"high_percent", NumberJson(measured.high_percent)},  {"windows", measured.windows},
+          {"pid", trust.trace.processes[measured.process].pid}, {"function", trust.trace.Text(measured.function)}};
+}
+
 Json OverheadJson(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
   if (!cost.is_known) return nullptr;
@@ -149,6 +160,7 @@ Json OverheadJson(const Trust& trust) {
           {"gpu_percent", NumberJson(cost.GpuPercent())},
           {"slow_down_least_percent", NumberJson(cost.slow_down.least_percent)},
           {"slow_down_most_percent", NumberJson(cost.slow_down.most_percent)},
+          {"measured", MeasuredJson(trust)},
           {"basis", "estimated from the record counts and their cost on " + std::string(kCostsMeasuredOn)},
           {"threads", ThreadsJson(trust)}};
 }
@@ -175,6 +187,11 @@ Trust TrustOf(const AnalysisInput& input) {
 std::string OverheadText(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
   if (!cost.is_known || cost.threads.empty()) return "";
+  if (const MeasuredSlowDown& measured = cost.measured; measured.IsKnown()) {
+    return "measured slow-down " + FormatPercent(measured.percent) + " (95% interval " +
+           FormatPercent(measured.low_percent) + " to " + FormatPercent(measured.high_percent) + ", " +
+           CountOf(measured.windows, "window") + ")";
+  }
   const std::string least = FormatPercent(cost.slow_down.least_percent);
   const std::string most = FormatPercent(cost.slow_down.most_percent);
   return "estimated slow-down " + (least == most ? most : least + " to " + most);

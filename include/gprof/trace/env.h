@@ -27,6 +27,7 @@ inline constexpr char kCapture[] = "GPROF_CAPTURE";
 inline constexpr char kCaptureEnd[] = "GPROF_CAPTURE_END";
 inline constexpr char kNvtxCapture[] = "GPROF_NVTX_CAPTURE";
 inline constexpr char kSampleSteps[] = "GPROF_SAMPLE_STEPS";
+inline constexpr char kWindows[] = "GPROF_WINDOWS";
 inline constexpr char kMemoryUsage[] = "GPROF_MEMORY_USAGE";
 inline constexpr char kManagedMemory[] = "GPROF_MANAGED_MEMORY";
 inline constexpr char kPythonStacks[] = "GPROF_PYTHON_STACKS";
@@ -53,10 +54,11 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kRunFolder, "folder that launcher and tracers share (run_folder.h): what waits to be written outlives the process there"},
     {env::kRunBase, "for gprof-cli itself, which passes it to no program: an absolute path where run folders are made, in place of /dev/shm"},
     {env::kPager, "for gprof-cli itself: the pager for long results on a terminal, in place of `PAGER`; empty or `cat`: none"},
-    {env::kCapture, "what starts recording: `begin` (default), `command` (the control page), `cudaProfilerApi`, `nvtx` or `steps`"},
+    {env::kCapture, "what starts recording: `begin` (default), `command` (the control page), `cudaProfilerApi`, `nvtx`, `steps` or `windows`"},
     {env::kCaptureEnd, "what the end of a capture range means: `stop` (default), `stop-shutdown`, `repeat`, `repeat:N`, or `none` (go on to the end)"},
     {env::kNvtxCapture, "`range@domain` that is captured or counted as steps; without @ the default domain, `@*` any domain"},
     {env::kSampleSteps, "`skip=,wait=,warmup=,active=,repeat=`: which of the steps that GPROF_NVTX_CAPTURE names are recorded"},
+    {env::kWindows, "with `GPROF_CAPTURE=windows`: `measure` (on and off in turns), or `budget=PPM`, the slow-down in millionths that must not be exceeded"},
     {env::kMemoryUsage, "1 records allocations, frees and memory pools"},
     {env::kManagedMemory, "1 records migrations and page faults of managed memory"},
     {env::kPythonStacks, "1 records the Python stack of CUDA calls, where the process has a Python"},

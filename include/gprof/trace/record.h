@@ -65,6 +65,7 @@ enum class RecordKind : uint16_t {
   kCounterValues = 47,
   kMpiCall = 48,
   kGemm = 49,
+  kWorkRate = 50,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -175,6 +176,7 @@ enum class CaptureTrigger : uint8_t {
   kCommand = 6,
   kSignal = 7,
   kEnd = 8,
+  kWindow = 9,
 };
 
 enum class ManagedKind : uint8_t {
@@ -840,9 +842,34 @@ struct CaptureRecord {
     v(FieldInfo{"event", Shape::kPlain, "1 start, 2 stop"}, r.event);
     v(FieldInfo{"trigger", Shape::kPlain,
                 "1 begin of the process, 2 delay or duration, 3 cudaProfilerStart or Stop, "
-                "4 NVTX range, 5 step schedule, 6 command, 7 signal, 8 end of the process"},
+                "4 NVTX range, 5 step schedule, 6 command, 7 signal, 8 end of the process, 9 recording in windows"},
       r.trigger);
     v(FieldInfo{"number", Shape::kPlain, "counts the captures of the process from 1"}, r.number);
+  }
+};
+
+struct WorkRateRecord {
+  static constexpr RecordKind kKind = RecordKind::kWorkRate;
+  static constexpr const char* kName = "work_rate";
+  static constexpr const char* kMeaning =
+      "how often the process called a function in a window with recording, or in one without";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t number = 0;
+  uint8_t is_recorded = 0;
+  StringId function;
+  uint32_t calls = 0;
+  uint64_t span_ns = 0;
+  uint32_t threads = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "when counting began"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "how long was counted"}, r.duration_ns);
+    v(FieldInfo{"number", Shape::kPlain, "of the window; neighbours in time have neighbouring numbers"}, r.number);
+    v(FieldInfo{"is_recorded", Shape::kPlain, "1 if recording was on"}, r.is_recorded);
+    v(FieldInfo{"function", Shape::kPlain, "CUDA function whose calls were counted"}, r.function);
+    v(FieldInfo{"calls", Shape::kPlain, "how many of them returned"}, r.calls);
+    v(FieldInfo{"span_ns", Shape::kPlain, "from the first of them to the last"}, r.span_ns);
+    v(FieldInfo{"threads", Shape::kPlain, "that made them"}, r.threads);
   }
 };
 
@@ -1447,7 +1474,8 @@ using AllRecords =
                EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord,
                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
-               MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord>;
+               MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
+               WorkRateRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

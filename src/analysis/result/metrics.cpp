@@ -2,6 +2,7 @@
 #include "analysis/result/metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <type_traits>
 
@@ -19,7 +20,7 @@ constexpr FactSet kBusy = kOperations | kGraphWork;
 constexpr FactSet kCause = kBusy | kApiCalls;  // of what a GPU did or did not do: the calls of the host
 static_assert(!std::is_default_constructible_v<FactSet>, "a row that does not say what it needs must not compile");
 
-constexpr MetricInfo kCatalogue[] = {
+constexpr MetricInfo kRows[] = {
     {"run.wall_ns", kNs, kLower, kTimed, "from the first to the last record, including what was not selected",
      kProcessTimes},
     {"gpu.window_ns", kNs, kLower, kTimed,
@@ -419,7 +420,32 @@ constexpr MetricInfo kCatalogue[] = {
      "how much longer recording made the run, at least (estimate), in percent of the time without recording",
      kRecordingCost},
     {"health.slow_down_most_percent", kPercent, kLower, kTimed, "the same, at most", kRecordingCost},
+    {"health.slow_down_percent", kPercent, kLower, kTimed,
+     "slow-down by profiling, measured in the run itself: the median of its windows", kSlowDown},
+    {"health.slow_down_low_percent", kPercent, kLower, kTimed, "the lower end of its 95 % interval", kSlowDown},
+    {"health.slow_down_high_percent", kPercent, kLower, kTimed, "the upper end of its 95 % interval", kSlowDown},
 };
+
+// A sum over the run, or its largest value: not known where recording was on in windows only. Shares, rates and middles
+// are, as far as the windows are like the rest.
+constexpr bool IsOfWholeRun(const MetricInfo& info) {
+  if (info.unit != kNs && info.unit != kCount && info.unit != kBytes) return false;
+  for (const std::string_view family : {"health.", "startup.", "kernel.", "run."}) {
+    if (info.id.starts_with(family)) return false;
+  }
+  for (const std::string_view middle : {"median", "mean", "p50", "p95", "p99", "tflops"}) {
+    if (info.id.find(middle) != std::string_view::npos) return false;
+  }
+  return true;
+}
+
+constexpr auto kCatalogue = [] {
+  auto rows = std::to_array(kRows);
+  for (MetricInfo& info : rows) {
+    if (IsOfWholeRun(info)) info.needs |= kWholeRun;
+  }
+  return rows;
+}();
 
 }  // namespace
 

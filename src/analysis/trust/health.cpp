@@ -235,6 +235,9 @@ void AddCost(const AnalysisInput& input, uint32_t max_rows, Report* report, Anal
   AddMetric(result, "health.overhead_gpu_percent", cost.GpuPercent());
   AddMetric(result, "health.slow_down_least_percent", cost.slow_down.least_percent);
   AddMetric(result, "health.slow_down_most_percent", cost.slow_down.most_percent);
+  AddMetric(result, "health.slow_down_percent", cost.measured.percent);
+  AddMetric(result, "health.slow_down_low_percent", cost.measured.low_percent);
+  AddMetric(result, "health.slow_down_high_percent", cost.measured.high_percent);
   if (!cost.threads.empty()) result->tables.push_back(CostTable(input.trace(), cost, max_rows));
   const double percent = std::max(cost.RecordsPercent(), cost.GpuPercent());
   if (percent <= kMuchPercent || cost.LargestNs() < kLeastCostNs) return;

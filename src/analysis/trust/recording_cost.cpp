@@ -257,6 +257,7 @@ class Estimate {
 
   RecordingCost Finish() {
     RecordingCost result;
+    result.measured = MeasureSlowDown(trace_);
     for (uint32_t thread = 0; thread < costs_.size(); ++thread) {
       const uint32_t process = trace_.threads[thread].process;
       if (process == kNone || trace_.Text(trace_.processes[process].tracer_version).empty()) continue;

@@ -8,6 +8,7 @@
 #include "analysis/facts/call_facts.h"
 #include "analysis/facts/op_facts.h"
 #include "analysis/facts/range_facts.h"
+#include "analysis/trust/measured_slow_down.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -48,7 +49,8 @@ struct RecordingCost {
   double RecordsPercent() const;  // the largest of any thread
   // The largest share of the time in which the GPU was at work, of any thread.
   double GpuPercent() const;
-  SlowDown slow_down;  // of the process that was slowed down most
+  SlowDown slow_down;         // of the process that was slowed down most
+  MeasuredSlowDown measured;  // where the run itself tells
 };
 
 RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls,

@@ -5,6 +5,7 @@
 
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/trust/clock_quality.h"
+#include "analysis/trust/measured_slow_down.h"
 
 namespace gprof {
 namespace {
@@ -54,6 +55,9 @@ constexpr FactInfo kFacts[] = {
      "kernel counters were not collected (read ncu --csv --page raw --print-units base)"},
     {Fact::kGemms, "gemms", "sizes of matrix multiplications",
      "matrix multiplications of cuBLAS were not recorded (profile -t gemm)"},
+    {Fact::kWholeRun, "whole_run", "the whole run", "recording was on in windows only, so totals are not known"},
+    {Fact::kSlowDown, "slow_down", "measured slow-down",
+     "the slow-down was not measured (profile --measure-overhead, --overhead-budget)"},
 };
 static_assert(std::size(kFacts) == kFactCount);
 
@@ -72,6 +76,7 @@ FactSet UnknownFacts(const Trace& trace) {
   if (trace.ops.empty()) unknown |= Fact::kOperations;
   if (trace.api_calls.empty()) unknown |= Fact::kApiCalls;
   if (!QualityOfClocks(trace).IsKnown()) unknown |= Fact::kClocks;
+  if (!MeasureSlowDown(trace).IsKnown()) unknown |= Fact::kSlowDown;
   const auto is_sampled = [&](bool is_of_device) {
     return std::any_of(trace.metric_sources.begin(), trace.metric_sources.end(), [&](const MetricSource& source) {
       return (source.scope == trace::MetricScope::kDevice) == is_of_device;

@@ -52,6 +52,17 @@ bool IsRangeEnd(std::string_view text) {
   return text.starts_with("repeat:") && ReadNumber(text.substr(7)).value_or(0) >= 1;
 }
 
+// "1", "1%" or "0.5 %": in millionths.
+uint32_t ReadBudgetPpm(std::string text) {
+  while (!text.empty() && (text.back() == '%' || text.back() == ' ')) text.pop_back();
+  double percent = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc() || stop != text.data() + text.size() || !(percent >= 0.01 && percent <= 50)) {
+    Refuse("--overhead-budget: '" + text + "' is not a percentage from 0.01 to 50", "example: --overhead-budget 1%");
+  }
+  return static_cast<uint32_t>(percent * 10'000 + 0.5);
+}
+
 }  // namespace
 
 int ReadSignal(const std::string& option, const std::string& text) {
@@ -118,13 +129,31 @@ void CaptureArguments::AddSignalOption(CLI::App& app) {
       ->group(kGroup);
 }
 
+void CaptureArguments::AddWindowOptions(CLI::App& app) {
+  app.add_flag("--measure-overhead", measures_overhead_,
+               "measure by how much recording slows APP down: switch it off in every other window of 0.1 s and compare "
+               "the rates at which APP works")
+      ->group(kGroup);
+  app.add_option("--overhead-budget", overhead_budget_,
+                 "keep the slow-down below this share of the run time, for example 1%: record in windows, with pauses "
+                 "as long as necessary")
+      ->type_name("PERCENT")
+      ->group(kGroup);
+}
+
 void CaptureArguments::RefuseContradictions() const {
   const char* const by_time = !delay_.empty() ? "--delay" : !duration_.empty() ? "--duration" : nullptr;
   const char* const by_steps = steps_.empty() ? nullptr : "--sample-steps";
   const char* const by_signal = signal_.empty() ? nullptr : "--capture-signal";
   const char* const by_range = HasRange() ? "--capture-range" : nullptr;
+  const char* const by_windows = measures_overhead_          ? "--measure-overhead"
+                                 : !overhead_budget_.empty() ? "--overhead-budget"
+                                                             : nullptr;
+  if (measures_overhead_ && !overhead_budget_.empty()) {
+    Refuse("--measure-overhead and --overhead-budget cannot be combined", "a budget measures the slow-down, too");
+  }
   const char* first = nullptr;
-  for (const char* const one : {by_time, by_range, by_steps, by_signal}) {
+  for (const char* const one : {by_time, by_range, by_steps, by_signal, by_windows}) {
     if (one == nullptr) continue;
     if (first != nullptr) {
       Refuse(std::string(first) + " and " + one + " cannot be combined",
@@ -174,6 +203,11 @@ CaptureOptions CaptureArguments::Read(bool trace_cuda, bool trace_nvtx) const {
   if (!steps_.empty()) {
     options.begin = "steps";
     options.sample_steps = ReadSampleSteps(steps_);
+  }
+  if (measures_overhead_ || !overhead_budget_.empty()) {
+    if (!trace_cuda) Refuse("recording in windows needs cuda in -t", "add cuda to -t");
+    options.begin = "windows";
+    options.windows = measures_overhead_ ? "measure" : "budget=" + std::to_string(ReadBudgetPpm(overhead_budget_));
   }
   options.nvtx_range = nvtx_;
   options.end = range_end_;

@@ -14,6 +14,7 @@ class CaptureArguments {
  public:
   void AddOptions(CLI::App& app);
   void AddSignalOption(CLI::App& app);
+  void AddWindowOptions(CLI::App& app);
   // What they mean together; throws Error where they contradict each other or what is recorded.
   CaptureOptions Read(bool trace_cuda, bool trace_nvtx) const;
 
@@ -22,7 +23,8 @@ class CaptureArguments {
   void RefuseContradictions() const;
   void RefuseWhatIsMissing(bool trace_cuda, bool trace_nvtx) const;
 
-  std::string delay_, duration_, kill_, nvtx_, range_end_, steps_, signal_;
+  std::string delay_, duration_, kill_, nvtx_, range_end_, steps_, signal_, overhead_budget_;
+  bool measures_overhead_ = false;
   std::string range_ = "none";
 };
 

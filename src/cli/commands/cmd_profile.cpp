@@ -26,6 +26,7 @@ class Profile : public Command {
     program_.AddTraceOptions(app);
     capture_.AddOptions(app);
     capture_.AddSignalOption(app);
+    capture_.AddWindowOptions(app);
     AddSeriesOptions(app);
     program_.AddProgramOptions(app);
     program_.AddNsysOptions(app);

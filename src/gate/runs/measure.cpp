@@ -31,7 +31,7 @@ void AddMissing(const TraceHealth& health, Measurement* out) {
 // A command, a signal or a clock begins and ends a capture at a moment of its own in every run.
 bool IsByTime(trace::CaptureTrigger trigger) {
   return trigger == trace::CaptureTrigger::kDelay || trigger == trace::CaptureTrigger::kCommand ||
-         trigger == trace::CaptureTrigger::kSignal;
+         trigger == trace::CaptureTrigger::kSignal || trigger == trace::CaptureTrigger::kWindow;
 }
 
 bool CountsExactly(const Trace& trace) {

@@ -84,6 +84,7 @@ void Environment::SetCapture(const CaptureOptions& capture) {
   if (!capture.end.empty()) Set(env::kCaptureEnd, capture.end);
   if (!capture.nvtx_range.empty()) Set(env::kNvtxCapture, capture.nvtx_range);
   if (!capture.sample_steps.empty()) Set(env::kSampleSteps, capture.sample_steps);
+  if (!capture.windows.empty()) Set(env::kWindows, capture.windows);
 }
 
 void Environment::SetRunFolder(const std::string& path) { Set(env::kRunFolder, path); }

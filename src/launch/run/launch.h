@@ -18,6 +18,7 @@ struct CaptureOptions {
   std::string begin, end;
   std::string nvtx_range;     // RANGE@DOMAIN
   std::string sample_steps;   // as GPROF_SAMPLE_STEPS wants it
+  std::string windows;        // as GPROF_WINDOWS wants them
   bool ends_program = false;  // when a process says that its capture range was the last one
   // Decided here, and told through the control page.
   int64_t delay_ns = 0;     // from the start of the program

@@ -34,6 +34,7 @@ void NumberThings(UnjoinedTrace& unjoined) {
   JoinHost(unjoined);
   JoinMetrics(unjoined);
   JoinCounters(unjoined);
+  JoinWorkRates(unjoined);
   ResolveLateNames(unjoined);
   ResolveLateShapes(unjoined);
   ResolveLateStreams(unjoined);

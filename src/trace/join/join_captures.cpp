@@ -2,6 +2,9 @@
 #include <tuple>
 
 #include "trace/join/join.h"
+#include "trace/join/kept_records.h"
+#include "trace/load/order.h"
+#include "trace/model/saturating_time.h"
 
 namespace gprof {
 namespace {
@@ -72,6 +75,26 @@ void PairCaptures(UnjoinedTrace& unjoined) {
     slice.last = static_cast<uint32_t>(t.captures.size());
     t.process_captures.push_back(slice);
   }
+}
+
+void JoinWorkRates(UnjoinedTrace& unjoined) {
+  Trace& t = unjoined.trace;
+  for (const auto& [writer, r] : TakeKept<trace::WorkRateRecord>(unjoined)) {
+    WorkRate rate;
+    rate.start_ns = TimeNs(r.start_ns);
+    rate.end_ns = EndNs(r.start_ns, r.duration_ns);
+    rate.process = writer;
+    rate.number = r.number;
+    rate.is_recorded = r.is_recorded != 0;
+    rate.function = unjoined.Name(writer, r.function);
+    rate.calls = r.calls;
+    rate.threads = r.threads;
+    rate.span_ns = TimeNs(r.span_ns);
+    TouchWriter(unjoined, writer, rate.process, rate.start_ns, rate.end_ns);
+    t.work_rates.push_back(rate);
+  }
+  SortNearlySorted(t.work_rates.begin(), t.work_rates.end(),
+                   [](const WorkRate& a, const WorkRate& b) { return a.start_ns < b.start_ns; });
 }
 
 uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns) {

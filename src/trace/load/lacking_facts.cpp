@@ -59,6 +59,10 @@ FactSet LackingFactsOf(const Trace& trace) {
   if (trace.cpu_samples.empty() && !WasAskedFor(trace, "CPU samples")) lacks |= Fact::kCpuSamples;
   if (trace.mpi_calls.empty() && !WasAskedFor(trace, "MPI")) lacks |= Fact::kMpiCalls;
   if (trace.gemms.empty() && !WasAskedFor(trace, "GEMM")) lacks |= Fact::kGemms;
+  const bool is_in_windows = std::any_of(trace.captures.begin(), trace.captures.end(), [](const Capture& capture) {
+    return capture.trigger == trace::CaptureTrigger::kWindow;
+  });
+  if (is_in_windows) lacks |= Fact::kWholeRun;
   if (trace.counter_ranges.empty()) lacks |= Fact::kCounters;
   if (HasWholeGraphs(trace)) lacks |= Fact::kGraphNodes;
   const bool is_of_our_tracer =

@@ -57,6 +57,12 @@ void AddEnd(const TracerConfig& c, Message* text) {
   }
 }
 
+void AddBudget(uint32_t ppm, Message* text) {
+  *text << " that keep the slow-down below " << uint64_t{ppm / 10000};
+  if (ppm % 10000 != 0) *text << "." << uint64_t{ppm / 1000 % 10} << uint64_t{ppm / 100 % 10};
+  *text << "%";
+}
+
 void AddWhen(const TracerConfig& c, Message* text) {
   *text << "; ";
   switch (c.capture_start) {
@@ -77,6 +83,11 @@ void AddWhen(const TracerConfig& c, Message* text) {
       *text << "steps by the NVTX range ";
       AddRange(c, text);
       return AddSteps(c.steps, text);
+    case CaptureStart::kWindows:
+      *text << "in windows";
+      if (c.budget_ppm == 0) *text << ", to measure the slow-down";
+      if (c.budget_ppm != 0) AddBudget(c.budget_ppm, text);
+      return;
   }
   AddEnd(c, text);
 }

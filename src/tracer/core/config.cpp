@@ -80,6 +80,7 @@ void ReadCapture() {
   if (std::strcmp(start, "cudaProfilerApi") == 0) config.capture_start = CaptureStart::kProfilerApi;
   if (std::strcmp(start, "nvtx") == 0) config.capture_start = CaptureStart::kNvtx;
   if (std::strcmp(start, "steps") == 0) config.capture_start = CaptureStart::kSteps;
+  if (std::strcmp(start, "windows") == 0) config.capture_start = CaptureStart::kWindows;
   if (std::strcmp(end, "stop-shutdown") == 0) config.capture_end = CaptureEnd::kStopShutdown;
   if (std::strcmp(end, "none") == 0) config.capture_end = CaptureEnd::kNone;
   if (std::strncmp(end, "repeat", 6) == 0) {
@@ -92,6 +93,10 @@ void ReadCapture() {
     if (at != nullptr) CopyPart(at + 1, std::strlen(at + 1), config.capture_domain);
   }
   if (const char* steps = getenv(trace::env::kSampleSteps); steps != nullptr) ReadSteps(steps, &config.steps);
+  const char* windows = getenv(trace::env::kWindows);
+  if (windows != nullptr && std::strncmp(windows, "budget=", 7) == 0) {
+    config.budget_ppm = static_cast<uint32_t>(strtoul(windows + 7, nullptr, 10));
+  }
 }
 
 void ReadOsrt() {

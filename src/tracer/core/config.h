@@ -6,7 +6,7 @@
 namespace gprof::tracer {
 
 enum class GraphMode : uint8_t { kGraph, kNode, kAuto };
-enum class CaptureStart : uint8_t { kBegin, kCommand, kProfilerApi, kNvtx, kSteps };
+enum class CaptureStart : uint8_t { kBegin, kCommand, kProfilerApi, kNvtx, kSteps, kWindows };
 enum class CaptureEnd : uint8_t { kStop, kStopShutdown, kRepeat, kNone };
 
 // `--sample-steps`: of every wait + warmup + active steps the active ones are recorded, after `skip` and `repeat` times
@@ -41,6 +41,7 @@ struct TracerConfig {
   CaptureEnd capture_end = CaptureEnd::kStop;
   uint32_t capture_repeat = 0;  // 0: for ever
   StepSchedule steps;
+  uint32_t budget_ppm = 0;        // of windows: the slow-down that is allowed; 0: as long with recording as without
   char capture_range[512] = {};   // of NVTX, without its domain
   char capture_domain[512] = {};  // empty: the default one; "*": any
   uint32_t only_pid = 0;          // 0: every process

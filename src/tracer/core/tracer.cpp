@@ -9,6 +9,7 @@
 #include "tracer/core/collectors.h"
 #include "tracer/core/control.h"
 #include "tracer/core/notice.h"
+#include "tracer/core/windows.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/kernel_shapes.h"
@@ -50,6 +51,7 @@ void BeginRecording(bool is_child) {
   StartCollectors();
   state.store(State::kRecording, std::memory_order_release);
   CarryOutFirstOrder();
+  StartWindows();
   const trace::ArenaState begun = IsCapturing() ? trace::ArenaState::kRecording : trace::ArenaState::kIdle;
   Header().state.store(static_cast<uint32_t>(begun), std::memory_order_release);
   StartWriterThread(is_child);

@@ -14,6 +14,7 @@
 #include "tracer/core/drain.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
+#include "tracer/core/windows.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/memory/page_pool.h"
@@ -162,6 +163,7 @@ class Pace {
 // One round. False: it was the last.
 bool DoRound(Pace* pace, uint32_t* idle_rounds, bool* is_busy) {
   CarryOutOrder();
+  CarryOutWindow();
   if (pace->LeftNs() > 0) {
     *is_busy = Drain(Depth::kReady).rows > kBusyRows;
     return true;
@@ -186,7 +188,8 @@ void* RunWriterThread(void* name) {
   bool is_busy = false;
   while (true) {
     Pages().PrepareSlab();
-    const uint64_t left_ns = pace.LeftNs();
+    const uint64_t flush_ns = pace.LeftNs(), window_ns = WindowLeftNs();
+    const uint64_t left_ns = flush_ns < window_ns ? flush_ns : window_ns;
     if (left_ns > 0) WaitForBell(is_busy && left_ns > kBusyPollNs ? kBusyPollNs : left_ns);
     const Request what = request.load(std::memory_order_acquire);
     if (what != Request::kNone ? Answer(what) : !DoRound(&pace, &idle_rounds, &is_busy)) return nullptr;

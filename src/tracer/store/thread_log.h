@@ -67,6 +67,12 @@ struct WatchedRange {
   bool is_open = false;
 };
 
+// Calls of the function that is counted (core/work_count.h), in the count with this number.
+struct CountedCalls {
+  std::atomic<uint32_t> count{0}, calls{0};
+  std::atomic<uint64_t> first{0}, last{0};  // stamps
+};
+
 // What the writer thread keeps of a log's NVTX rows, which say when by the difference to the last whole stamp.
 struct NvtxTimes {
   uint64_t last_ns = 0;  // times of a thread never go back
@@ -120,6 +126,7 @@ class ThreadLog {
   SetAsideCall set_aside;
   OpenOsCall open_os_call;
   OpenMpiCall open_mpi_call;
+  CountedCalls counted;
   WatchedRange watched;
   uint64_t nvtx_base = kNoBase;  // of the stamps of NVTX rows
   int32_t depths[kDepthDomains] = {};

@@ -1,7 +1,9 @@
 #include "tracer/cupti/calls/api_rows.h"
 
+#include "tracer/core/config.h"
 #include "tracer/core/thread_rows.h"
 #include "tracer/cupti/activity/stream_ids.h"
+#include "tracer/cupti/calls/call_counts.h"
 #include "tracer/cupti/calls/callbacks.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
@@ -20,6 +22,7 @@ uint32_t StackOf(const ApiRow& row) {
 }
 
 void Add(const ApiRow& row, const RowSource& source) {
+  if (Config().capture_start == CaptureStart::kWindows) NoteRecordedCall(row.domain, row.cbid);
   const uint64_t start_ns = source.clock.ToNs(row.start);
   const uint64_t end_ns = source.clock.ToNs(row.end);
   source.output->Add(trace::ApiRecord{start_ns, end_ns > start_ns ? end_ns - start_ns : 0, source.log->tid,

@@ -7,9 +7,11 @@
 #include "tracer/core/capture.h"
 #include "tracer/core/control.h"
 #include "tracer/core/tracer.h"
+#include "tracer/core/work_count.h"
 #include "tracer/cupti/activity/activity_kinds.h"
 #include "tracer/cupti/activity/stream_ids.h"
 #include "tracer/cupti/calls/api_rows.h"
+#include "tracer/cupti/calls/call_counts.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/graph_nodes.h"
 #include "tracer/cupti/cupti_session.h"
@@ -284,6 +286,7 @@ void OnProfilerApi(Duty duty, const CUpti_CallbackData* info) {
 }
 
 void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
+  if (info->callbackSite == CUPTI_API_EXIT && IsCounted(FunctionNumber(domain, cbid))) CountCall();
   if (!IsCapturing() || !Config().wants_cuda) {
     // The capture was stopped within the call.
     if (info->callbackSite == CUPTI_API_EXIT && own_log != nullptr)
@@ -344,6 +347,7 @@ bool IsOfThisCapture(uint64_t start) { return start != 0 && start >= on_since.lo
 
 void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
   subscriber = handle;
+  SetUpCallCounts();
   prepared_ns = MonotonicNs();
   is_forked = IsForkWithoutExec();
   flushes_after_waits = is_forked || !IsChildOfLauncher();
@@ -370,7 +374,8 @@ void SetApiCallbacks(bool on) {
     for (uint32_t cbid = 1; cbid < kMaxCbids; ++cbid) {
       const Function& function = *FunctionOf(domain, cbid);
       if (!function.is_wanted || IsProfilerApi(function.duty)) continue;
-      Cupti().cuptiEnableCallback(on ? 1 : 0, subscriber, domain, cbid);
+      const bool is_heard = on || (IsListening() && IsCounted(FunctionNumber(domain, cbid)));
+      Cupti().cuptiEnableCallback(is_heard ? 1 : 0, subscriber, domain, cbid);
     }
   }
 }

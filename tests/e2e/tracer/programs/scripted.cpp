@@ -4,6 +4,7 @@
 //   push RANGE | pop R    range RANGE, or NAME@DOMAIN           rpush | rpop     the same with a registered string
 //   start RANGE | end R   a range that any thread may end       rstart | rend    the same with a registered string
 //   pstart | pstop        cudaProfilerStart, cudaProfilerStop   wait FILE        until that file exists
+//   work FILE             a launch, a mark and a synchronisation again and again until that file exists
 //   malloc N              allocates and frees N bytes           say TEXT         a line on stdout
 //   exit CODE | term      leaves
 //   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the
@@ -177,6 +178,8 @@ void Do(const std::string& what, const std::string& argument) {
     OpenCuda(), CHECK(cuda_work::Allocate(static_cast<size_t>(std::atol(argument.c_str()))));
   else if (what == "wait")
     while (access(argument.c_str(), F_OK) != 0) usleep(2000);
+  else if (what == "work")
+    for (OpenCuda(); access(argument.c_str(), F_OK) != 0; usleep(200)) Launch(1), Mark("work");
   else if (what == "say")
     facts::Say(R"({"fact":"said","text":"%s"})", argument.c_str());
   else if (what == "exit")

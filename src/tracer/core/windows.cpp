@@ -1,0 +1,185 @@
+#include "tracer/core/windows.h"
+
+#include <algorithm>
+
+#include "tracer/core/capture.h"
+#include "tracer/core/config.h"
+#include "tracer/core/drain.h"
+#include "tracer/core/work_count.h"
+#include "tracer/store/chunk_output.h"
+#include "tracer/store/interned_names.h"
+#include "tracer/system/system_calls.h"
+
+namespace gprof::tracer {
+namespace {
+
+constexpr uint64_t kMsNs = 1000000;
+constexpr uint64_t kLengthNs = 100 * kMsNs;
+constexpr uint64_t kLongestNs = 2000 * kMsNs;
+constexpr uint64_t kSettleNs = 10 * kMsNs;     // after a switch nothing is counted: calls and work are still under way
+constexpr uint32_t kFewestCalls = 32;          // of a window, for a rate that means something
+constexpr uint64_t kSwitchCostNs = kMsNs / 2;  // of the program, for both switches of a window
+constexpr double kPresumedSlowDown = 0.3;      // until it was measured a few times
+constexpr uint32_t kMeasured = 9, kEnoughMeasured = 3;
+
+enum class Phase : uint8_t {
+  kRecord,  // recording is on, and calls are counted
+  kCount,   // it is off, and calls are counted
+  kRest     // it is off
+};
+
+Phase phase = Phase::kRecord;
+bool is_counting = false;
+uint64_t next_ns = 0, phase_ns = 0, count_ns = 0, begin_ns = 0;
+uint64_t length_ns = kLengthNs;
+uint32_t number = 0;
+
+// Of a budget.
+double spent_ns = 0;
+double before_ns = 0, recorded_ns = 0;  // for a call, in the last windows without and with recording; 0: not known
+uint64_t recorded_length_ns = 0;        // of the window with recording
+double slow_downs[kMeasured] = {};
+uint32_t measured = 0;
+
+void EnterPhase(Phase next) {
+  EndCount();
+  is_counting = false;
+  phase = next;
+  phase_ns = MonotonicNs();
+  next_ns = phase_ns + kSettleNs;
+}
+
+void CountFromNow() {
+  BeginCount();
+  is_counting = true;
+  count_ns = MonotonicNs();
+  next_ns = count_ns + (phase == Phase::kRecord ? length_ns : kLengthNs);
+}
+
+double NsOfCall(const WorkCount& count) {
+  return count.calls < 2 ? 0 : static_cast<double>(count.span_ns) / (count.calls - 1);
+}
+
+void Write(const WorkCount& count) {
+  const uint64_t now = MonotonicNs();
+  Output().Add(trace::WorkRateRecord{count_ns, now - count_ns, ++number, phase == Phase::kRecord,
+                                     TheCallSource()->name(counted_function.load(std::memory_order_relaxed)),
+                                     count.calls, count.span_ns, count.threads});
+}
+
+// A slow program gets longer windows, up to a limit.
+bool NeedsMore(const WorkCount& count) {
+  if (count.calls >= kFewestCalls || MonotonicNs() - count_ns >= kLongestNs) return false;
+  next_ns = MonotonicNs() + kLengthNs / 2;
+  return true;
+}
+
+// Among the functions that the program calls often enough, the one it calls least: to count it costs least.
+bool PickFunction() {
+  const uint32_t function = TheCallSource() == nullptr ? 0 : TheCallSource()->pick(kFewestCalls);
+  ChooseCounted(function);
+  return function != 0;
+}
+
+void BeginRecording() {
+  BeginCapture(trace::CaptureTrigger::kWindow);
+  EnterPhase(Phase::kRecord);
+}
+
+void EndRecording() {
+  Drain(Depth::kReady);
+  if (counted_function.load(std::memory_order_relaxed) == 0) {
+    PickFunction();
+    return CountFromNow();
+  }
+  const WorkCount count = ReadCount();
+  if (NeedsMore(count)) return;
+  if (count.calls < kFewestCalls) {  // the program does something else now
+    PickFunction();
+    return CountFromNow();
+  }
+  Write(count);
+  recorded_ns = NsOfCall(count);
+  recorded_length_ns = MonotonicNs() - phase_ns;
+  Listen(true);
+  EndCapture(trace::CaptureTrigger::kWindow);
+  Drain(Depth::kAll);
+  EnterPhase(Phase::kCount);
+}
+
+// The upper quartile of the last ones, so that what is allowed is not exceeded by chance.
+double ExpectedSlowDown() {
+  const uint32_t known = std::min(measured, kMeasured);
+  double sorted[kMeasured];
+  std::copy(slow_downs, slow_downs + known, sorted);
+  std::sort(sorted, sorted + known);
+  const double likely = known == 0 ? 0 : std::max(0.0, sorted[known - 1 - known / 4]);
+  return known < kEnoughMeasured ? std::max(likely, kPresumedSlowDown) : likely;
+}
+
+// How long recording has to rest, so that what it has cost is no more than is allowed of the time since the begin.
+uint64_t RestNs(double after_ns) {
+  const double around_ns = before_ns > 0 ? (before_ns + after_ns) / 2 : after_ns;
+  if (around_ns > 0 && recorded_ns > 0) slow_downs[measured++ % kMeasured] = recorded_ns / around_ns - 1;
+  const double slow_down = ExpectedSlowDown();
+  spent_ns += static_cast<double>(recorded_length_ns) * slow_down / (1 + slow_down) + kSwitchCostNs;
+  const double needed_ns = spent_ns * 1e6 / Config().budget_ppm;
+  const auto passed_ns = static_cast<double>(MonotonicNs() - begin_ns);
+  return needed_ns > passed_ns ? static_cast<uint64_t>(needed_ns - passed_ns) : 0;
+}
+
+void Rest(uint64_t rest_ns) {
+  Listen(false);
+  TheCallSource()->listen();
+  EnterPhase(Phase::kRest);
+  next_ns = phase_ns + rest_ns;
+}
+
+void EndCountWithout() {
+  Drain(Depth::kReady);
+  const WorkCount count = ReadCount();
+  if (NeedsMore(count)) return;
+  Write(count);
+  const double call_ns = NsOfCall(count);
+  const bool follows_recording = recorded_length_ns != 0;
+  const uint64_t rest_ns = Config().budget_ppm != 0 && follows_recording ? RestNs(call_ns) : 0;
+  before_ns = call_ns;
+  recorded_length_ns = 0;
+  // Where there is no need to rest, there is none to look so often.
+  length_ns =
+      Config().budget_ppm != 0 && follows_recording && rest_ns == 0 ? std::min(2 * length_ns, kLongestNs) : kLengthNs;
+  rest_ns > 2 * kLengthNs ? Rest(rest_ns) : BeginRecording();
+}
+
+void EndRest() {
+  Listen(true);
+  TheCallSource()->listen();
+  EnterPhase(Phase::kCount);
+}
+
+}  // namespace
+
+void StartWindows() {
+  if (Config().capture_start != CaptureStart::kWindows) return;
+  ResetWorkCount();
+  begin_ns = MonotonicNs();
+  spent_ns = before_ns = 0;
+  recorded_length_ns = measured = number = 0;
+  length_ns = kLengthNs;
+  BeginRecording();
+}
+
+uint64_t WindowLeftNs() {
+  if (Config().capture_start != CaptureStart::kWindows) return ~0ull;
+  const uint64_t now = MonotonicNs();
+  return next_ns > now ? next_ns - now : 0;
+}
+
+void CarryOutWindow() {
+  if (WindowLeftNs() > 0) return;
+  if (phase == Phase::kRest) return EndRest();
+  if (!is_counting) return CountFromNow();
+  phase == Phase::kRecord ? EndRecording() : EndCountWithout();
+}
+
+}  // namespace gprof::tracer

@@ -1,0 +1,46 @@
+// How fast the program works: the calls of one CUDA function, counted in a window with recording and in one without
+// (windows.h). The code that sees calls counts them, and knows which functions there are.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "gprof/trace/record.h"
+
+namespace gprof::tracer {
+
+// 0: none. Others are as the code that sees calls numbers functions.
+extern std::atomic<uint32_t> counted_function;
+
+// The one question that hot paths ask.
+inline bool IsCounted(uint32_t function) { return function == counted_function.load(std::memory_order_relaxed); }
+// Such a call returns. [any thread]
+void CountCall();
+
+// Who sees calls. Everything here is called by the writer thread.
+struct CallSource {
+  // The function with the fewest calls recorded since the last time, but no fewer than `least`; 0: there is none.
+  uint32_t (*pick)(uint32_t least) = nullptr;
+  trace::StringId (*name)(uint32_t function) = nullptr;
+  // Recording is off: calls of the counted function are seen or not, as IsListening() says.
+  void (*listen)() = nullptr;
+};
+void CountCallsOf(const CallSource& source);  // [starting thread]
+const CallSource* TheCallSource();
+
+// Whether calls of the counted function are to be seen although recording is off.
+bool IsListening();
+void Listen(bool on);
+
+struct WorkCount {
+  uint32_t calls = 0, threads = 0;
+  uint64_t span_ns = 0;  // from the first to the last
+};
+void ChooseCounted(uint32_t function);
+void BeginCount();
+// What was counted since BeginCount. [writer thread, after the clocks were read]
+WorkCount ReadCount();
+void EndCount();
+void ResetWorkCount();
+
+}  // namespace gprof::tracer

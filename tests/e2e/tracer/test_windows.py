@@ -1,0 +1,93 @@
+"""Recording in windows: on and off in turns, to measure the slow-down or to stay within a budget. The program works until
+the trace has as many windows as the test wants, so that nothing here depends on how fast the machine is."""
+import subprocess
+
+import harness
+
+START, STOP = 1, 2
+BY_WINDOW = 9
+WINDOWS = 8
+
+
+class Windows(harness.Case):
+    def record(self, *options, ready=None):
+        """The trace of a program that works until `ready` says of its trace that it has enough."""
+        enough = self.folder / "enough"
+        path, command = self.profile_command("scripted", ["work", enough], ["-t", "cuda,nvtx", "--flush-ms", "20", *options])
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.folder,
+                                   env=self.environment("13.0", None), stdin=subprocess.DEVNULL)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        harness.wait_for(lambda: path.exists() and path.stat().st_size and ready(harness.Trace(path)), "windows")
+        enough.touch()
+        self.assertEqual(process.wait(harness.DEADLINE_S), 0, process.stderr.read().decode())
+        self.assertFalse((self.folder / "violations").exists())
+        trace = harness.Trace(path)
+        self.assert_clean(trace)
+        return path, trace
+
+    def captures(self, trace):
+        borders = sorted(trace.of("capture"), key=lambda r: (r["time_ns"], r["event"]))
+        self.assertEqual([r["event"] for r in borders], [START, STOP] * (len(borders) // 2))
+        self.assertEqual({r["trigger"] for r in borders[:-1]}, {BY_WINDOW})
+        return [(start["time_ns"], stop["time_ns"]) for start, stop in zip(borders[::2], borders[1::2])]
+
+    def check_rates(self, trace):
+        """Windows are counted within captures where they say so and outside of them otherwise."""
+        captures = self.captures(trace)
+        for rate in trace.of("work_rate"):
+            start, end = rate["start_ns"], rate["start_ns"] + rate["duration_ns"]
+            within = [c for c in captures if c[0] <= start and end <= c[1]]
+            touched = [c for c in captures if c[0] < end and start < c[1]]
+            self.assertEqual((len(within), len(touched)), (1, 1) if rate["is_recorded"] else (0, 0), rate)
+            self.assertLessEqual(rate["span_ns"], rate["duration_ns"] + 1_000_000)
+            self.assertTrue(rate["calls"] > 1 and rate["threads"] == 1 and rate["span_ns"] > 0, rate)
+            self.assertIn(rate["function"], ("cudaLaunchKernel", "cudaDeviceSynchronize"))
+
+    def check_recorded(self, trace):
+        """What was done in a window is there, and nothing else."""
+        captures = self.captures(trace)
+        for mark in trace.of("nvtx", event=1):
+            self.assertTrue(any(start <= mark["time_ns"] <= stop for start, stop in captures), mark)
+        launches = {c["correlation"] for c in trace.calls("cudaLaunchKernel")}
+        self.assertTrue(launches)
+        self.assertLessEqual(launches, {k["correlation"] for k in trace.of("kernel")})
+
+    def test_measured(self):
+        path, trace = self.record("--measure-overhead", ready=lambda t: len(t.of("work_rate")) >= 2 * WINDOWS)
+        self.check_rates(trace)
+        self.check_recorded(trace)
+        rates = sorted(trace.of("work_rate"), key=lambda r: r["number"])
+        self.assertEqual([r["number"] for r in rates], list(range(1, len(rates) + 1)))
+        self.assertEqual([r["is_recorded"] for r in rates], [1 - i % 2 for i in range(len(rates))])
+        report = self.report(path)
+        measured = report["trust"]["overhead"]["measured"]
+        self.assertEqual(measured["windows"], len([r for r in rates if r["is_recorded"]]))
+        self.assertLessEqual(measured["low_percent"], measured["slow_down_percent"])
+        self.assertLessEqual(measured["slow_down_percent"], measured["high_percent"])
+        metrics = harness.total(report)
+        self.assertEqual(metrics["health.slow_down_percent"], measured["slow_down_percent"])
+        self.assertNotIn("kernels.count", metrics)
+        self.assertIn("launches.interval_median_ns", metrics)
+
+    def test_budget(self):
+        """A budget that no recording can keep: after each window it rests, and looks again."""
+        def has_rested(trace):
+            return len(trace.of("capture", event=START)) >= 3
+
+        _, trace = self.record("--overhead-budget", "25%", ready=has_rested)
+        self.check_rates(trace)
+        self.check_recorded(trace)
+        mode = trace.of("process")[0]["capture_mode"]
+        self.assertTrue(mode.endswith("; in windows that keep the slow-down below 25%"), mode)
+
+    def test_child(self):
+        """The child of a fork has windows of its own."""
+        run = self.profile("ways_out", "fork_first", 5, options=["--measure-overhead"])
+        self.assertEqual(run.code, 12, run.err)
+        self.assertEqual({r["chunk_pid"] for r in run.trace.of("capture", event=START)},
+                         {r["chunk_pid"] for r in run.trace.of("process")})
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,75 @@
+#include "analysis/trust/measured_slow_down.h"
+
+#include <gtest/gtest.h>
+
+namespace gprof {
+namespace {
+
+// `ns`: from one call to the next.
+void Add(Trace* trace, uint32_t number, bool is_recorded, int64_t ns, uint32_t process = 0) {
+  WorkRate rate;
+  rate.process = process;
+  rate.number = number;
+  rate.is_recorded = is_recorded;
+  rate.calls = 101;
+  rate.span_ns = 100 * ns;
+  trace->work_rates.push_back(rate);
+}
+
+Trace WithWindows(uint32_t windows, uint32_t processes = 1) {
+  Trace trace;
+  trace.processes.resize(processes);
+  for (uint32_t process = 0; process < processes; ++process) {
+    for (uint32_t i = 0; i < windows; ++i) {
+      Add(&trace, 2 * i + 1, true, 1000 + 10 * i + 100 * process, process);
+      Add(&trace, 2 * i + 2, false, 1000, process);
+    }
+  }
+  return trace;
+}
+
+TEST(MeasuredSlowDown, IsTheMedianOfItsWindows) {
+  const MeasuredSlowDown slow_down = MeasureSlowDown(WithWindows(9));
+  EXPECT_EQ(slow_down.windows, 9);
+  EXPECT_DOUBLE_EQ(slow_down.percent, 4);
+  // Of nine values the second and the last but one: a fair coin gives fewer than two heads in 2 % of all cases.
+  EXPECT_NEAR(slow_down.low_percent, 1, 1e-9);
+  EXPECT_NEAR(slow_down.high_percent, 7, 1e-9);
+}
+
+TEST(MeasuredSlowDown, NeedsSixWindows) {
+  EXPECT_FALSE(MeasureSlowDown(WithWindows(5)).IsKnown());
+  const MeasuredSlowDown slow_down = MeasureSlowDown(WithWindows(6));
+  EXPECT_NEAR(slow_down.low_percent, 0, 1e-9);
+  EXPECT_NEAR(slow_down.high_percent, 5, 1e-9);
+}
+
+TEST(MeasuredSlowDown, ComparesWithBothNeighbours) {
+  Trace trace;
+  trace.processes.resize(1);
+  for (uint32_t i = 0; i < 20; ++i) Add(&trace, i + 1, i % 2 == 1, 1000 + 10 * i);  // the program itself gets slower
+  EXPECT_NEAR(MeasureSlowDown(trace).percent, 0, 0.1);
+}
+
+TEST(MeasuredSlowDown, LeavesOutWhatIsNotComparable) {
+  Trace trace = WithWindows(8);
+  for (WorkRate& rate : trace.work_rates) {
+    if (!rate.is_recorded) rate.number += 100;  // no neighbour
+  }
+  EXPECT_FALSE(MeasureSlowDown(trace).IsKnown());
+  trace = WithWindows(8);
+  for (WorkRate& rate : trace.work_rates) rate.calls = rate.is_recorded ? 3 : rate.calls;
+  EXPECT_FALSE(MeasureSlowDown(trace).IsKnown());
+  trace = WithWindows(8);
+  for (WorkRate& rate : trace.work_rates) rate.function = NameId{rate.is_recorded ? 1u : 2u};
+  EXPECT_FALSE(MeasureSlowDown(trace).IsKnown());
+}
+
+TEST(MeasuredSlowDown, IsThatOfTheProcessWithTheMost) {
+  const MeasuredSlowDown slow_down = MeasureSlowDown(WithWindows(9, 3));
+  EXPECT_EQ(slow_down.process, 2u);
+  EXPECT_NEAR(slow_down.percent, 24, 1e-9);
+}
+
+}  // namespace
+}  // namespace gprof
