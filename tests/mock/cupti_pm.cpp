@@ -48,12 +48,14 @@ uint64_t Realtime() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Of one GPU: the others have no monitors.
 struct Monitors {
   CUpti_PmSampling_Object object{0};
   bool is_enabled = false, is_configured = false, is_running = false, is_first = true, has_overflowed = false;
   uint64_t interval = 0, next = 0, configured = 0, stopped = 0;
-} monitors;
+};
+constexpr size_t kMostGpus = 8;
+Monitors of_gpus[kMostGpus];
+Monitors& Of(const CUpti_PmSampling_Object* object) { return of_gpus[object->device]; }
 
 MockPm Default() {
   MockPm pm = {};
@@ -86,6 +88,12 @@ bool IsMissing(const std::string& name) {
   return ("," + std::string(Pm().missing) + ",").find("," + name + ",") != std::string::npos;
 }
 
+// 0 where nothing else is said.
+CUptiResult Said(int result, size_t gpu) {
+  const bool is_meant = Pm().only_gpu == 0 || static_cast<size_t>(Pm().only_gpu) == gpu + 1;
+  return is_meant ? static_cast<CUptiResult>(result) : CUPTI_SUCCESS;
+}
+
 constexpr size_t BytesOf(uint32_t samples) { return sizeof(Image) + samples * sizeof(Sample); }
 Image* ImageOf(const uint8_t* bytes) { return reinterpret_cast<Image*>(const_cast<uint8_t*>(bytes)); }
 
@@ -108,8 +116,9 @@ CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* p) {
 }
 
 CUptiResult cuptiPmSamplingGetCounterAvailability(CUpti_PmSampling_GetCounterAvailability_Params* p) {
-  if (Pm().availability_result != 0) return static_cast<CUptiResult>(Pm().availability_result);
-  if (monitors.is_enabled) return static_cast<CUptiResult>(26);
+  if (p->deviceIndex >= kMostGpus) return CUPTI_ERROR_INVALID_DEVICE;
+  if (const CUptiResult result = Said(Pm().availability_result, p->deviceIndex); result != 0) return result;
+  if (of_gpus[p->deviceIndex].is_enabled) return static_cast<CUptiResult>(26);
   p->counterAvailabilityImageSize = 64;
   if (p->pCounterAvailabilityImage != nullptr) std::memset(p->pCounterAvailabilityImage, 1, 64);
   return CUPTI_SUCCESS;
@@ -162,17 +171,20 @@ CUptiResult cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_P
 }
 
 CUptiResult cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params* p) {
-  if (Pm().enable_result != 0) return static_cast<CUptiResult>(Pm().enable_result);
+  if (p->deviceIndex >= kMostGpus) return CUPTI_ERROR_INVALID_DEVICE;
+  if (const CUptiResult result = Said(Pm().enable_result, p->deviceIndex); result != 0) return result;
+  Monitors& monitors = of_gpus[p->deviceIndex];
   if (monitors.is_enabled) return static_cast<CUptiResult>(26);
   monitors = Monitors();
+  monitors.object.device = static_cast<int>(p->deviceIndex);
   monitors.is_enabled = true;
   p->pPmSamplingObject = &monitors.object;
   ++Pm().enabled;
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params*) {
-  monitors.is_enabled = false;
+CUptiResult cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params* p) {
+  Of(p->pPmSamplingObject).is_enabled = false;
   --Pm().enabled;
   return CUPTI_SUCCESS;
 }
@@ -181,6 +193,7 @@ CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params* p) {
   if (p->structSize < CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE || p->samplingInterval == 0 ||
       p->triggerMode != CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL || p->pConfig[0] != 1)
     return CUPTI_ERROR_INVALID_PARAMETER;
+  Monitors& monitors = Of(p->pPmSamplingObject);
   monitors.is_configured = true;
   monitors.interval = p->samplingInterval;
   monitors.configured = Pm().now();
@@ -189,7 +202,8 @@ CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params* p) {
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params*) {
+CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params* p) {
+  Monitors& monitors = Of(p->pPmSamplingObject);
   if (!monitors.is_configured || monitors.is_running) return CUPTI_ERROR_INVALID_OPERATION;
   monitors.is_running = true;
   monitors.stopped = 0;
@@ -197,7 +211,8 @@ CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params*) {
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params*) {
+CUptiResult cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params* p) {
+  Monitors& monitors = Of(p->pPmSamplingObject);
   if (!monitors.is_running) return CUPTI_ERROR_INVALID_OPERATION;
   monitors.is_running = false;
   monitors.stopped = Pm().now();
@@ -222,7 +237,9 @@ CUptiResult cuptiPmSamplingCounterDataImageInitialize(CUpti_PmSampling_CounterDa
 CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params* p) {
   Image* const image = ImageOf(p->pCounterDataImage);
   if (image->magic != kMagic) return CUPTI_ERROR_INVALID_PARAMETER;
-  if (Pm().decode_result != 0) return static_cast<CUptiResult>(Pm().decode_result);
+  Monitors& monitors = Of(p->pPmSamplingObject);
+  if (const CUptiResult result = Said(Pm().decode_result, static_cast<size_t>(monitors.object.device)); result != 0)
+    return result;
   ++Pm().decodes;
   p->overflow = 0;
   p->decodeStopReason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;

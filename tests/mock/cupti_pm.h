@@ -6,6 +6,7 @@
 
 struct MockPm {
   int availability_result, enable_result, decode_result;  // 0, or what these functions answer
+  int only_gpu;                                           // that they answer so of, counted from 1; 0: of all
   double (*value)(const char* metric, uint64_t start);
   uint64_t (*now)();    // CLOCK_REALTIME of the GPU
   const char* missing;  // metrics that the machine lacks, with commas between

@@ -2,6 +2,7 @@
 // in a step.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,22 +31,22 @@ bool HasMean(const Trace& trace, const MetricSource& source) {
 // Counters of a device are sampled at the same times: which state each time is of is found once for all of them.
 class SharedStates {
  public:
-  SharedStates(const Trace& trace, std::vector<StateInterval> intervals, uint32_t count)
-      : trace_(trace), intervals_(std::move(intervals)), count_(count) {}
+  SharedStates(std::vector<StateInterval> intervals, uint32_t count)
+      : intervals_(std::move(intervals)), count_(count) {}
 
-  std::vector<SampleStatistics> Statistics(const MetricSource& source, std::span<const MetricSample> samples) {
+  std::vector<SampleStatistics> Statistics(const Trace& trace, const MetricSource& source,
+                                           std::span<const MetricSample> samples) {
     const auto is_same = [](const MetricSample& a, const MetricSample& b) {
       return a.start_ns == b.start_ns && a.end_ns == b.end_ns;
     };
     if (!std::equal(samples.begin(), samples.end(), times_.begin(), times_.end(), is_same)) {
       times_ = samples;
-      states_ = StatesOf(samples, intervals_, count_, ClockErrorNs(trace_, source));
+      states_ = StatesOf(samples, intervals_, count_, ClockErrorNs(trace, source));
     }
     return StatisticsOfStates(source, samples, states_, count_);
   }
 
  private:
-  const Trace& trace_;
   std::vector<StateInterval> intervals_;
   uint32_t count_;
   std::span<const MetricSample> times_;
@@ -83,6 +84,49 @@ bool IsShown(const Trace& trace, uint32_t index) {
          FindSource(trace, source.device, trace.Text(source.name), trace.Text(source.unit)) == index;
 }
 
+// The most telling first; others come after them.
+constexpr std::string_view kOrder[] = {"SMs Active",
+                                       "SM Issue",
+                                       "Tensor Active",
+                                       "DRAM Read Bandwidth",
+                                       "DRAM Write Bandwidth",
+                                       "DRAM Bandwidth",
+                                       "power",
+                                       "PCIe RX Throughput",
+                                       "PCIe TX Throughput",
+                                       "NVLink RX Throughput",
+                                       "NVLink TX Throughput",
+                                       "GPC Clock Frequency",
+                                       "SM clock"};
+// What work does not change, or not within its time.
+constexpr std::string_view kOfTheWholeRun[] = {
+    "memory clock", "temperature", "memory temperature",   "utilization",     "memory utilization",
+    "memory used",  "power limit", "processes of the run", "other processes", "memory of other processes"};
+
+std::size_t PlaceOf(std::string_view name) {
+  return static_cast<std::size_t>(std::find(std::begin(kOrder), std::end(kOrder), name) - std::begin(kOrder));
+}
+
+void SortByPlace(const Trace& trace, std::vector<uint32_t>* sources) {
+  std::stable_sort(sources->begin(), sources->end(), [&](uint32_t a, uint32_t b) {
+    return PlaceOf(trace.Text(trace.metric_sources[a].name)) < PlaceOf(trace.Text(trace.metric_sources[b].name));
+  });
+}
+
+bool IsZero(std::span<const MetricSample> samples) {
+  return std::all_of(samples.begin(), samples.end(), [](const MetricSample& sample) { return sample.value == 0; });
+}
+
+bool SaysSomethingOfWork(const Trace& trace, uint32_t index) {
+  const MetricSource& source = trace.metric_sources[index];
+  const std::string_view name = trace.Text(source.name);
+  const bool is_of_run =
+      std::find(std::begin(kOfTheWholeRun), std::end(kOfTheWholeRun), name) != std::end(kOfTheWholeRun);
+  const bool is_known_better =
+      name == "SM clock" && FindSource(trace, source.device, "GPC Clock Frequency", "MHz") != kNone;
+  return IsShown(trace, index) && !is_of_run && !is_known_better && !IsZero(trace.SamplesOf(index));
+}
+
 // What was sampled, its distribution, and in what: a kernel, a range.
 Table MakeTable(std::string id, std::string title, std::string note) {
   Table table{std::move(id),
@@ -115,7 +159,7 @@ struct Tables {
   Table ranges = MakeTable("gpu_metrics_ranges", "GPU metrics by NVTX range",
                            "Samples between the first and the last operation that was launched in the range.",
                            {"range", "Range", Unit::kText, false});
-  Table phases =
+  Table streams =
       MakeTable("gpu_metrics_streams", "GPU metrics by stream concurrency",
                 "Streams with a kernel running, for at least 90% of the sample; + copies: a copy or fill beside them.",
                 {"phase", "While", Unit::kText, false});
@@ -124,12 +168,12 @@ struct Tables {
 
   template <class F>
   void ForEach(F&& f) {
-    for (Table* table : {&all, &states, &kernels, &ranges, &phases, &steps}) f(table);
+    for (Table* table : {&all, &states, &kernels, &ranges, &streams, &steps}) f(table);
   }
 };
 
-// The mean of each step is one value.
-SampleStatistics OfSteps(const std::vector<SampleStatistics>& steps) {
+// Each mean is one value.
+SampleStatistics OfMeans(const std::vector<SampleStatistics>& steps) {
   MetricSource micro;  // keeps fractions
   micro.scale = -6;
   std::vector<MetricSample> means;
@@ -139,79 +183,95 @@ SampleStatistics OfSteps(const std::vector<SampleStatistics>& steps) {
   return StatisticsOf(micro, means);
 }
 
-// The tables of one device, of one counter after the other.
-class DeviceTables {
- public:
-  DeviceTables(const AnalysisInput& input, uint32_t device, const Interval& window,
-               const std::optional<StepChoice>& step, Tables* tables)
-      : trace_(input.trace()),
-        tables_(*tables),
-        kernel_groups_(StatesOfKernels(input, device)),
-        states_(trace_, DeviceStates(input, device, window), kDeviceStates),
-        kernels_(trace_, kernel_groups_.intervals, kernel_groups_.size()),
-        phases_(trace_, StreamPhases(input, device), kStreamPhases) {
-    for (const uint32_t group : kernel_groups_.groups) kernel_names_.push_back(input.shared().kernels().Name(group));
-    for (RangeOnGpu& range : RangesOnGpu(input, device))
-      ranges_.emplace_back(PathName(trace_, range.path), SharedStates(trace_, std::move(range.intervals), 1));
-    if (!step) return;
-    step_name_ = PathName(trace_, step->path);
-    std::vector<StateInterval> of_steps;
-    for (const uint32_t index : step->ranges) {
-      const NvtxRange range = trace_.ranges[index];
-      of_steps.push_back({range.start_ns, range.end_ns, static_cast<uint32_t>(of_steps.size())});
-    }
-    const auto count = static_cast<uint32_t>(of_steps.size());
-    steps_.emplace(trace_, std::move(of_steps), count);
-  }
+std::vector<Cell> RowOf(const Trace& trace, const MetricSource& source, SampleStatistics statistics,
+                        const std::string& in_what) {
+  std::vector<Cell> row = RowOf(trace, source);
+  Scale(UnitOf(trace, source).factor, &statistics);
+  AddStatisticsCells(statistics, &row);
+  row.emplace_back(in_what);
+  return row;
+}
 
-  void Add(uint32_t index) {
-    const MetricSource& source = trace_.metric_sources[index];
-    const std::span<const MetricSample> samples = trace_.SamplesOf(index);
-    const std::vector<SampleStatistics> in_states = states_.Statistics(source, samples);
-    for (uint32_t state = 0; state < kDeviceStates; ++state)
-      AddRow(source, in_states[state], StateName(state), &tables_.states);
-    const std::vector<SampleStatistics> in_kernels = kernels_.Statistics(source, samples);
-    for (std::size_t kernel = 0; kernel < kernel_names_.size(); ++kernel)
-      AddRow(source, in_kernels[kernel], kernel_names_[kernel], &tables_.kernels);
-    const std::vector<SampleStatistics> in_phases = phases_.Statistics(source, samples);
-    for (uint32_t phase = 0; phase < kStreamPhases; ++phase)
-      AddRow(source, in_phases[phase], StreamPhaseName(phase), &tables_.phases);
-    for (auto& [name, states] : ranges_) AddRow(source, states.Statistics(source, samples)[0], name, &tables_.ranges);
-    if (!steps_) return;
-    const SampleStatistics of_steps = OfSteps(steps_->Statistics(source, samples));
-    if (of_steps.count > 0) AddCells(source, of_steps, step_name_, &tables_.steps);
+// Time divided into states, of which the first ones have names and rows: all counters of one state stand together.
+class Division {
+ public:
+  Division(std::vector<StateInterval> intervals, uint32_t state_count, std::vector<std::string> names)
+      : states_(std::move(intervals), state_count), names_(std::move(names)), rows_(names_.size()) {}
+
+  void Add(const Trace& trace, uint32_t index) {
+    const MetricSource& source = trace.metric_sources[index];
+    const std::vector<SampleStatistics> statistics = states_.Statistics(trace, source, trace.SamplesOf(index));
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (SaysSomething(statistics[i])) rows_[i].push_back(RowOf(trace, source, statistics[i], names_[i]));
+    }
+  }
+  void MoveTo(Table* table) {
+    for (auto& of_state : rows_) std::move(of_state.begin(), of_state.end(), std::back_inserter(table->rows));
   }
 
  private:
-  void AddRow(const MetricSource& source, const SampleStatistics& statistics, const std::string& what, Table* table) {
-    if (SaysSomething(statistics)) AddCells(source, statistics, what, table);
-  }
-  void AddCells(const MetricSource& source, SampleStatistics statistics, const std::string& what, Table* table) {
-    std::vector<Cell> row = RowOf(trace_, source);
-    Scale(UnitOf(trace_, source).factor, &statistics);
-    AddStatisticsCells(statistics, &row);
-    row.emplace_back(what);
-    table->rows.push_back(std::move(row));
-  }
-
-  const Trace& trace_;
-  Tables& tables_;
-  KernelStates kernel_groups_;
-  std::vector<std::string> kernel_names_;
-  SharedStates states_, kernels_, phases_;
-  std::vector<std::pair<std::string, SharedStates>> ranges_;
-  std::optional<SharedStates> steps_;
-  std::string step_name_;
+  SharedStates states_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::vector<Cell>>> rows_;
 };
+
+template <class Name>
+std::vector<std::string> NamesOf(uint32_t count, Name&& name) {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < count; ++i) names.push_back(name(i));
+  return names;
+}
+
+Division OfStates(const AnalysisInput& input, uint32_t device, const Interval& window) {
+  return {DeviceStates(input, device, window), kDeviceStates, NamesOf(kDeviceStates, StateName)};
+}
+
+Division OfKernels(const AnalysisInput& input, uint32_t device) {
+  KernelStates kernels = StatesOfKernels(input, device);
+  const uint32_t count = kernels.size();
+  return {std::move(kernels.intervals), count,
+          NamesOf(count - 1, [&](uint32_t i) { return input.shared().kernels().Name(kernels.groups[i]); })};
+}
+
+Division OfStreams(const AnalysisInput& input, uint32_t device) {
+  return {StreamPhases(input, device), kStreamPhases, NamesOf(kStreamPhases, StreamPhaseName)};
+}
+
+SharedStates OfSteps(const Trace& trace, const StepChoice& step) {
+  std::vector<StateInterval> steps;
+  for (const uint32_t index : step.ranges) {
+    const NvtxRange range = trace.ranges[index];
+    steps.push_back({range.start_ns, range.end_ns, static_cast<uint32_t>(steps.size())});
+  }
+  const auto count = static_cast<uint32_t>(steps.size());
+  return {std::move(steps), count};
+}
 
 void AddDevice(const AnalysisInput& input, uint32_t device, const std::optional<StepChoice>& step, Tables* tables) {
   const Trace& trace = input.trace();
   const std::optional<Interval> window = GpuWindow(trace, device);
   if (!window) return;
-  DeviceTables of_device(input, device, *window, step, tables);
+  std::vector<uint32_t> sources;
   ForEachSourceOf(trace, device, [&](uint32_t i) {
-    if (IsShown(trace, i)) of_device.Add(i);
+    if (SaysSomethingOfWork(trace, i)) sources.push_back(i);
   });
+  SortByPlace(trace, &sources);
+  const auto add = [&](Division division, Table* table) {
+    for (const uint32_t i : sources) division.Add(trace, i);
+    division.MoveTo(table);
+  };
+  add(OfStates(input, device, *window), &tables->states);
+  add(OfKernels(input, device), &tables->kernels);
+  for (RangeOnGpu& range : RangesOnGpu(input, device))
+    add({std::move(range.intervals), 1, {PathName(trace, range.path)}}, &tables->ranges);
+  add(OfStreams(input, device), &tables->streams);
+  if (!step) return;
+  SharedStates steps = OfSteps(trace, *step);
+  for (const uint32_t i : sources) {
+    const MetricSource& source = trace.metric_sources[i];
+    const SampleStatistics means = OfMeans(steps.Statistics(trace, source, trace.SamplesOf(i)));
+    if (means.count > 0) tables->steps.rows.push_back(RowOf(trace, source, means, PathName(trace, step->path)));
+  }
 }
 
 // ---- metrics ----
@@ -273,16 +333,20 @@ AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& 
   Tables tables;
   bool has_any = false;
   const auto add_all = [&](uint32_t device) {
+    std::vector<uint32_t> sources;
     ForEachSourceOf(trace, device, [&](uint32_t i) {
       has_any = true;
+      if (IsShown(trace, i)) sources.push_back(i);
+    });
+    SortByPlace(trace, &sources);
+    for (const uint32_t i : sources) {
       const MetricSource& source = trace.metric_sources[i];
-      if (!IsShown(trace, i)) return;
       std::vector<Cell> row = RowOf(trace, source);
       SampleStatistics statistics = StatisticsOf(source, trace.SamplesOf(i));
       Scale(UnitOf(trace, source).factor, &statistics);
       AddStatisticsCells(statistics, &row);
       tables.all.rows.push_back(std::move(row));
-    });
+    }
   };
   for (uint32_t device = 0; device < trace.devices.size(); ++device) add_all(device);
   add_all(kNone);  // GPUs that the program did not use

@@ -138,8 +138,9 @@ bool FindGpus(std::vector<Gpu>* gpus, std::string* why) {
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
   const auto count_of = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
   const auto device_of = reinterpret_cast<int (*)(int*, int)>(dlsym(driver, "cuDeviceGet"));
-  auto uuid_of = reinterpret_cast<int (*)(Uuid*, int)>(dlsym(driver, "cuDeviceGetUuid_v2"));
-  if (uuid_of == nullptr) uuid_of = reinterpret_cast<int (*)(Uuid*, int)>(dlsym(driver, "cuDeviceGetUuid"));
+  // Of an instance of MIG this is the UUID of its GPU, as CUPTI tells it to the tracer; _v2 is that of the instance.
+  auto uuid_of = reinterpret_cast<int (*)(Uuid*, int)>(dlsym(driver, "cuDeviceGetUuid"));
+  if (uuid_of == nullptr) uuid_of = reinterpret_cast<int (*)(Uuid*, int)>(dlsym(driver, "cuDeviceGetUuid_v2"));
   const int result = init == nullptr ? kNotFound : init(0);
   if (result != 0 || count_of == nullptr || device_of == nullptr || uuid_of == nullptr) {
     *why = "the NVIDIA driver does not start: cuInit fails with error " + std::to_string(result);

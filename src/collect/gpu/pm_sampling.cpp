@@ -30,9 +30,17 @@ constexpr int64_t kPatienceNs = 30 * kSecondNs;
 // A sample that ended so far from now was not taken on the clock that is expected.
 constexpr int64_t kWrongClockNs = 10 * kSecondNs;
 
+// The quickest of some tries: a process that is held up between the two clocks would move samples by as much.
 int64_t RealtimeOffset() {
-  const int64_t before_ns = MonotonicNs(), real_ns = ClockNs(CLOCK_REALTIME);
-  return real_ns - (before_ns + MonotonicNs()) / 2;
+  constexpr int kTries = 5;
+  int64_t offset_ns = 0, quickest_ns = INT64_MAX;
+  for (int i = 0; i < kTries; ++i) {
+    const int64_t before_ns = MonotonicNs(), real_ns = ClockNs(CLOCK_REALTIME), after_ns = MonotonicNs();
+    if (after_ns - before_ns >= quickest_ns) continue;
+    quickest_ns = after_ns - before_ns;
+    offset_ns = real_ns - before_ns - quickest_ns / 2;
+  }
+  return offset_ns;
 }
 
 // Programs that are known to take the monitors, as far as they run here.
@@ -57,9 +65,29 @@ std::string BusyText() {
                          : ", probably " + owners);
 }
 
-constexpr char kNotPermittedText[] =
-    "not permitted: run as root, give CAP_SYS_ADMIN, or have the administrator set the module option "
-    "NVreg_RestrictProfilingToAdminUsers=0 (docs/commands/profile.md)";
+// Results of CUPTI by their numbers, and what they mean for whoever asked.
+struct Refusal {
+  int result;
+  const char* why;
+  trace::MetricLossReason reason;
+};
+constexpr Refusal kRefusals[] = {
+    {pm::kNotPermitted,
+     "not permitted: run as root, give CAP_SYS_ADMIN, or have the administrator set the module option "
+     "NVreg_RestrictProfilingToAdminUsers=0 (docs/commands/profile.md)",
+     trace::MetricLossReason::kNotAllowed},
+    {40,
+     "not permitted: the administrator has to enable profiling for this virtual GPU (vGPU parameter "
+     "enable_profiling=1)",
+     trace::MetricLossReason::kNotAllowed},
+    {27, "this GPU, or its driver, cannot sample performance monitors", trace::MetricLossReason::kUnknown},
+    {33, "virtual GPUs of this kind have no performance monitors", trace::MetricLossReason::kUnknown},
+    {41, "performance monitors are off while the GPU is in confidential computing mode",
+     trace::MetricLossReason::kNotAllowed},
+    {43, "the GPU is divided by MIG, and its instances have no performance monitors of their own",
+     trace::MetricLossReason::kUnknown},
+    {45, "performance monitors cannot be sampled under WSL", trace::MetricLossReason::kUnknown},
+};
 
 bool OpenCupti(const std::string& chosen, const std::string& more, pm::Api* api, std::string* why) {
   std::vector<std::string> files = pm::CuptiFiles(chosen);
@@ -171,18 +199,20 @@ bool PmSampling::PrepareGpu(Gpu* gpu) {
 }
 
 void PmSampling::Fail(const std::string& why, trace::MetricLossReason reason) {
-  if (!failure_.empty()) return;
-  failure_ = why;
+  if (failure_.find(why) != std::string::npos) return;
+  failure_ += (failure_.empty() ? "" : "; ") + why;
   failure_reason_ = reason;
   is_failure_told_ = false;
   is_open_ = true;
 }
 
 void PmSampling::FailCall(const Gpu& gpu, const std::string& function, int result) {
-  if (result == pm::kHardwareBusy) return Fail(BusyText(), trace::MetricLossReason::kTaken);
-  if (result == pm::kNotPermitted) return Fail(kNotPermittedText, trace::MetricLossReason::kNotAllowed);
-  Fail("GPU " + std::to_string(gpu.index) + ": " + function + ": " + pm::TextOf(api_, result),
-       trace::MetricLossReason::kUnknown);
+  const std::string of_gpu = "GPU " + std::to_string(gpu.index) + ": ";
+  if (result == pm::kHardwareBusy) return Fail(of_gpu + BusyText(), trace::MetricLossReason::kTaken);
+  for (const Refusal& known : kRefusals) {
+    if (result == known.result) return Fail(of_gpu + known.why, known.reason);
+  }
+  Fail(of_gpu + function + ": " + pm::TextOf(api_, result), trace::MetricLossReason::kUnknown);
 }
 
 void PmSampling::TellFailure(int64_t now_ns, Journal* journal) {

@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "cupti_pm.h"
@@ -58,8 +61,8 @@ class PmSamplingTest : public testing::Test {
     options.open = [](const std::string&, pm::Api* api, std::string* why) {
       return pm::Open({MOCK_CUPTI_LIBRARY}, api, why);
     };
-    options.find_gpus = [](std::vector<pm::Gpu>* gpus, std::string*) {
-      gpus->push_back({0, "GPU-0"});
+    options.find_gpus = [count = gpu_count_](std::vector<pm::Gpu>* gpus, std::string*) {
+      for (int i = 0; i < count; ++i) gpus->push_back({i, "GPU-" + std::to_string(i)});
       return true;
     };
     options.own_cpu_clock = [this] { return own_cpu_ns_; };
@@ -110,6 +113,7 @@ class PmSamplingTest : public testing::Test {
   std::unique_ptr<Journal> journal_;
   MockPm* mock_ = nullptr;
   int64_t now_ns_ = 0, own_cpu_ns_ = 0;
+  int gpu_count_ = 1;
   std::vector<Line> lines_;
 };
 
@@ -271,6 +275,87 @@ TEST_F(PmSamplingTest, EachCaptureStartsTheMonitorsAnew) {
   Run(sampling.get(), 3);
   for (const Line& sample : Of("metric_block")) EXPECT_GE(sample.Number("start_ns"), on_ns);
   EXPECT_EQ(Of("metric_loss")[0].Number("start_ns"), on_ns);
+}
+
+TEST_F(PmSamplingTest, EachGpuHasTracksOfItsOwn) {
+  gpu_count_ = 2;
+  const auto sampling = Start();
+  Run(sampling.get(), 5);
+  EXPECT_EQ(mock_->enabled, 2);
+  sampling->Close(now_ns_, journal_.get());
+  EXPECT_EQ(mock_->enabled, 0);
+  std::map<std::string, int64_t> sources;  // of SMs Active
+  for (const Line& source : Of("metric_source")) {
+    for (const char* const uuid : {"GPU-0", "GPU-1"}) {
+      const bool is_it =
+          source.text.find("\"SMs Active\"") != std::string::npos && source.text.find(uuid) != std::string::npos;
+      if (is_it) sources[uuid] = source.Number("id");
+    }
+  }
+  ASSERT_EQ(sources.size(), 2u) << TextOf("metric_source");
+  std::map<int64_t, int64_t> counts;
+  for (const Line& sample : Of("metric_block")) ++counts[sample.Number("source")];
+  EXPECT_GT(counts[sources["GPU-0"]], 300);
+  EXPECT_EQ(counts[sources["GPU-0"]], counts[sources["GPU-1"]]);
+}
+
+TEST_F(PmSamplingTest, OneOfTwoGpusThatIsTakenDoesNotStopTheOther) {
+  gpu_count_ = 2;
+  mock_->availability_result = pm::kHardwareBusy;
+  mock_->only_gpu = 2;
+  const auto sampling = Start();
+  Run(sampling.get(), 3);
+  EXPECT_EQ(mock_->enabled, 1);
+  EXPECT_NE(TextOf("notice").find("GPU 1: another program has the performance monitors"), std::string::npos)
+      << TextOf("notice");
+  EXPECT_NE(TextOf("metric_source").find("GPU-0"), std::string::npos);
+  EXPECT_EQ(TextOf("metric_source").find("GPU-1"), std::string::npos);
+}
+
+TEST_F(PmSamplingTest, OneOfTwoGpusThatIsLostDoesNotStopTheOther) {
+  gpu_count_ = 2;
+  const auto sampling = Start();
+  Run(sampling.get(), 3);
+  mock_->decode_result = 999;
+  mock_->only_gpu = 1;
+  Run(sampling.get(), 1);
+  EXPECT_NE(TextOf("notice").find("GPU 0: cuptiPmSamplingDecodeData"), std::string::npos) << TextOf("notice");
+  const std::size_t before = Of("metric_block").size();
+  Run(sampling.get(), 3);
+  EXPECT_GT(Of("metric_block").size(), before);
+  sampling->Close(now_ns_, journal_.get());
+  EXPECT_EQ(mock_->enabled, 0);
+}
+
+TEST_F(PmSamplingTest, OnlyTheGpusOfTheListAreSampled) {
+  gpu_count_ = 4;
+  GpuMetricsOptions wanted;
+  wanted.devices = "GPU-3,1";
+  const auto sampling = Start(wanted);
+  Run(sampling.get(), 2);
+  EXPECT_EQ(mock_->enabled, 2);
+  for (const Line& source : Of("metric_source")) {
+    EXPECT_EQ(source.text.find("GPU-0"), std::string::npos);
+    EXPECT_EQ(source.text.find("GPU-2"), std::string::npos);
+  }
+}
+
+// What CUPTI answers, by its numbers, on GPUs that are not ours alone.
+TEST_F(PmSamplingTest, SaysWhyAGpuCannotBeSampled) {
+  const std::pair<int, const char*> refusals[] = {{27, "or its driver, cannot sample"},
+                                                  {33, "virtual GPUs of this kind"},
+                                                  {40, "enable_profiling=1"},
+                                                  {41, "confidential computing"},
+                                                  {43, "divided by MIG"},
+                                                  {45, "WSL"}};
+  for (const auto& [result, words] : refusals) {
+    mock_->enable_result = result;
+    const auto sampling = Start();
+    Run(sampling.get(), 1);
+    EXPECT_NE(sampling->Failure().find(words), std::string::npos) << sampling->Failure();
+    Collect();
+  }
+  EXPECT_EQ(Of("metric_loss").size(), std::size(refusals));
 }
 
 // The real libcupti plans without a GPU.
