@@ -111,10 +111,11 @@ class Checker {
   }
 
   void AddStateNotes() {
-    const Measurement& first = baseline_ != nullptr ? baseline_->runs.front() : runs_.runs.front();
+    const std::span<const Measurement> first(runs_.runs.data(), 1);
+    const std::span<const Measurement> base = baseline_ != nullptr ? baseline_->runs : first;
     for (const Measurement& run : runs_.runs) {
-      for (const std::string& difference : StateDifferences(first, run))
-        result_.notes.push_back(run.source + " was measured under other conditions than " + first.source + ": " +
+      for (const std::string& difference : StateDifferences(base, {&run, 1}))
+        result_.notes.push_back(run.source + " was measured under other conditions than " + base.front().source + ": " +
                                 difference);
     }
   }

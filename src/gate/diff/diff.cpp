@@ -94,7 +94,7 @@ class Comparer {
   void WhetherToJudge(const RunSet& base, const RunSet& now) {
     d_.differences = TimingDifferences(d_.base.fingerprint, d_.now.fingerprint);
     d_.other_differences = OtherDifferences(d_.base.fingerprint, d_.now.fingerprint);
-    for (const std::string& difference : StateDifferences(base.runs.front(), now.runs.front()))
+    for (const std::string& difference : StateDifferences(base.runs, now.runs))
       d_.now.notes.push_back("measured under other conditions: " + difference);
     for (const RunSet* set : {&base, &now}) {
       const std::string mixed = MixedRuns(*set);

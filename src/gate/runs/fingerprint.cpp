@@ -40,6 +40,21 @@ std::string ListOf(std::vector<std::string> words) {
   return text;
 }
 
+// Of the runs that have it.
+std::vector<double> ValuesOf(std::span<const Measurement> runs, const char* id) {
+  std::vector<double> values;
+  for (const Measurement& run : runs) {
+    if (const Metric* const metric = FindIn(run, id)) values.push_back(metric->value);
+  }
+  return values;
+}
+
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 void Compare(const char* what, const std::string& base, const std::string& now, std::vector<std::string>* differences) {
   if (base.empty() || now.empty() || base == now) return;
   differences->push_back(std::string(what) + ": " + now + " instead of " + base);
@@ -90,21 +105,22 @@ std::vector<std::string> OtherDifferences(const Fingerprint& base, const Fingerp
   return differences;
 }
 
-std::vector<std::string> StateDifferences(const Measurement& base, const Measurement& now) {
+std::vector<std::string> StateDifferences(std::span<const Measurement> base, std::span<const Measurement> now) {
   constexpr double kMostApart = 0.05;
   std::vector<std::string> differences;
-  const Metric* const base_clock = FindIn(base, "gpu.clock_sm_mhz_p50");
-  const Metric* const clock = FindIn(now, "gpu.clock_sm_mhz_p50");
-  if (base_clock != nullptr && clock != nullptr &&
-      std::abs(clock->value - base_clock->value) > kMostApart * base_clock->value) {
-    differences.push_back(
-        fmt::format("SM clock: {:.0f} MHz instead of {:.0f} MHz (medians)", clock->value, base_clock->value));
+  const std::vector<double> base_clocks = ValuesOf(base, "gpu.clock_sm_mhz_p50");
+  const std::vector<double> clocks = ValuesOf(now, "gpu.clock_sm_mhz_p50");
+  if (!base_clocks.empty() && !clocks.empty()) {
+    const double base_mhz = MedianOf(base_clocks), mhz = MedianOf(clocks);
+    if (std::abs(mhz - base_mhz) > kMostApart * base_mhz)
+      differences.push_back(fmt::format("SM clock: {:.0f} MHz instead of {:.0f} MHz (medians)", mhz, base_mhz));
   }
-  const Metric* const base_others = FindIn(base, "gpu.other_processes");
-  const Metric* const others = FindIn(now, "gpu.other_processes");
-  if (base_others != nullptr && others != nullptr && (base_others->value > 0) != (others->value > 0)) {
-    differences.push_back(
-        fmt::format("other processes on the GPU: {:.0f} instead of {:.0f}", others->value, base_others->value));
+  const std::vector<double> base_others = ValuesOf(base, "gpu.other_processes");
+  const std::vector<double> others = ValuesOf(now, "gpu.other_processes");
+  if (!base_others.empty() && !others.empty()) {
+    const double base_most = std::ranges::max(base_others), most = std::ranges::max(others);
+    if ((base_most > 0) != (most > 0))
+      differences.push_back(fmt::format("other processes on the GPU: {:.0f} instead of {:.0f}", most, base_most));
   }
   return differences;
 }

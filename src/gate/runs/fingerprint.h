@@ -1,6 +1,7 @@
 // Where and with what runs were made, and whether times of two of them can be compared.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,9 @@ std::vector<std::string> TimingDifferences(const Fingerprint& base, const Finger
 // What differs and may be meant to: host and program.
 std::vector<std::string> OtherDifferences(const Fingerprint& base, const Fingerprint& now);
 
-// What was sampled of the GPUs and makes times worth less: SM clocks more than 5 % apart, other processes on the GPU in
-// one of them. Empty where there are no samples.
-std::vector<std::string> StateDifferences(const Measurement& base, const Measurement& now);
+// What was sampled of the GPUs and makes times worth less: SM clocks whose medians are more than 5 % apart, other
+// processes on the GPU on one side alone. Empty where there are no samples.
+std::vector<std::string> StateDifferences(std::span<const Measurement> base, std::span<const Measurement> now);
 
 // A difference between the first run of the set and another of them that makes their times incomparable; empty: none.
 std::string MixedRuns(const RunSet& set);
