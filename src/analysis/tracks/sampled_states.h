@@ -20,8 +20,8 @@ inline constexpr int64_t kFewestSamples = 5;
 
 // For each of the samples, which come by start, the state that took at least nine tenths of it while no other took more
 // than a tenth; kNone where there is none. A sample without a length is of the state at that moment. `intervals` come
-// by start and may overlap. Where the times of samples may be wrong by `clock_error_ns`, that much before and after it has
-// to be of the state as well.
+// by start and may overlap. Where the times of samples may be wrong by `clock_error_ns`, that much before and after it
+// has to be of the state as well.
 std::vector<uint32_t> StatesOf(std::span<const MetricSample> samples, std::span<const StateInterval> intervals,
                                uint32_t state_count, int64_t clock_error_ns = 0);
 
