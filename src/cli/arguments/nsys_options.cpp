@@ -60,8 +60,8 @@ constexpr std::array kOptions = {
     NsysOption{"--stats", kBool, kOurs, "", "prints the tables of gprof-cli stats on stdout"},
     NsysOption{"--export", "LIST", kOurs, "", "sqlite, jsonlines, json, and the formats of gprof-cli export --list"},
     NsysOption{"--python-backtrace", "none|cuda", kOurs, "", "the default is cuda, and none with -t"},
-    NsysOption{"--pytorch", "autograd-nvtx|autograd-shapes-nvtx", kOurs, "",
-               "functions-trace: warning, the rest is recorded"},
+    NsysOption{"--pytorch", "autograd-nvtx|autograd-shapes-nvtx|functions-trace", kOurs, "",
+               "functions-trace records modules and steps of optimizers; a list of functions is not read"},
     NsysOption{"--process-scope", "main|process-tree|system-wide", kOurs, "", "main is --trace-children false"},
 
     NsysOption{"-x,--stop-on-exit", kBool, kUnavailable, "true",

@@ -117,9 +117,10 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
       ->type_name("cuda|none")
       ->check(OneOf({"cuda", "none", "false"}))
       ->group(kGroup);
-  app.add_option("--pytorch", options_.pytorch,
-                 "record PyTorch operators as NVTX ranges, with the sizes of their inputs (autograd-shapes-nvtx)")
-      ->type_name("autograd-nvtx|autograd-shapes-nvtx|none")
+  app.add_option(
+         "--pytorch", options_.pytorch,
+         "record PyTorch operators as NVTX ranges, with the sizes of their inputs (autograd-shapes-nvtx), or modules")
+      ->type_name("autograd-nvtx|autograd-shapes-nvtx|modules|none")
       ->group(kGroup);
   AddCollectorOptions(app, kGroup);
   app.add_option("--cupti", options_.cupti_path, "use this libcupti instead of the one found automatically")
@@ -352,17 +353,19 @@ void ProgramArguments::ReadOsrt() {
   }
 }
 
-// Of the values that Nsight Systems has, those about calls of Python functions are left out with a warning.
 void ProgramArguments::ReadPytorch() {
   const std::string asked = std::exchange(options_.pytorch, "");
   for (const std::string& what : asked.empty() ? std::vector<std::string>() : SplitList(asked)) {
     if (what == "autograd-nvtx" || what == "autograd-shapes-nvtx") {
-      options_.pytorch = what;
+      options_.pytorch += (options_.pytorch.empty() ? "" : ",") + what;
+    } else if (what == "modules" || what == "functions-trace") {
+      options_.pytorch += std::string(options_.pytorch.empty() ? "" : ",") + "modules";
     } else if (what.starts_with("functions-trace")) {
-      nsys_.Note("--pytorch=" + what, "functions of PyTorch are not recorded; operators are, with autograd-nvtx");
+      nsys_.Note("--pytorch=" + what, "lists of functions are not read; modules and steps of optimizers are recorded");
+      options_.pytorch += std::string(options_.pytorch.empty() ? "" : ",") + "modules";
     } else if (what != "none") {
       throw Error(ExitCode::kUsage, "--pytorch: unknown value '" + what + "'",
-                  "use autograd-nvtx, autograd-shapes-nvtx or none");
+                  "use autograd-nvtx, autograd-shapes-nvtx, modules, a list of them, or none");
     }
   }
   if (!options_.pytorch.empty() && !options_.trace_nvtx) {

@@ -1,4 +1,4 @@
-"""Has PyTorch say its operators as NVTX ranges: what `gprof-cli profile --pytorch` puts on the path of Python.
+"""Has PyTorch say its operators and modules as NVTX ranges: what `gprof-cli profile --pytorch` puts on the path of Python.
 
 Python imports the first module of this name that it finds. This one waits for the program to import torch, which it
 never does by itself, then for CUDA to be initialised: torch runs what is queued by _lazy_call() at that moment, in the
@@ -8,11 +8,15 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import threading
+import warnings
+import weakref
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _WANTED = os.environ.get("GPROF_PYTORCH", "").split(",")
 _SHAPES = "autograd-shapes-nvtx" in _WANTED
 _WANTS_OPERATORS = _SHAPES or "autograd-nvtx" in _WANTED
+_WANTS_MODULES = "modules" in _WANTED
 
 
 def _without_us(path):
@@ -58,6 +62,71 @@ class _Operators:
         kind.__init__ = __init__
 
 
+class _Modules:
+    """A range for each forward() of a module, by its name in the outermost one, and for each step of an optimizer.
+
+    No hooks of backward(): they would put functions of their own into the graph of autograd. Code that is being compiled
+    is left alone, as a range within it would break the graph.
+    """
+
+    def __init__(self, torch):
+        self._nvtx = torch.cuda.nvtx
+        self._is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+        self._names = {}  # by id, with a weak reference: classes of users may compare and hash as they like
+        self._thread = threading.local()
+
+    def begin(self):
+        modules, optimizers = sys.modules["torch.nn.modules.module"], sys.modules["torch.optim.optimizer"]
+        # torch.compile() warns of hooks like these; they stay out of what it compiles.
+        warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
+        # Called when forward() raises, too, from 2.0 on; without that a range would stay open.
+        modules.register_module_forward_hook(self._after, always_call=True)
+        modules.register_module_forward_pre_hook(self._before)
+        optimizers.register_optimizer_step_pre_hook(self._before_step)
+        optimizers.register_optimizer_step_post_hook(self._after_step)
+
+    def _before(self, module, _):
+        if not self._is_compiling():
+            _quietly(self._open, module)
+
+    def _after(self, module, *_):
+        if not self._is_compiling():
+            _quietly(self._close)
+
+    def _before_step(self, optimizer, *_):
+        if not self._is_compiling():
+            _quietly(self._nvtx.range_push, "Optimizer.step: " + type(optimizer).__name__)
+
+    def _after_step(self, *_):
+        if not self._is_compiling():
+            _quietly(self._nvtx.range_pop)
+
+    def _open(self, module):
+        depth = getattr(self._thread, "depth", 0)
+        if depth == 0 and self._name_of(module) is None:
+            compiled = getattr(module, "_orig_mod", None)
+            self._give_name(module, type(module).__name__ if compiled is None else type(compiled).__name__ + " (compiled)")
+            for path, inner in (module if compiled is None else compiled).named_modules():
+                if path:
+                    self._give_name(inner, f"{path} ({type(inner).__name__})")
+        self._nvtx.range_push("nn.Module: " + (self._name_of(module) or type(module).__name__))
+        self._thread.depth = depth + 1
+
+    def _close(self):
+        depth = getattr(self._thread, "depth", 0)
+        if depth > 0:  # not of a call from before the first range
+            self._thread.depth = depth - 1
+            self._nvtx.range_pop()
+
+    def _give_name(self, module, name):
+        key = id(module)
+        self._names[key] = (weakref.ref(module, lambda _: self._names.pop(key, None)), name)
+
+    def _name_of(self, module):
+        known = self._names.get(id(module))
+        return known[1] if known is not None and known[0]() is module else None
+
+
 def _quietly(call, *args):
     try:
         return call(*args)
@@ -67,9 +136,13 @@ def _quietly(call, *args):
 
 def _torch_is_there():
     torch = sys.modules["torch"]
-    operators = _Operators()
-    operators.give_way_to(torch.autograd.profiler.profile)
-    torch.cuda._lazy_call(lambda: _quietly(operators.begin))
+    if _WANTS_OPERATORS:
+        operators = _Operators()
+        operators.give_way_to(torch.autograd.profiler.profile)
+        torch.cuda._lazy_call(lambda: _quietly(operators.begin))
+    if _WANTS_MODULES:
+        modules = _Modules(torch)
+        torch.cuda._lazy_call(lambda: _quietly(modules.begin))
 
 
 class _Loader:
@@ -104,6 +177,6 @@ class _Finder:
         return spec
 
 
-if _WANTS_OPERATORS:
+if _WANTS_OPERATORS or _WANTS_MODULES:
     sys.meta_path.insert(0, _Finder)
 _run_the_next_one()

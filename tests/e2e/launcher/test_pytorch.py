@@ -9,7 +9,65 @@ import launcher
 
 HOOKS = pathlib.Path(__file__).resolve().parents[3] / "src" / "launch" / "hooks" / "sitecustomize.py"
 TORCH = {
-    "torch/__init__.py": "import torch.cuda, torch.autograd.profiler\nprint('torch')\n",
+    "torch/__init__.py": "import torch.cuda, torch.cuda.nvtx, torch.autograd.profiler, torch.nn.modules.module, torch.optim.optimizer\nprint('torch')\n",
+    "torch/cuda/nvtx.py": "def range_push(name):\n    print('push', name)\ndef range_pop():\n    print('pop')\n",
+    "torch/nn/__init__.py": "", "torch/nn/modules/__init__.py": "", "torch/optim/__init__.py": "",
+    "torch/nn/modules/module.py": """
+before, after = [], []
+def register_module_forward_pre_hook(hook):
+    before.append(hook)
+def register_module_forward_hook(hook, *, always_call):
+    assert always_call
+    after.append(hook)
+class Module:
+    parts = {}
+    def named_modules(self, prefix=''):
+        yield prefix, self
+        for name, part in self.parts.items():
+            yield from part.named_modules(prefix + '.' * bool(prefix) + name)
+    def __call__(self, value):
+        [hook(self, (value,)) for hook in before]
+        try:
+            return self.forward(value)
+        finally:
+            [hook(self, (value,), None) for hook in after]
+""",
+    "torch/optim/optimizer.py": """
+before, after = [], []
+register_optimizer_step_pre_hook, register_optimizer_step_post_hook = before.append, after.append
+class Sgd:
+    def step(self):
+        [hook(self, (), {}) for hook in before]
+        print('step')
+        [hook(self, (), {}) for hook in after]
+""",
+    "model.py": """
+import torch, torch.cuda
+from torch.nn.modules.module import Module
+class Leaf(Module):
+    __eq__ = lambda self, other: True  # and so no hash
+    def forward(self, value):
+        return 1 // value
+class Block(Module):
+    def __init__(self):
+        self.parts = {'fc': Leaf()}
+    def forward(self, value):
+        return self.parts['fc'](value)
+class Net(Module):
+    def __init__(self):
+        self.parts = {'h.0': Block(), 'h.1': Block()}
+    def forward(self, value):
+        return sum(part(value) for part in self.parts.values())
+net = Net()
+net(1)
+torch.cuda.init()
+print(net(1))
+try:
+    net(0)
+except ZeroDivisionError as error:
+    print(error)
+torch.optim.optimizer.Sgd().step()
+""",
     "torch/cuda/__init__.py": "queued = []\n_lazy_call = queued.append\ndef init():\n    print('init')\n    [call() for call in queued]\n",
     "torch/autograd/__init__.py": "",
     "torch/autograd/profiler.py": """
@@ -61,6 +119,24 @@ class Pytorch(launcher.LauncherTest):
             expected = list(self.PLAIN)
             expected[3:3] = [f"enter {shapes}", "exit None None None"]
             self.assertEqual((done.returncode, done.stdout.splitlines()), (0, expected), done.stderr)
+
+    def test_modules_have_the_names_that_they_have_in_the_outermost_one(self):
+        plain = subprocess.run([sys.executable, "model.py"], capture_output=True, text=True, check=True, cwd=self.folder,
+                               env=self.python_env())
+        first = ["push nn.Module: Net", "push nn.Module: h.0 (Block)", "push nn.Module: h.0.fc (Leaf)", "pop", "pop"]
+        second = ["push nn.Module: h.1 (Block)", "push nn.Module: h.1.fc (Leaf)", "pop", "pop", "pop"]
+        ranges = [*first, *second, *first, "pop", "push Optimizer.step: Sgd", "pop"]
+        for value in ("modules", "functions-trace"):
+            done = self.profile("--pytorch", value, "--", sys.executable, "model.py", env=self.python_env(), text=True)
+            lines = done.stdout.splitlines()
+            is_range = [line.startswith(("push", "pop")) for line in lines]
+            self.assertEqual([line for line, is_ours in zip(lines, is_range) if is_ours], ranges, done.stderr)
+            self.assertEqual([line for line, is_ours in zip(lines, is_range) if not is_ours], plain.stdout.splitlines())
+            self.assertEqual(done.returncode, 0)
+
+    def test_operators_and_modules(self):
+        done = self.run_with("--pytorch", "autograd-nvtx,modules")
+        self.assertIn("enter False", done.stdout, done.stderr)
 
     def test_without_the_option_nothing_is_there(self):
         for options in ((), ("--pytorch", "none")):
