@@ -248,7 +248,7 @@ constexpr Said kWarningLines[] = {
     {"--cudabacktrace=kernel:1000,sync:2000", "--cudabacktrace=kernel:1000,sync:2000: CUDA calls"},
     {"--python-sampling=true --python-sampling-frequency=500",
      "--python-sampling=true, --python-sampling-frequency=500"},
-    {"--pytorch=autograd-nvtx,functions-trace", "--pytorch=functions-trace: functions"},
+    {"--pytorch=autograd-nvtx,functions-trace:f.json", "--pytorch=functions-trace:f.json: lists"},
     {"--dask=functions-trace", "--dask=functions-trace: frameworks"},
     {"--python-functions-trace=f.json", "NVTX ranges"},
     {"--osrt-backtrace-threshold=80000", "--osrt-backtrace-threshold=80000: OS runtime"},
