@@ -16,8 +16,10 @@ namespace {
 constexpr uint64_t kMsNs = 1000000;
 constexpr uint64_t kLengthNs = 100 * kMsNs;
 constexpr uint64_t kLongestNs = 2000 * kMsNs;
-constexpr uint64_t kSettleNs = 10 * kMsNs;     // after a switch nothing is counted: calls and work are still under way
-constexpr uint32_t kFewestCalls = 32;          // of a window, for a rate that means something
+constexpr uint64_t kSettleNs = 10 * kMsNs;  // after a switch nothing is counted: calls and work are still under way
+constexpr uint32_t kManyCalls = 32, kFewestCalls = 8;  // of a window, for a rate that means something
+// To count a call takes some 0.4 µs: of functions that are called more often the program would notice that.
+constexpr uint64_t kCheapCallsPerSecond = 5000;
 constexpr uint64_t kSwitchCostNs = kMsNs / 2;  // of the program, for both switches of a window
 constexpr double kPresumedSlowDown = 0.3;      // until it was measured a few times
 constexpr uint32_t kMeasured = 9, kEnoughMeasured = 3;
@@ -31,7 +33,8 @@ enum class Phase : uint8_t {
 Phase phase = Phase::kRecord;
 bool is_counting = false;
 uint64_t next_ns = 0, phase_ns = 0, count_ns = 0, begin_ns = 0;
-uint64_t length_ns = kLengthNs;
+uint64_t count_length_ns = kLengthNs;  // of windows without recording
+uint64_t length_ns = kLengthNs;        // and of those with
 uint32_t number = 0;
 
 // Of a budget.
@@ -53,7 +56,8 @@ void CountFromNow() {
   BeginCount();
   is_counting = true;
   count_ns = MonotonicNs();
-  next_ns = count_ns + (phase == Phase::kRecord ? length_ns : kLengthNs);
+  next_ns = count_ns + (phase == Phase::kRecord ? length_ns : count_length_ns);
+  if (phase == Phase::kRecord && TheCallSource() != nullptr) TheCallSource()->forget();
 }
 
 double NsOfCall(const WorkCount& count) {
@@ -67,18 +71,31 @@ void Write(const WorkCount& count) {
                                      count.calls, count.span_ns, count.threads});
 }
 
-// A slow program gets longer windows, up to a limit.
+void LookAgainSoon() { next_ns = MonotonicNs() + kLengthNs / 2; }
+
+// A program that is slow at times gets longer windows, up to a limit.
 bool NeedsMore(const WorkCount& count) {
-  if (count.calls >= kFewestCalls || MonotonicNs() - count_ns >= kLongestNs) return false;
-  next_ns = MonotonicNs() + kLengthNs / 2;
+  if (count.calls >= kManyCalls || MonotonicNs() - count_ns >= kLongestNs) return false;
+  if (count.calls >= kFewestCalls && MonotonicNs() - count_ns >= 2 * count_length_ns) return false;
+  LookAgainSoon();
   return true;
 }
 
-// Among the functions that the program calls often enough, the one it calls least: to count it costs least.
-bool PickFunction() {
-  const uint32_t function = TheCallSource() == nullptr ? 0 : TheCallSource()->pick(kFewestCalls);
+// Windows are as long as the function that is counted needs. One that is cheap to count is looked for a while.
+void PickFunction() {
+  const uint64_t looked_ns = MonotonicNs() - count_ns;
+  if (TheCallSource() == nullptr) return LookAgainSoon();
+  const bool looks_on = looked_ns < kLongestNs / 2;
+  const auto most = static_cast<uint32_t>(kCheapCallsPerSecond * looked_ns / (1000 * kMsNs));
+  const uint32_t function = TheCallSource()->pick(looks_on ? kManyCalls : kFewestCalls, most, !looks_on);
+  if (function == 0) {
+    if (!looks_on) CountFromNow();
+    return LookAgainSoon();
+  }
   ChooseCounted(function);
-  return function != 0;
+  const uint64_t needed_ns = looked_ns * kManyCalls / TheCallSource()->calls(function);
+  length_ns = count_length_ns = std::min(kLongestNs, std::max(kLengthNs, needed_ns));
+  CountFromNow();
 }
 
 void BeginRecording() {
@@ -88,16 +105,13 @@ void BeginRecording() {
 
 void EndRecording() {
   Drain(Depth::kReady);
-  if (counted_function.load(std::memory_order_relaxed) == 0) {
-    PickFunction();
-    return CountFromNow();
-  }
+  if (counted_function.load(std::memory_order_relaxed) == 0) return PickFunction();
   const WorkCount count = ReadCount();
-  if (NeedsMore(count)) return;
-  if (count.calls < kFewestCalls) {  // the program does something else now
-    PickFunction();
-    return CountFromNow();
+  if (count.calls < kFewestCalls && MonotonicNs() - count_ns >= 3 * count_length_ns) {
+    ChooseCounted(0);  // the program does something else now
+    return PickFunction();
   }
+  if (NeedsMore(count)) return;
   Write(count);
   recorded_ns = NsOfCall(count);
   recorded_length_ns = MonotonicNs() - phase_ns;
@@ -146,9 +160,9 @@ void EndCountWithout() {
   before_ns = call_ns;
   recorded_length_ns = 0;
   // Where there is no need to rest, there is none to look so often.
-  length_ns =
-      Config().budget_ppm != 0 && follows_recording && rest_ns == 0 ? std::min(2 * length_ns, kLongestNs) : kLengthNs;
-  rest_ns > 2 * kLengthNs ? Rest(rest_ns) : BeginRecording();
+  length_ns = Config().budget_ppm != 0 && follows_recording && rest_ns == 0 ? std::min(2 * length_ns, kLongestNs)
+                                                                            : count_length_ns;
+  rest_ns > 2 * count_length_ns ? Rest(rest_ns) : BeginRecording();
 }
 
 void EndRest() {
@@ -165,7 +179,7 @@ void StartWindows() {
   begin_ns = MonotonicNs();
   spent_ns = before_ns = 0;
   recorded_length_ns = measured = number = 0;
-  length_ns = kLengthNs;
+  length_ns = count_length_ns = kLengthNs;
   BeginRecording();
 }
 

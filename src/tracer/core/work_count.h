@@ -19,8 +19,11 @@ void CountCall();
 
 // Who sees calls. Everything here is called by the writer thread.
 struct CallSource {
-  // The function with the fewest calls recorded since the last time, but no fewer than `least`; 0: there is none.
-  uint32_t (*pick)(uint32_t least) = nullptr;
+  // Of the functions whose calls were recorded since `forget`, no fewer than `least` times: the one with the most that
+  // has no more than `most`; where there is none, the one with the fewest, if `takes_more`. 0: none.
+  uint32_t (*pick)(uint32_t least, uint32_t most, bool takes_more) = nullptr;
+  uint32_t (*calls)(uint32_t function) = nullptr;
+  void (*forget)() = nullptr;
   trace::StringId (*name)(uint32_t function) = nullptr;
   // Recording is off: calls of the counted function are seen or not, as IsListening() says.
   void (*listen)() = nullptr;

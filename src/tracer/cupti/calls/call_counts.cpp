@@ -23,25 +23,36 @@ bool IsWork(uint32_t domain, uint32_t cbid) {
   return false;
 }
 
-uint32_t PickFunction(uint32_t least) {
-  uint32_t picked = 0, fewest = ~0u;
+uint32_t PickFunction(uint32_t least, uint32_t most, bool takes_more) {
+  uint32_t cheap = 0, cheap_calls = 0, other = 0, other_calls = ~0u;
   for (uint32_t domain = 1; domain < kDomains; ++domain) {
     for (uint32_t cbid = 1; cbid < kFunctions; ++cbid) {
       const uint32_t calls = recorded[domain][cbid];
-      if (calls < least || calls >= fewest || !IsWork(domain, cbid)) continue;
-      picked = FunctionNumber(domain, cbid);
-      fewest = calls;
+      if (calls < least || !IsWork(domain, cbid)) continue;
+      if (calls <= most && calls > cheap_calls) {
+        cheap = FunctionNumber(domain, cbid);
+        cheap_calls = calls;
+      }
+      if (calls < other_calls) {
+        other = FunctionNumber(domain, cbid);
+        other_calls = calls;
+      }
     }
   }
-  std::memset(recorded, 0, sizeof recorded);
-  return picked;
+  return cheap == 0 && takes_more ? other : cheap;
 }
+
+uint32_t CallsOf(uint32_t function) { return recorded[function >> 16][function & 0xffffu]; }
+void ForgetCalls() { std::memset(recorded, 0, sizeof recorded); }
 
 trace::StringId NameOfFunction(uint32_t function) {
   return ApiName(static_cast<uint8_t>(function >> 16), static_cast<uint16_t>(function));
 }
 
-constexpr CallSource kCallbacks = {.pick = PickFunction, .name = NameOfFunction, .listen = [] { SwitchCupti(false); }};
+constexpr CallSource kCallbacks = {
+    .pick = PickFunction, .calls = CallsOf, .forget = ForgetCalls, .name = NameOfFunction, .listen = [] {
+      SwitchCupti(false);
+    }};
 
 }  // namespace
 
