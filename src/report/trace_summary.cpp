@@ -122,6 +122,8 @@ std::string TriggerText(trace::CaptureTrigger trigger) {
       return "end";
     case trace::CaptureTrigger::kWindow:
       return "window";
+    case trace::CaptureTrigger::kProfiler:
+      return "own profiler";
   }
   return "";
 }

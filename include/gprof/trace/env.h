@@ -28,6 +28,7 @@ inline constexpr char kCaptureEnd[] = "GPROF_CAPTURE_END";
 inline constexpr char kNvtxCapture[] = "GPROF_NVTX_CAPTURE";
 inline constexpr char kSampleSteps[] = "GPROF_SAMPLE_STEPS";
 inline constexpr char kWindows[] = "GPROF_WINDOWS";
+inline constexpr char kYieldToProfiler[] = "GPROF_YIELD_TO_PROFILER";
 inline constexpr char kMemoryUsage[] = "GPROF_MEMORY_USAGE";
 inline constexpr char kManagedMemory[] = "GPROF_MANAGED_MEMORY";
 inline constexpr char kPythonStacks[] = "GPROF_PYTHON_STACKS";
@@ -59,6 +60,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kNvtxCapture, "`range@domain` that is captured or counted as steps; without @ the default domain, `@*` any domain"},
     {env::kSampleSteps, "`skip=,wait=,warmup=,active=,repeat=`: which of the steps that GPROF_NVTX_CAPTURE names are recorded"},
     {env::kWindows, "with `GPROF_CAPTURE=windows`: `measure` (on and off in turns), or `budget=PPM`, the slow-down in millionths that must not be exceeded"},
+    {env::kYieldToProfiler, "1 pauses recording while the program's own profiler uses CUPTI"},
     {env::kMemoryUsage, "1 records allocations, frees and memory pools"},
     {env::kManagedMemory, "1 records migrations and page faults of managed memory"},
     {env::kPythonStacks, "1 records the Python stack of CUDA calls, where the process has a Python"},

@@ -177,6 +177,7 @@ enum class CaptureTrigger : uint8_t {
   kSignal = 7,
   kEnd = 8,
   kWindow = 9,
+  kProfiler = 10,
 };
 
 enum class ManagedKind : uint8_t {
@@ -842,7 +843,8 @@ struct CaptureRecord {
     v(FieldInfo{"event", Shape::kPlain, "1 start, 2 stop"}, r.event);
     v(FieldInfo{"trigger", Shape::kPlain,
                 "1 begin of the process, 2 delay or duration, 3 cudaProfilerStart or Stop, "
-                "4 NVTX range, 5 step schedule, 6 command, 7 signal, 8 end of the process, 9 recording in windows"},
+                "4 NVTX range, 5 step schedule, 6 command, 7 signal, 8 end of the process, 9 recording in windows, "
+                "10 the program's own profiler"},
       r.trigger);
     v(FieldInfo{"number", Shape::kPlain, "counts the captures of the process from 1"}, r.number);
   }

@@ -123,6 +123,11 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
       ->type_name("autograd-nvtx|autograd-shapes-nvtx|modules|none")
       ->group(kGroup);
   AddCollectorOptions(app, kGroup);
+  app.add_flag(
+         "--yield-to-profiler", options_.yields_to_profiler,
+         "pause recording while APP's own profiler (torch.profiler) uses CUPTI; without it, that profiler gets no "
+         "GPU events")
+      ->group(kGroup);
   app.add_option("--cupti", options_.cupti_path, "use this libcupti instead of the one found automatically")
       ->type_name("PATH")
       ->group(kGroup);

@@ -16,7 +16,7 @@ namespace {
 trace::CopyKind ToCopyKind(uint8_t v) { return EnumOr(v, trace::CopyKind::kPeerToPeer, trace::CopyKind::kUnknown); }
 trace::CaptureTrigger ToTrigger(uint8_t v) {
   return v == 0 ? trace::CaptureTrigger::kBegin
-                : EnumOr(v, trace::CaptureTrigger::kWindow, trace::CaptureTrigger::kCommand);
+                : EnumOr(v, trace::CaptureTrigger::kProfiler, trace::CaptureTrigger::kCommand);
 }
 
 template <class T>

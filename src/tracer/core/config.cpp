@@ -125,6 +125,7 @@ void ReadConfig() {
   config.wants_all_apis = IsSet(trace::env::kAllApis);
   config.wants_memory_usage = IsSet(trace::env::kMemoryUsage);
   config.wants_managed_memory = IsSet(trace::env::kManagedMemory);
+  config.yields_to_profiler = IsSet(trace::env::kYieldToProfiler);
   config.is_quiet = IsSet(trace::env::kQuiet);
   config.wants_python_stacks = IsSet(trace::env::kPythonStacks);
   if (const char* level = getenv(trace::env::kGraphTrace); level != nullptr) {

@@ -32,6 +32,7 @@ struct TracerConfig {
   bool wants_graph_nodes = false;  // which nodes a graph has, and who made them
   bool wants_memory_usage = false;
   bool wants_managed_memory = false;
+  bool yields_to_profiler = false;   // of the program's own, which then has CUPTI
   bool wants_python_stacks = false;  // at CUDA calls
   bool is_quiet = false;
   uint32_t flush_ms = 500;

@@ -6,13 +6,13 @@
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
 #include "tracer/core/tracer.h"
-#include "tracer/cupti/activity/activity_buffers.h"
 #include "tracer/cupti/activity/activity_kinds.h"
 #include "tracer/cupti/activity/activity_records.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/callbacks.h"
 #include "tracer/cupti/calls/graph_level.h"
 #include "tracer/cupti/calls/graph_nodes.h"
+#include "tracer/cupti/guest_profiler.h"
 #include "tracer/cupti/library/gpu_clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
@@ -61,6 +61,7 @@ CuptiInstant ReadCuptiInstant() {
 // Costs less than a tenth of a millisecond, and may be done in the midst of everything: what was launched before is
 // still delivered, what is launched after a stop never is (measured: docs/tracer.md).
 void SwitchNow(bool on) {
+  if (on && IsCuptiLent()) return;
   if (can_record_work) SetWorkKinds(on);
   SetApiCallbacks(on);
 }
@@ -73,7 +74,7 @@ void SayShutDown() {
 }
 
 void FlushOnce(bool is_last) {
-  last_point = ReadCuptiInstant();
+  last_point = IsCuptiLent() ? CuptiInstant{} : ReadCuptiInstant();  // it may have set CUPTI to a clock of its own
   const CUptiResult flushed = Cupti().cuptiActivityFlushAll(0);
   flush_worked.store(flushed != CUPTI_ERROR_NOT_INITIALIZED, std::memory_order_relaxed);
   if (flushed == CUPTI_ERROR_NOT_INITIALIZED) SayShutDown();
@@ -184,7 +185,7 @@ bool StartCuptiSession() {
   }
   LearnRecordSizes();
   SetAttributes();
-  const CUptiResult registered = Cupti().cuptiActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted);
+  const CUptiResult registered = Cupti().cuptiActivityRegisterCallbacks(RequestBuffer, CompleteBuffer);
   if (registered != CUPTI_SUCCESS) {
     Message message;
     message << "GPU work is not recorded: cuptiActivityRegisterCallbacks answers " << Cupti().NameOf(registered);
@@ -203,6 +204,7 @@ bool StartCuptiSession() {
   return true;
 }
 
+CUpti_SubscriberHandle OurSubscriber() { return subscriber; }
 bool CuptiIsActive() { return is_active.load(std::memory_order_acquire); }
 
 void StopCupti(StopReason why) {

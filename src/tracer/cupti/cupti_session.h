@@ -1,6 +1,8 @@
 // The use of CUPTI in this process: what is subscribed and enabled, and the thread that flushes it.
 #pragma once
 
+#include <cupti.h>
+
 #include <cstdint>
 
 #include "tracer/core/collectors.h"
@@ -10,6 +12,7 @@ namespace gprof::tracer {
 // Called within cuInit. False: GPU work is not recorded; a notice says why.
 bool StartCuptiSession();
 bool CuptiIsActive();
+CUpti_SubscriberHandle OurSubscriber();
 // Work is recorded, or not. [one thread at a time]
 void SwitchCupti(bool on);
 // After this no function of libcupti is called again.

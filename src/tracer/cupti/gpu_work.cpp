@@ -73,6 +73,7 @@ void SalvageGpuWork(DrainRound* round) {
 
 void ResetGpuWorkAfterFork() {
   ResetActivityAfterFork();
+  ResetGuestAfterFork();
   is_complete = true;
   told_instant_ns = 0;
 }

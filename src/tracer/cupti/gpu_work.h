@@ -3,6 +3,7 @@
 
 #include "tracer/core/collectors.h"
 #include "tracer/cupti/cupti_session.h"
+#include "tracer/cupti/guest_profiler.h"
 
 namespace gprof::tracer {
 
@@ -11,8 +12,9 @@ void DrainGpuWork(DrainRound* round);
 void SalvageGpuWork(DrainRound* round);
 void ResetGpuWorkAfterFork();
 
-// It starts by itself, when the driver does (cupti_entry.cpp), and in the child of a fork never again.
+// The session starts by itself, when the driver does (cupti_entry.cpp), and in the child of a fork never again.
 inline constexpr Collector kGpuWorkCollector = {
+    .start = StartGuestProfiler,
     .retell = RetellGpuWork,
     .switch_capture = SwitchCupti,
     .has_warm_up = true,

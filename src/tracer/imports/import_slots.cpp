@@ -63,7 +63,7 @@ bool has_looked = false, is_patched = false;
 // Held while the loader's list is gone through.
 Lock loader_lock;
 
-constexpr uint32_t kMostWatchers = 4;
+constexpr uint32_t kMostWatchers = 8;
 ModuleWatcher watchers[kMostWatchers];
 uint32_t watcher_count = 0;
 
@@ -273,7 +273,9 @@ int Restore(dl_phdr_info* info, std::size_t, void*) {
   return 0;
 }
 
-bool AreWanted() { return Config().wants_osrt || Config().wants_mpi || Config().wants_gemms; }
+bool AreWanted() {
+  return Config().wants_osrt || Config().wants_mpi || Config().wants_gemms || Config().yields_to_profiler;
+}
 
 // While slots are gone through, the loader's list is locked. libc before 2.35 leaves it locked for ever in a child that
 // is forked at that moment; with this, forks wait for us. Once in a process.
@@ -325,7 +327,7 @@ void WatchModules(const ModuleWatcher& by) {
 void StartImports() {
   if (!AreWanted()) return;
   KeepLoaderWholeInForks();
-  if (!Config().wants_mpi && !Config().wants_gemms) return;
+  if (!Config().wants_mpi && !Config().wants_gemms && !Config().yields_to_profiler) return;
   {
     const LockGuard guard(loader_lock);
     LookAtModules();

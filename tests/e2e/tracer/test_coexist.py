@@ -81,6 +81,34 @@ class OtherProfilers(CoexistCase):
         self.assertEqual((plain.code, traced.code), (3, 3), traced.err)
         return traced
 
+    def own_profiler(self, end, *options):
+        """The trace of a program with a profiler of its own, and what that saw in three recordings."""
+        run = self.profile("own_profiler", 3, end, options=["-t", "cuda,nvtx", *options])
+        self.assertEqual(run.code, 0, run.err)
+        self.assert_clean(run.trace)
+        return run, run.facts("round")
+
+    def test_own_profiler_gets_nothing_while_we_record(self):
+        run, rounds = self.own_profiler("keep")
+        self.assertEqual((run.facts("subscribed")[0]["answer"], rounds), (39, []))
+        self.assertEqual(len(run.trace.of("kernel")), 5 + 3)
+
+    def test_recording_yields_to_own_profiler(self):
+        """Each gets what ran while it recorded, whole: 20 kernels a recording, and 5, 7, 7, 7 and 3 around them."""
+        for end in ("keep", "finalize"):
+            with self.subTest(end=end):
+                run, rounds = self.own_profiler(end, "--yield-to-profiler")
+                self.assertEqual([(r["kernels"], r["buffers"]) for r in rounds], [(20, 0)] * 3)
+                self.assertEqual([r["callbacks"] for r in rounds], [20, 40, 60])
+                trace = run.trace
+                self.assertEqual(len(trace.of("kernel")), 5 + 3 * 7 + 3)
+                self.assertEqual({k["correlation"] for k in trace.of("kernel")},
+                                 {c["correlation"] for c in trace.calls("cuLaunchKernel")})
+                borders = [(r["event"], r["trigger"]) for r in sorted(trace.of("capture"), key=lambda r: r["time_ns"])]
+                self.assertEqual(borders, [(2, 10), (1, 10)] * 3)
+                self.assertTrue(any("--yield-to-profiler" in n["message"] for n in trace.of("notice")))
+                self.assertIn("captures", self.report(run.trace_path)["trust"])
+
     def test_profiler_that_comes_first(self):
         run = self.profile("scripted", *SCRIPT.format("").split(), env={"MOCK_OCCUPIED": "1"})
         self.assertEqual(run.code, 3, run.err)

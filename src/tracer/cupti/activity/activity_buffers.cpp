@@ -135,6 +135,15 @@ void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_
   if ((full_count.fetch_add(1, std::memory_order_relaxed) + 1) % kWakeBlocks == 0) WakeWriter();
 }
 
+bool IsOurBuffer(const uint8_t* buffer) {
+  if (buffer == nullptr || IsDiscard(buffer)) return true;
+  for (const auto& block : blocks) {
+    const unsigned char* const at = block.load(std::memory_order_relaxed);
+    if (at != nullptr && buffer == at + kBlockHeaderBytes) return true;
+  }
+  return false;
+}
+
 bool DrainActivity(ChunkOutput* output) {
   uint32_t index;
   bool has_work = false;

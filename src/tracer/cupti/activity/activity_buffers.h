@@ -13,6 +13,8 @@ namespace gprof::tracer {
 void CUPTIAPI OnBufferRequested(uint8_t** buffer, std::size_t* size, std::size_t* max_records);
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_t size, std::size_t valid);
 
+bool IsOurBuffer(const uint8_t* buffer);
+
 // Converts every completed buffer. False: there was none. [writer thread]
 bool DrainActivity(ChunkOutput* output);
 // Records for which there was no buffer, since the last call. [writer thread]

@@ -138,6 +138,7 @@ void Disable(Group group) {
 }  // namespace
 
 void EnableFactKinds() { Enable(Group::kFacts); }
+void DisableFactKinds() { Disable(Group::kFacts); }
 
 void SetWorkKinds(bool on) {
   is_work_on = on;

@@ -5,6 +5,7 @@ namespace gprof::tracer {
 
 // Devices, contexts, streams, …: what is said once and understood by everything later.
 void EnableFactKinds();
+void DisableFactKinds();
 
 // Kernels, copies, memory, …: what a capture is made of. Off leaves CUPTI as it was before, the latest kind first.
 // What CUPTI refuses is said once. [one thread at a time]

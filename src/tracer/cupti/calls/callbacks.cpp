@@ -15,6 +15,7 @@
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/graph_nodes.h"
 #include "tracer/cupti/cupti_session.h"
+#include "tracer/cupti/guest_profiler.h"
 #include "tracer/cupti/library/driver_exit.h"
 #include "tracer/store/caller_stack.h"
 #include "tracer/store/interned_names.h"
@@ -374,7 +375,8 @@ void SetApiCallbacks(bool on) {
     for (uint32_t cbid = 1; cbid < kMaxCbids; ++cbid) {
       const Function& function = *FunctionOf(domain, cbid);
       if (!function.is_wanted || IsProfilerApi(function.duty)) continue;
-      const bool is_heard = on || (IsListening() && IsCounted(FunctionNumber(domain, cbid)));
+      const bool is_heard =
+          on || GuestHears(domain, cbid) || (IsListening() && IsCounted(FunctionNumber(domain, cbid)));
       Cupti().cuptiEnableCallback(is_heard ? 1 : 0, subscriber, domain, cbid);
     }
   }
@@ -382,6 +384,7 @@ void SetApiCallbacks(bool on) {
 
 void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
   if (!CuptiIsActive() || !IsRecording()) return;
+  TellGuest(domain, cbid, data);
   const CallbackListener* listener = TheCallbackListener();
   if (__builtin_expect(listener != nullptr, 0) && listener->take(domain, cbid, data)) return;
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
