@@ -1,7 +1,7 @@
 // The arithmetic of the timeline, without a browser: test_maths.py bundles and runs it with Node. Whatever fails throws.
 import { bytesOfSeptets } from "../../src/web/shared/packed";
 import { decodeColumn, decodeTimeline } from "../../src/web/shared/decode";
-import type { ColumnRef, Lane, Timeline, Track } from "../../src/web/shared/data";
+import type { ColumnRef, Counter, Lane, Timeline, Track } from "../../src/web/shared/data";
 import { callOf, gpuWork, isEvent, operationsOf, overlapping } from "../../src/web/shared/events";
 import { compileFilter, findLongest, findMatches, isProjected, parseFilter, parseTime } from "../../src/web/shared/filter";
 import { makeLayout, lanesByTrack, rowAt } from "../../src/web/timeline/layout";
@@ -16,7 +16,7 @@ import { functionSections } from "../../src/web/timeline/gap_facts";
 import { sectionsOf } from "../../src/web/timeline/facts";
 import { cutToFit, splitName } from "../../src/web/timeline/text";
 import { exactText, marksOf, roundStep } from "../../src/web/timeline/ruler";
-import { counterAt, summaryWithin } from "../../src/web/timeline/counter";
+import { counterAt, heatWithin, summaryWithin } from "../../src/web/timeline/counter";
 import { boxesOf, childrenOf, shareOf } from "../../src/web/charts/chart_flame";
 import { State, type CounterValues, type Run } from "../../src/web/shared/state";
 import { limited, zoomed } from "../../src/web/timeline/viewport";
@@ -392,6 +392,15 @@ test("what was sampled has a least, a mean and a largest value", () => {
   same(summaryWithin(values, 22, 28), null, "in a hole");
   same(summaryWithin(values, -5, 0), null, "before the first");
   same([counterAt(values, 10), counterAt(values, 25), counterAt(values, 99)], [4, null, 5], "at a time");
+});
+
+test("a heat strip is as dark as the mean is of the most", () => {
+  const values = counterValues([20, 60, NaN, 0], [20, 60, NaN, 0], [20, 60, NaN, 0]);
+  const percent: Counter = { unit: "percent", maximum: 60, count: 4, resolution_ns: 0, scale: 0, columns: [] };
+  const watts: Counter = { ...percent, unit: "W" };
+  same(heatWithin(percent, values, 0, 20), 0.4, "of 100 %");
+  same(heatWithin(watts, values, 0, 20), 40 / 60, "of the largest");
+  same([heatWithin(percent, values, 20, 30), heatWithin(percent, values, 30, 40)], [0, 0], "nothing measured, and nothing done");
 });
 
 // ---- rows, axis, links

@@ -84,32 +84,15 @@ bool IsShown(const Trace& trace, uint32_t index) {
          FindSource(trace, source.device, trace.Text(source.name), trace.Text(source.unit)) == index;
 }
 
-// The most telling first; others come after them.
-constexpr std::string_view kOrder[] = {"SMs Active",
-                                       "SM Issue",
-                                       "Tensor Active",
-                                       "DRAM Read Bandwidth",
-                                       "DRAM Write Bandwidth",
-                                       "DRAM Bandwidth",
-                                       "power",
-                                       "PCIe RX Throughput",
-                                       "PCIe TX Throughput",
-                                       "NVLink RX Throughput",
-                                       "NVLink TX Throughput",
-                                       "GPC Clock Frequency",
-                                       "SM clock"};
 // What work does not change, or not within its time.
 constexpr std::string_view kOfTheWholeRun[] = {
     "memory clock", "temperature", "memory temperature",   "utilization",     "memory utilization",
     "memory used",  "power limit", "processes of the run", "other processes", "memory of other processes"};
 
-std::size_t PlaceOf(std::string_view name) {
-  return static_cast<std::size_t>(std::find(std::begin(kOrder), std::end(kOrder), name) - std::begin(kOrder));
-}
-
 void SortByPlace(const Trace& trace, std::vector<uint32_t>* sources) {
   std::stable_sort(sources->begin(), sources->end(), [&](uint32_t a, uint32_t b) {
-    return PlaceOf(trace.Text(trace.metric_sources[a].name)) < PlaceOf(trace.Text(trace.metric_sources[b].name));
+    return PlaceOfCounter(trace.Text(trace.metric_sources[a].name)) <
+           PlaceOfCounter(trace.Text(trace.metric_sources[b].name));
   });
 }
 

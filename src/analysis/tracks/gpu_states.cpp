@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <queue>
 #include <utility>
@@ -189,6 +190,23 @@ uint32_t FindSource(const Trace& trace, uint32_t device, std::string_view name, 
     if (is_better) found = i;
   });
   return found;
+}
+
+std::size_t PlaceOfCounter(std::string_view name) {
+  constexpr std::string_view kOrder[] = {"SMs Active",
+                                         "SM Issue",
+                                         "Tensor Active",
+                                         "DRAM Read Bandwidth",
+                                         "DRAM Write Bandwidth",
+                                         "DRAM Bandwidth",
+                                         "power",
+                                         "PCIe RX Throughput",
+                                         "PCIe TX Throughput",
+                                         "NVLink RX Throughput",
+                                         "NVLink TX Throughput",
+                                         "GPC Clock Frequency",
+                                         "SM clock"};
+  return static_cast<std::size_t>(std::find(std::begin(kOrder), std::end(kOrder), name) - std::begin(kOrder));
 }
 
 std::span<const MetricSample> SamplesWithin(std::span<const MetricSample> samples, const Interval& time) {

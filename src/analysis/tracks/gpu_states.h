@@ -1,6 +1,7 @@
 // What a GPU did while it was sampled, and what was sampled of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -67,6 +68,9 @@ inline bool HasSource(const Trace& trace, uint32_t device) {
 // The source of a device by its name and unit; of several, counters that the monitors took before those of GPM and
 // NVML. kNone: there is none.
 uint32_t FindSource(const Trace& trace, uint32_t device, std::string_view name, std::string_view unit);
+
+// Where a counter stands among others: the most telling have the first places, and all that are not known the last.
+std::size_t PlaceOfCounter(std::string_view name);
 
 // Samples that begin in the time; those of a source come by start.
 std::span<const MetricSample> SamplesWithin(std::span<const MetricSample> samples, const Interval& time);

@@ -11,6 +11,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "analysis/idle/gaps/idle_parts.h"
+#include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -146,13 +147,18 @@ template <class IsWanted>
 void LayoutMaker::AddSampled(std::string label, int32_t parent, IsWanted&& is_wanted) {
   constexpr std::size_t kFewCounters = 2;
   const int32_t group = AddTrack({TrackKind::kMetrics, EventSource::kNothing, parent, std::move(label), "", {}, {}});
-  // What a folded group shows is the first: how busy something was says more than its clock.
+  // What a folded group shows is the first: how busy something was says more than its clock. Others begin with shares.
   std::vector<uint32_t> sources;
   for (uint32_t i = 0; i < trace_.metric_sources.size(); ++i) {
     if (is_wanted(trace_.metric_sources[i]) && !trace_.SamplesOf(i).empty()) sources.push_back(i);
   }
-  std::stable_partition(sources.begin(), sources.end(),
-                        [&](uint32_t i) { return trace_.Text(trace_.metric_sources[i].unit) == "%"; });
+  const auto place = [&](uint32_t i) {
+    const MetricSource& source = trace_.metric_sources[i];
+    const std::string_view name = trace_.Text(source.name), unit = trace_.Text(source.unit);
+    const bool is_best = source.device == kNone || FindSource(trace_, source.device, name, unit) == i;
+    return std::tuple(PlaceOfCounter(name), !is_best, unit != "%");
+  };
+  std::stable_sort(sources.begin(), sources.end(), [&](uint32_t a, uint32_t b) { return place(a) < place(b); });
   for (const uint32_t i : sources) {
     const MetricSource& source = trace_.metric_sources[i];
     std::string name = NameWithUnit(trace_, source);

@@ -113,6 +113,7 @@ export interface ShownCounter {
   readonly counter: Counter;
   readonly values: CounterValues;
   readonly label: string;
+  readonly isStrip: boolean; // it stands for its group
 }
 
 /** What a row shows: its counter, or that of the first track in a folded group. */
@@ -121,7 +122,7 @@ export function counterOf(run: Run, row: Row): ShownCounter | null {
   const track = isStrip ? row.track + 1 : row.track;
   const trackData = run.data.tracks[track];
   const values = run.counters[track];
-  return trackData?.counter && values ? { counter: trackData.counter, values, label: trackData.label } : null;
+  return trackData?.counter && values ? { counter: trackData.counter, values, label: trackData.label, isStrip } : null;
 }
 
 interface Area {
@@ -153,15 +154,48 @@ function fillSteps(context: CanvasRenderingContext2D, area: Area, most: number, 
   flush(area.width);
 }
 
+/** A share of something is seen as that. */
+function topOf(counter: Counter): number {
+  return Math.max(counter.unit === "percent" && counter.maximum <= 100 ? 100 : counter.maximum, 1e-9);
+}
+
+/** How dark a column of a heat strip is, 0 to 1: the mean as a share of the most. 0 where nothing was measured. */
+export function heatWithin(counter: Counter, values: CounterValues, from: number, to: number): number {
+  return Math.min(1, Math.max(0, meanWithin(values, from, to) ?? 0) / topOf(counter));
+}
+
+/** One line for a whole group: columns as high as the row, the darker the more. */
+export function drawHeat(
+  context: CanvasRenderingContext2D, counter: Counter, values: CounterValues, view: View, area: Area,
+): void {
+  const SHADES = 32; // columns of one shade are one rectangle
+  const perPixel = (view.end_ns - view.start_ns) / area.width;
+  let from = 0;
+  let shade = 0;
+  context.fillStyle = area.color;
+  const flush = (x: number): void => {
+    context.globalAlpha = shade / SHADES;
+    if (shade > 0) context.fillRect(from, area.top + 2, x - from, area.height - 4);
+    from = x;
+  };
+  for (let x = 0; x < area.width; ++x) {
+    const start = view.start_ns + x * perPixel;
+    const here = Math.ceil(heatWithin(counter, values, start, start + perPixel) * SHADES);
+    if (here === shade) continue;
+    flush(x);
+    shade = here;
+  }
+  flush(area.width);
+  context.globalAlpha = 1;
+}
+
 export function drawCounter(
   context: CanvasRenderingContext2D, counter: Counter, values: CounterValues, view: View, area: Area,
 ): void {
   if (values.time.length === 0) return;
   const perPixel = (view.end_ns - view.start_ns) / area.width;
   const isSampled = counter.scale !== undefined;
-  // A share of something is seen as that.
-  const top = counter.unit === "percent" && counter.maximum <= 100 ? 100 : counter.maximum;
-  const most = Math.max(top, 1e-9);
+  const most = topOf(counter);
   let from = Math.max(0, lowerBound(values.time, view.start_ns) - 1);
   const highestAt = (x: number): number => {
     const end = view.start_ns + (x + 1) * perPixel;

@@ -1,6 +1,6 @@
 // Draws the rows of a pane. Lanes are painted pixel by pixel into a strip, one line each (paint.ts), which goes to the
 // canvas in one piece and is stretched to the height of the rows: a frame costs a few calls of the canvas a row.
-import { counterOf, drawCounter, type ShownCounter } from "./counter";
+import { counterOf, drawCounter, drawHeat, type ShownCounter } from "./counter";
 import { formatBytes } from "../shared/format";
 import { BLOCK, type Marks } from "../shared/levels";
 import { isShown, laneHeight, laneTop, type Row } from "./layout";
@@ -128,7 +128,8 @@ export class RowDrawer {
   }
 
   private drawCounter(job: DrawJob, row: Row, of: ShownCounter, width: number): void {
-    drawCounter(this.context, of.counter, of.values, job.view, {
+    const draw = of.isStrip ? drawHeat : drawCounter;
+    draw(this.context, of.counter, of.values, job.view, {
       width, top: job.top + row.y - job.scroll, height: row.height, color: job.palette.counter,
       ink: row.isGroup ? "" : job.palette.soft, paper: job.palette.panel,
     });
