@@ -101,6 +101,25 @@ class Collecting(GpuTest):
         self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", err)
 
 
+    def test_whatever_a_gpu_refuses_the_run_goes_on_and_the_report_says_so(self):
+        trouble = {"MOCK_PM_ENABLE=43": "divided by MIG", "MOCK_PM_ENABLE=33": "virtual GPUs of this kind",
+                   "MOCK_PM_ENABLE=27": "or its driver, cannot sample", "MOCK_PM_ENABLE=40": "enable_profiling=1",
+                   "MOCK_PM_AVAILABILITY=26": "another program has the performance monitors",
+                   "MOCK_PM_DECODE=999": "cuptiPmSamplingDecodeData"}
+        for setting, words in trouble.items():
+            with self.subTest(setting):
+                name, value = setting.split("=")
+                self.env[name] = value
+                code, err = self.profile("--gpu-metrics-devices", "all", "-f",
+                                         script=self.until("notice") + self.until("metric_block") + "exit 5")
+                del self.env[name]
+                self.assertEqual(code, 5, err)
+                self.assertIn(words, err)
+                self.assertIn("power", self.names(), "what NVML tells is not lost with it")
+                report = self.run_in_folder(self.cli, "report", "run.trace", "--full").stdout.decode()
+                self.assertIn(words, " ".join(report.split()))
+
+
 class Monitor(GpuTest):
     def monitor(self, *options):
         return self.run_in_folder(self.cli, "monitor", "--interval", "0.1", *options, timeout=DEADLINE_S)
