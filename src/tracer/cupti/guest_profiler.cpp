@@ -51,8 +51,9 @@ constinit std::atomic<CUpti_BuffersCallbackRequestFunc> request{nullptr};
 constinit std::atomic<CUpti_BuffersCallbackCompleteFunc> complete{nullptr};
 bool is_enabled[kKinds] = {};
 uint32_t enabled_kinds = 0;
-bool has_clock = false;      // of its own: times of CUPTI are what its function says
-bool ended_capture = false;  // when CUPTI was lent
+CUpti_TimestampCallbackFunc guest_clock = nullptr;  // times of CUPTI are what it says, while it is lent
+bool has_recorded = false;                          // since it was lent CUPTI
+bool ended_capture = false;                         // when CUPTI was lent
 constinit std::atomic<bool> is_lent{false};
 
 // Of a libcupti that we do not use nothing is known here.
@@ -81,14 +82,15 @@ void Lend() {
   DisableFactKinds();
   Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   is_lent.store(true, std::memory_order_release);
+  has_recorded = false;
+  if (guest_clock != nullptr) Real<decltype(cuptiActivityRegisterTimestampCallback)>(kRegisterClock)(guest_clock);
 }
 
 void TakeBack() {
   if (!is_lent.load(std::memory_order_relaxed)) return;
   // Its buffers are its own: CUPTI must not go on to fill them.
   Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  if (has_clock) Real<decltype(cuptiActivityRegisterTimestampCallback)>(kRegisterClock)(ClockOfCupti);
-  has_clock = false;
+  if (guest_clock != nullptr) Real<decltype(cuptiActivityRegisterTimestampCallback)>(kRegisterClock)(ClockOfCupti);
   is_lent.store(false, std::memory_order_release);
   EnableFactKinds();
   if (ended_capture)
@@ -108,6 +110,7 @@ void ForgetGuest() {
     for (auto& functions : hears_function[domain]) functions.store(0, std::memory_order_relaxed);
   }
   TakeBack();
+  guest_clock = nullptr;
   callback.store(nullptr, std::memory_order_release);
 }
 
@@ -169,8 +172,8 @@ CUptiResult CUPTIAPI RegisterClock(CUpti_TimestampCallbackFunc clock) {
   if (!IsOurs() || clock == nullptr) return real(clock);
   ErrnoGuard errno_guard;
   const LockGuard guard(lock);
+  guest_clock = clock;
   Lend();
-  has_clock = true;
   return real(clock);
 }
 
@@ -182,7 +185,7 @@ CUptiResult CUPTIAPI Enable(CUpti_ActivityKind kind) {
   Lend();
   const CUptiResult result = real(kind);
   if (result == CUPTI_SUCCESS && !is_enabled[kind]) {
-    is_enabled[kind] = true;
+    is_enabled[kind] = has_recorded = true;
     ++enabled_kinds;
   }
   return result;
@@ -205,7 +208,7 @@ CUptiResult CUPTIAPI FlushAll(uint32_t flag) {
   if (!IsOurs()) return result;
   ErrnoGuard errno_guard;
   const LockGuard guard(lock);
-  if (enabled_kinds == 0) TakeBack();
+  if (has_recorded && enabled_kinds == 0) TakeBack();
   return result;
 }
 
