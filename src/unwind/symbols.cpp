@@ -72,13 +72,15 @@ std::vector<FoundSymbol> FindInPerfMap(std::string_view map, const std::vector<u
   return found;
 }
 
+std::string DebugFileIn(const std::string& folder, const std::string& build_id) {
+  return folder + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
+}
+
 std::vector<std::string> DebugFilesOf(const ElfImage& image, const std::string& path) {
   constexpr char kFolder[] = "/usr/lib/debug";
   std::vector<std::string> files;
   const std::string& id = image.build_id();
-  if (id.size() > 2) {
-    files.push_back(std::string(kFolder) + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug");
-  }
+  if (id.size() > 2) files.push_back(DebugFileIn(kFolder, id));
   const std::string link(image.DebugLink());
   const std::size_t slash = path.rfind('/');
   if (link.empty() || link.find('/') != std::string::npos || slash == std::string::npos) return files;

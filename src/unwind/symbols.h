@@ -23,6 +23,8 @@ std::vector<FoundSymbol> FindSymbols(const ElfImage& image, const std::vector<ui
 // size and a name. Of several, the last counts: code may take the place of other code.
 std::vector<FoundSymbol> FindInPerfMap(std::string_view map, const std::vector<uint64_t>& addresses);
 
+// Where a folder such as /usr/lib/debug has the symbols of the file with that build id, of at least three digits.
+std::string DebugFileIn(const std::string& folder, const std::string& build_id);
 // Where the symbols of a stripped file may be on this machine, the best first.
 std::vector<std::string> DebugFilesOf(const ElfImage& image, const std::string& path);
 

@@ -79,6 +79,11 @@ constexpr std::array kCommands = {
                 "gprof-cli dump run.trace\n"
                 "gprof-cli dump run.trace --kind kernel,memcpy",
                 false, MakeDump},
+    CommandInfo{"symbolize", "name functions of CPU samples by separate debug files", "TRACE [options]",
+                "gprof-cli symbolize run.trace\n"
+                "gprof-cli symbolize run.trace --debug-dir ./debug -o named.trace\n"
+                "gprof-cli symbolize run.trace --debuginfod",
+                false, MakeSymbolize},
     CommandInfo{"launch", "start a program with tracing paused; capture with start and stop",
                 "[options] [--] APP [ARGS...]",
                 "gprof-cli launch ./server\n"

@@ -25,6 +25,7 @@ std::unique_ptr<Command> MakeBaseline();
 std::unique_ptr<Command> MakeExport();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDump();
+std::unique_ptr<Command> MakeSymbolize();
 std::unique_ptr<Command> MakeMonitor();
 std::unique_ptr<Command> MakeDoctor();
 std::unique_ptr<Command> MakeHelp();

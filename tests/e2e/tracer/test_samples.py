@@ -1,6 +1,7 @@
 """CPU samples and context switches of programs that know where they spend their time."""
 import ctypes
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -13,7 +14,7 @@ def may_sample():
     return b"CPU samples and context switches are allowed" in done.stdout
 
 
-class Samples(harness.Case):
+class SamplesCase(harness.Case):
     @classmethod
     def setUpClass(cls):
         if not may_sample():
@@ -34,6 +35,8 @@ class Samples(harness.Case):
                 counts[name] = counts.get(name, 0) + 1
         return counts, len(samples)
 
+
+class Samples(SamplesCase):
     def test_names_what_launching_threads_ran(self):
         run = self.profile("sampled", 25, version=None, options=("-t", "nvtx", "-s", "launching", "--sampling-frequency=500"))
         self.assertEqual(run.code, 0, run.err)
@@ -76,6 +79,34 @@ class Samples(harness.Case):
                                options=("-t", "nvtx", "-s", "launching", "--sampling-frequency=500", "-b", backtrace))
             self.assertEqual(run.code, 0, run.err)
             self.assertGreater(self.shares(run.trace)[1], 20)
+
+
+class Symbolized(SamplesCase):
+    def test_stripped_program_is_named_by_its_debug_file(self):
+        if not shutil.which("objcopy") or not shutil.which("readelf"):
+            self.skipTest("binutils are not installed")
+        program = self.folder / "stripped"
+        shutil.copy(harness.PROGRAMS / "sampled", program)
+        notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
+        if "Build ID: " not in notes:
+            self.skipTest("the compiler writes no build ids")
+        build_id = notes.split("Build ID: ")[1].split()[0]
+        debug = self.folder / "debug" / ".build-id" / build_id[:2] / (build_id[2:] + ".debug")
+        debug.parent.mkdir(parents=True)
+        subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+        subprocess.run(["strip", program], check=True)
+        run = self.profile(program, 15, version=None, options=("-t", "nvtx", "-s", "launching", "--sampling-frequency=500"))
+        self.assertNotIn("_Z8SpinMuchv", self.shares(run.trace)[0])
+        named = self.folder / "named.trace"
+        for target in (("-o", named), ()):
+            done = subprocess.run([harness.GPROF, "symbolize", run.trace_path, "--debug-dir", self.folder / "debug", *target],
+                                  capture_output=True, text=True, check=False, timeout=harness.DEADLINE_S)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("named ", done.stderr)
+        self.assertEqual(named.read_bytes(), run.trace_path.read_bytes())
+        counts, samples = self.shares(run.trace)
+        self.assertGreater(counts["_Z8SpinMuchv"] + counts["_Z10SpinLittlev"], samples * 0.8)
+        self.assert_clean(run.trace)
 
 
 class Refused(harness.Case):

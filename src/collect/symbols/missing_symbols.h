@@ -1,0 +1,26 @@
+// The functions of frames that have no name in a trace, as more of it: chunks to append.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collect/symbols/debug_files.h"
+
+namespace gprof {
+
+struct MissingSymbols {
+  struct File {
+    std::string path, build_id;
+    uint64_t frames = 0;  // of it without a name
+    uint64_t named = 0;   // that have one now
+  };
+  std::string chunks;
+  std::vector<File> files;  // that frames without a name lie in
+};
+
+// `bytes` is a trace. Throws Error where it is none.
+MissingSymbols FindMissingSymbols(std::string_view bytes, const std::string& path, const DebugFileOptions& options);
+
+}  // namespace gprof
