@@ -13,7 +13,7 @@ recording=tests/data/normalise_v1.trace
 # What the program is built with, and what its tests and the Python module need besides.
 packages=(g++ make cmake ninja-build git binutils python3 libcli11-dev libfmt-dev nlohmann-json3-dev libzstd-dev zlib1g-dev
           libprotozero-dev libsqlite3-dev esbuild)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libxml2-utils python3-yaml python3-dev pybind11-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libxml2-utils python3-yaml)
 
 # NVIDIA's redistributable wheels of one CUDA release: headers for the tracer, and the compiler where there is a GPU.
 header_wheels=(nvidia-cuda-cupti==13.0.85 nvidia-nvtx==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)

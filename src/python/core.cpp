@@ -1,14 +1,17 @@
-// gprof_cli._core: traces as buffers that NumPy looks at. What people call is gprof_cli/__init__.py.
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
+// The functions that gprof_cli/_core.py calls by ctypes. They know nothing of Python, so that one file serves every
+// version of it: texts are bytes, structures are JSON, and arrays are buffers that live as long as the answer they came
+// with.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gprof/library.h"
 #include "gprof/version.h"
@@ -17,210 +20,219 @@
 #include "python/pages.h"
 #include "trace/file/mapped_file.h"
 
-namespace py = pybind11;
+#define GPROF_CALLED_BY_PYTHON extern "C" __attribute__((visibility("default")))
+
+// As _core.py declares them.
+extern "C" {
+struct GprofBuffer {
+  const void* first;
+  std::size_t bytes;
+};
+struct GprofAnswer {
+  const char* text;
+  std::size_t text_bytes;
+  const char* hint;  // of an error
+  std::size_t hint_bytes;
+  const GprofBuffer* buffers;
+  std::size_t buffer_count;
+  int32_t error;   // ErrorKind; then `text` is what failed
+  int32_t code;    // that a command would exit with
+  int32_t number;  // errno of a file
+};
+}
 
 namespace gprof::python {
 namespace {
 
-// Read-only bytes, and whatever has to live as long as they are looked at.
-struct Bytes {
-  std::shared_ptr<const void> owner;
-  const void* first = nullptr;
-  std::size_t size = 0;
-};
+enum ErrorKind : int32_t { kNone, kError, kFile, kNotFound, kInput };
 
-// Of a vector that it takes over.
-Bytes Keep(std::vector<unsigned char>&& bytes) {
-  auto owner = std::make_shared<const std::vector<unsigned char>>(std::move(bytes));
-  return {owner, owner->data(), owner->size()};
-}
+struct Answer : GprofAnswer {
+  Answer() : GprofAnswer{} {}
 
-// Names come from programs, and may be no UTF-8.
-py::str TextOf(std::string_view text) {
-  PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
-  if (made == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::str>(made);
-}
-
-class LoadedTrace {
- public:
-  explicit LoadedTrace(const std::string& path) {
-    const py::gil_scoped_release others_may_run;
-    trace_ = std::make_shared<const Trace>(ReadTrace(path));
+  // The number of the buffer.
+  std::size_t Add(std::shared_ptr<const void> owner, const void* first, std::size_t bytes) {
+    owners_.push_back(std::move(owner));
+    buffers_.push_back({first, bytes});
+    return buffers_.size() - 1;
   }
-
-  const Trace& trace() const { return *trace_; }
-
-  std::string Report(uint32_t max_rows, int64_t min_gap_ns, const std::string& step) const {
-    const py::gil_scoped_release others_may_run;
-    AnalysisOptions options;
-    options.max_rows = max_rows;
-    options.min_gap_ns = min_gap_ns;
-    options.step = step;
-    return ReportJson(*trace_, options);
+  template <class Item>
+  std::size_t Add(std::vector<Item>&& items) {
+    const auto owner = std::make_shared<const std::vector<Item>>(std::move(items));
+    return Add(owner, owner->data(), owner->size() * sizeof(Item));
   }
-
-  std::string Card() const {
-    const py::gil_scoped_release others_may_run;
-    return python::Card(*trace_);
-  }
-
-  std::string Page(uint64_t event_budget) const {
-    const py::gil_scoped_release others_may_run;
-    return python::Page(*trace_, event_budget);
-  }
-
-  // (rows, {column: (format, items, missing or None, texts or None, is_constant)})
-  py::tuple Columns(const std::string& kind) const {
-    python::Columns made;
-    {
-      const py::gil_scoped_release others_may_run;
-      made = ColumnsOf(*trace_, kind);
+  // Their lengths, and in the next buffer their bytes: names come from programs, and may be no UTF-8.
+  std::size_t AddTexts(const std::vector<std::string>& texts) {
+    std::vector<uint64_t> lengths;
+    std::vector<char> bytes;
+    for (const std::string& one : texts) {
+      lengths.push_back(one.size());
+      bytes.insert(bytes.end(), one.begin(), one.end());
     }
-    py::dict columns;
-    for (FinishedColumn& column : made.columns) {
-      py::object missing = py::none(), texts = py::none();
-      if (!column.missing.empty()) missing = py::cast(Keep(std::move(column.missing)));
-      if (column.type == ColumnType::kText) {
-        py::list list;
-        for (const std::string& text : column.texts) list.append(TextOf(text));
-        texts = std::move(list);
-      }
-      columns[py::str(column.name)] =
-          py::make_tuple(column.format, Keep(std::move(column.items)), missing, texts, column.is_constant);
-    }
-    return py::make_tuple(made.rows, columns);
+    const std::size_t first = Add(std::move(lengths));
+    Add(std::move(bytes));
+    return first;
   }
-
-  // {name: (records, bytes of a record, names, formats, offsets, Bytes)}, and None for those of Unpacked().
-  py::dict Records() const {
-    py::dict all;
-    for (const RecordView& view : RecordViews(*trace_)) all[py::str(view.name)] = Describe(view, trace_);
-    for (const std::string& name : PackedNames()) all[py::str(name)] = py::none();
-    return all;
+  void Say(std::string words) { said_ = std::move(words); }
+  void Fail(const Error& failure) {
+    const auto* of_file = dynamic_cast<const FileError*>(&failure);
+    error = failure.code() == ExitCode::kUnreadable ? kInput : kError;
+    if (of_file != nullptr) error = of_file->number() == ENOENT ? kNotFound : kFile;
+    number = of_file != nullptr ? of_file->number() : 0;
+    code = static_cast<int32_t>(failure.code());
+    said_ = failure.what();
+    hint_ = failure.hint();
   }
-
-  py::tuple Unpacked(const std::string& name) const {
-    python::RecordView view;
-    {
-      const py::gil_scoped_release others_may_run;
-      view = Unpack(*trace_, name);
-    }
-    return Describe(view, view.owner);
-  }
-
-  py::str Text(std::size_t id) const {
-    if (id >= trace_->strings.size()) throw py::index_error("the trace has no text of this number");
-    return TextOf(trace_->strings[id]);
+  Answer* Finish() {
+    text = said_.data();
+    text_bytes = said_.size();
+    hint = hint_.data();
+    hint_bytes = hint_.size();
+    buffers = buffers_.data();
+    buffer_count = buffers_.size();
+    return this;
   }
 
  private:
-  static py::tuple Describe(const RecordView& view, std::shared_ptr<const void> owner) {
-    py::list names, formats, offsets;
-    for (const Field& field : view.fields) {
-      names.append(field.name);
-      formats.append(field.format);
-      offsets.append(field.offset);
-    }
-    return py::make_tuple(view.count, view.record_bytes, names, formats, offsets,
-                          Bytes{std::move(owner), view.first, view.count * view.record_bytes});
-  }
-
-  std::shared_ptr<const Trace> trace_;
+  std::string said_, hint_;
+  std::vector<GprofBuffer> buffers_;
+  std::vector<std::shared_ptr<const void>> owners_;
 };
 
-py::list Lacks(const Trace& trace) {
-  py::list lacks;
-  for (const std::string_view key : LackingFacts(trace)) lacks.append(TextOf(key));
-  return lacks;
-}
-
-py::list Kinds() {
-  py::list kinds;
-  for (const RecordTable& table : AllRecordTables()) {
-    py::list columns;
-    for (const std::string_view column : table.columns) columns.append(TextOf(column));
-    kinds.append(py::make_tuple(TextOf(table.name), TextOf(table.meaning), columns));
-  }
-  return kinds;
-}
-
-// Those of gprof_cli: all of them are an Error, and what Python has for the same.
-struct ErrorTypes {
-  PyObject *error, *file, *not_found, *input;
+// What is asked about a trace: a word and two numbers, which mean what the function says.
+struct Question {
+  const Trace* trace;
+  std::string word;
+  uint64_t count;
+  int64_t ns;
 };
 
-PyObject* AddErrorType(py::module_& module, const std::string& name, const char* meaning, const py::tuple& bases) {
-  PyObject* type = PyErr_NewExceptionWithDoc(("gprof_cli." + name).c_str(), meaning, bases.ptr(), nullptr);
-  if (type == nullptr) throw py::error_already_set();
-  module.add_object(name.c_str(), py::reinterpret_borrow<py::object>(type));
-  return type;
-}
-
-PyObject* TypeOf(const ErrorTypes& types, const Error& error) {
-  if (const auto* of_file = dynamic_cast<const FileError*>(&error)) {
-    return of_file->number() == ENOENT ? types.not_found : types.file;
+// Nothing is thrown into C.
+GprofAnswer* Answered(const std::function<void(Answer*)>& work) noexcept {
+  auto answer = std::make_unique<Answer>();
+  try {
+    work(answer.get());
+  } catch (const Error& failure) {
+    answer->Fail(failure);
+  } catch (const std::exception& failure) {
+    answer->Fail(Error(ExitCode::kBug, failure.what()));
   }
-  return error.code() == ExitCode::kUnreadable ? types.input : types.error;
+  return answer.release()->Finish();
 }
 
-void SetError(const ErrorTypes& types, const Error& error) {
-  PyObject* type = TypeOf(types, error);
-  py::object made = py::reinterpret_borrow<py::object>(type)(TextOf(error.what()));
-  made.attr("hint") = TextOf(error.hint());
-  made.attr("code") = static_cast<int>(error.code());
-  if (const auto* of_file = dynamic_cast<const FileError*>(&error)) made.attr("errno") = of_file->number();
-  PyErr_SetObject(type, made.ptr());
+// [[name, meaning, [column, ...]], ...]
+void Kinds(const Question&, Answer* answer) {
+  nlohmann::json kinds = nlohmann::json::array();
+  for (const RecordTable& table : AllRecordTables()) kinds.push_back({table.name, table.meaning, table.columns});
+  answer->Say(kinds.dump());
 }
 
-void AddErrors(py::module_& module) {
-  static ErrorTypes types{};
-  const auto is_a = [](auto... bases) { return py::make_tuple(py::handle(bases)...); };
-  types.error = AddErrorType(
-      module, "Error", "What failed and why; `hint` says what to do about it, `code` what a command would exit with.",
-      is_a(PyExc_Exception));
-  types.file = AddErrorType(module, "FileError", "The system did not give the file; `errno` says why.",
-                            is_a(types.error, PyExc_OSError));
-  types.not_found =
-      AddErrorType(module, "NotFoundError", "There is no such file.", is_a(types.file, PyExc_FileNotFoundError));
-  types.input = AddErrorType(module, "InputError", "The file is no trace, or too damaged to be read.",
-                             is_a(types.error, PyExc_ValueError));
-  py::register_exception_translator([](std::exception_ptr pointer) {
-    try {
-      if (pointer) std::rethrow_exception(pointer);
-    } catch (const Error& error) {
-      SetError(types, error);
-    }
-  });
+void ReportOf(const Question& question, Answer* answer) {
+  AnalysisOptions options;
+  options.max_rows = static_cast<uint32_t>(question.count);
+  options.min_gap_ns = question.ns;
+  options.step = question.word;
+  answer->Say(ReportJson(*question.trace, options));
 }
 
-PYBIND11_MODULE(_core, module) {
-  module.attr("__version__") = kVersion;
-  AddErrors(module);
-  module.def("kinds", &Kinds);
-  module.def("open_file", &OpenFile, py::call_guard<py::gil_scoped_release>());
-  py::class_<Bytes>(module, "Bytes", py::buffer_protocol()).def_buffer([](const Bytes& bytes) {
-    // NumPy asks for writable memory only of what says that it is.
-    return py::buffer_info(const_cast<void*>(bytes.first), 1, py::format_descriptor<unsigned char>::format(), 1,
-                           {static_cast<py::ssize_t>(bytes.size)}, {py::ssize_t{1}}, true);
-  });
-  py::class_<LoadedTrace>(module, "Trace")
-      .def(py::init<const std::string&>())
-      .def("report", &LoadedTrace::Report)
-      .def("card", &LoadedTrace::Card)
-      .def("page", &LoadedTrace::Page)
-      .def("columns", &LoadedTrace::Columns)
-      .def("records", &LoadedTrace::Records)
-      .def("unpacked", &LoadedTrace::Unpacked)
-      .def("text", &LoadedTrace::Text)
-      .def_property_readonly("path", [](const LoadedTrace& t) { return TextOf(t.trace().path); })
-      .def_property_readonly("recorder", [](const LoadedTrace& t) { return TextOf(t.trace().recorder); })
-      .def_property_readonly("summary", [](const LoadedTrace& t) { return TextOf(Summary(t.trace())); })
-      .def_property_readonly("start_ns", [](const LoadedTrace& t) { return t.trace().start_ns; })
-      .def_property_readonly("end_ns", [](const LoadedTrace& t) { return t.trace().end_ns; })
-      .def_property_readonly("is_complete", [](const LoadedTrace& t) { return t.trace().health.IsComplete(); })
-      .def_property_readonly("lacks", [](const LoadedTrace& t) { return Lacks(t.trace()); });
+// {rows, columns: [{name, format, is_constant, items, missing, texts}, ...]}: the last three are buffers, or null.
+void ColumnsOfKind(const Question& question, Answer* answer) {
+  Columns made = ColumnsOf(*question.trace, question.word);
+  nlohmann::json columns = nlohmann::json::array();
+  for (FinishedColumn& column : made.columns) {
+    nlohmann::json described = {{"name", column.name}, {"format", column.format}, {"is_constant", column.is_constant}};
+    described["items"] = answer->Add(std::move(column.items));
+    described["missing"] = nullptr;
+    described["texts"] = nullptr;
+    if (!column.missing.empty()) described["missing"] = answer->Add(std::move(column.missing));
+    if (column.type == ColumnType::kText) described["texts"] = answer->AddTexts(column.texts);
+    columns.push_back(std::move(described));
+  }
+  answer->Say(nlohmann::json({{"rows", made.rows}, {"columns", columns}}).dump());
 }
+
+// {count, bytes, names, formats, offsets, items}: bytes of a record; items is a buffer.
+nlohmann::json Described(const RecordView& view, Answer* answer) {
+  nlohmann::json names = nlohmann::json::array(), formats = names, offsets = names;
+  for (const Field& field : view.fields) {
+    names.push_back(field.name);
+    formats.push_back(field.format);
+    offsets.push_back(field.offset);
+  }
+  return {{"count", view.count}, {"bytes", view.record_bytes},
+          {"names", names},      {"formats", formats},
+          {"offsets", offsets},  {"items", answer->Add(view.owner, view.first, view.count * view.record_bytes)}};
+}
+
+// {name: as described}, null for those of Unpacked().
+void Records(const Question& question, Answer* answer) {
+  nlohmann::json all = nlohmann::json::object();
+  for (const RecordView& view : RecordViews(*question.trace)) all[view.name] = Described(view, answer);
+  for (const std::string& name : PackedNames()) all[name] = nullptr;
+  answer->Say(all.dump());
+}
+
+void Unpacked(const Question& question, Answer* answer) {
+  answer->Say(Described(Unpack(*question.trace, question.word), answer).dump());
+}
+
+// {recorder, ...} of what is small.
+void About(const Question& question, Answer* answer) {
+  const Trace& trace = *question.trace;
+  answer->AddTexts({trace.path, trace.recorder, python::Summary(trace)});
+  answer->Say(nlohmann::json({{"start_ns", trace.start_ns},
+                              {"end_ns", trace.end_ns},
+                              {"is_complete", trace.health.IsComplete()},
+                              {"texts", trace.strings.size()},
+                              {"lacks", LackingFacts(trace)}})
+                  .dump());
+}
+
+void TextOfName(const Question& question, Answer* answer) {
+  answer->Say(std::string(question.trace->strings[question.count]));
+}
+
+struct Function {
+  std::string_view name;
+  void (*answer)(const Question&, Answer*);
+};
+constexpr Function kFunctions[] = {
+    {"kinds", Kinds},
+    {"about", About},
+    {"report", ReportOf},
+    {"columns", ColumnsOfKind},
+    {"records", Records},
+    {"unpacked", Unpacked},
+    {"card", [](const Question& question, Answer* answer) { answer->Say(Card(*question.trace)); }},
+    {"page", [](const Question& question, Answer* answer) { answer->Say(Page(*question.trace, question.count)); }},
+    {"text", TextOfName},
+    {"open_file", [](const Question& question, Answer*) { OpenFile(question.word); }},
+};
 
 }  // namespace
 }  // namespace gprof::python
+
+GPROF_CALLED_BY_PYTHON const char* gprof_version() { return gprof::kVersion; }
+
+// The trace, or null: then the answer says why.
+GPROF_CALLED_BY_PYTHON void* gprof_open(const char* path, GprofAnswer** answer) {
+  std::unique_ptr<gprof::Trace> trace;
+  *answer = gprof::python::Answered([&](auto*) { trace = std::make_unique<gprof::Trace>(gprof::ReadTrace(path)); });
+  return trace.release();
+}
+
+// No buffer of its records may be looked at any more.
+GPROF_CALLED_BY_PYTHON void gprof_close(void* trace) { delete static_cast<gprof::Trace*>(trace); }
+
+GPROF_CALLED_BY_PYTHON GprofAnswer* gprof_ask(const void* trace, const char* function, const char* word, uint64_t count,
+                                              int64_t ns) {
+  using gprof::python::kFunctions;
+  return gprof::python::Answered([&](gprof::python::Answer* answer) {
+    const gprof::python::Question question{static_cast<const gprof::Trace*>(trace), word, count, ns};
+    for (const auto& known : kFunctions) {
+      if (known.name == function) return known.answer(question, answer);
+    }
+  });
+}
+
+// Nor any of its buffers.
+GPROF_CALLED_BY_PYTHON void gprof_free(GprofAnswer* answer) { delete static_cast<gprof::python::Answer*>(answer); }

@@ -33,13 +33,12 @@ OURS = {
 # Third parties: the folders that may include them.
 FOREIGN = {
     r"CLI/": {"src/cli"},
-    r"nlohmann/": {"src/base", "src/cli", "src/gate", "src/export", "src/html", "src/report"},
+    r"nlohmann/": {"src/python", "src/base", "src/cli", "src/gate", "src/export", "src/html", "src/report"},
     r"fmt/": {"src/base", "src/trace", "src/counters", "src/launch", "src/analysis", "src/import", "src/gate", "src/export",
              "src/html", "src/report", "src/cli"},
     r"zstd": {"src/trace", "src/html"},
     r"sqlite3\.h$": {"src/import", "src/export"},
     r"protozero/": {"src/export"},
-    r"pybind11/": {"src/python"},
     r"zlib\.h$": {"src/trace", "src/import", "src/export", "src/html"},
     r"cuda_occupancy\.h$": {"src/analysis"},
     r"cupti|cuda(?!_occupancy\.h$)|nvtx3|generated_": {"src/tracer"},

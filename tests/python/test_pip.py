@@ -16,7 +16,7 @@ import environment
 if os.environ.get("GPROF_TEST_PIP") != "1":
     environment.skip("it compiles everything again: GPROF_TEST_PIP=1 runs it")
 
-ALLOWED = re.compile(r"gprof_cli/(__init__\.pyi?|notebook\.pyi?|tables\.pyi?|py\.typed|_core\.[-\w.]+\.so)|gprof_cli_analysis-[\d.]+\.dist-info/.*")
+ALLOWED = re.compile(r"gprof_cli/(__init__\.pyi?|notebook\.pyi?|tables\.pyi?|py\.typed|_core\.py|libgprof_python\.so)|gprof_cli_analysis-[\d.]+\.dist-info/.*")
 
 
 def run(*words):
@@ -32,6 +32,7 @@ class Pip(unittest.TestCase):
         made = run(python, "-m", "pip", "wheel", "--no-deps", "-w", folder / "wheels", environment.SOURCE / "src/python")
         self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
         wheel, = (folder / "wheels").glob("gprof_cli_analysis-*.whl")
+        self.assertIn("-py3-none-", wheel.name)
         names = zipfile.ZipFile(wheel).namelist()
         self.assertEqual([name for name in names if not ALLOWED.fullmatch(name)], [])
         self.assertIn("gprof_cli/py.typed", names)
