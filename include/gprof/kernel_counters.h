@@ -95,6 +95,39 @@ struct CounterValue {
   }
 };
 
+// How often warps of a kernel were found at an instruction for one reason.
+struct PcSample {
+  uint64_t cubin = 0, offset = 0;
+  uint64_t samples = 0;
+  uint32_t process = kNone;
+  NameId kernel, reason;
+  NameId file;  // empty when not known
+  uint32_t line = 0;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"cubin"}, m.cubin);
+    v(FieldOf{"offset"}, m.offset);
+    v(FieldOf{"samples"}, m.samples);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"kernel"}, m.kernel);
+    v(FieldOf{"reason"}, m.reason);
+    v(FieldOf{"file"}, m.file);
+    v(FieldOf{"line", Role::kKnown}, m.line);
+  }
+};
+
+struct Instruction {
+  uint64_t cubin = 0, offset = 0;
+  NameId kernel, text;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"cubin"}, m.cubin);
+    v(FieldOf{"offset"}, m.offset);
+    v(FieldOf{"kernel"}, m.kernel);
+    v(FieldOf{"text"}, m.text);
+  }
+};
+
 // In its unit.
 double NumberOf(const CounterValue& value);
 

@@ -69,6 +69,10 @@ inline constexpr auto kLists = std::make_tuple(
                          "kernels with counters"},
     ListOf<CounterValue>{"counter_values", &Trace::counter_values, Role::kPlain, false, "counter_values",
                          "their counters"},
+    ListOf<PcSample>{"pc_samples", &Trace::pc_samples, Role::kPlain, false, "pc_sample",
+                     "samples of the instructions that warps were at"},
+    ListOf<Instruction>{"instructions", &Trace::instructions, Role::kPlain, false, "instruction",
+                        "the instructions of these samples"},
     ListOf<Clock>{"clocks", &Trace::clocks}, ListOf<Loss>{"losses", &Trace::losses},
     ListOf<Notice>{"notices", &Trace::notices});
 

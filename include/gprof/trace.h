@@ -556,6 +556,8 @@ struct Trace {
   std::vector<CounterPlan> counter_plans;
   std::vector<CounterRange> counter_ranges;
   std::vector<CounterValue> counter_values;  // sorted by range
+  std::vector<PcSample> pc_samples;
+  std::vector<Instruction> instructions;
   std::vector<Clock> clocks;
   std::vector<Loss> losses;
   std::vector<Notice> notices;

@@ -183,7 +183,7 @@ std::string CudaVersion(uint32_t version) {
 }
 
 std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
-  if (!trace.ops.empty() || !trace.counter_ranges.empty()) return {};
+  if (!trace.ops.empty() || !trace.counter_ranges.empty() || !trace.pc_samples.empty()) return {};
   std::vector<std::string> reasons;
   for (const Notice& notice : trace.notices) {
     if (notice.level != trace::NoticeLevel::kInfo) reasons.emplace_back(trace.Text(notice.message));

@@ -90,7 +90,7 @@ cudaError_t FindFunction(const void* host, CUfunction* out) {
   CUfunction& function = r.functions[{host, context}];
   if (function == nullptr) {
     CUmodule& module = r.modules[context];
-    if (module == nullptr) DRIVER(cuModuleLoadData)(&module, "fatbin");
+    if (module == nullptr) DRIVER(cuModuleLoadData)(&module, "fatbin with .debug_line");
     const CUresult result = DRIVER(cuModuleGetFunction)(&function, module, name);
     if (result != CUDA_SUCCESS) return FromDriver(result);
   }

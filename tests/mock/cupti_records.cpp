@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
+#include "cupti_pcs.h"
 #include "cupti_range.h"
 #include "cupti_session.h"
 
@@ -339,6 +340,7 @@ void OnOp(const Op& op) {
   DieIfAsked();
 #if MOCK_CUDA_VERSION >= 12080
   NoteRangeKernel(op);
+  NoteSampledKernel(op);
 #endif
   switch (op.kind) {
     case OpKind::kKernel:

@@ -18,5 +18,10 @@ inline constexpr char kCount[] = "count";                    // and how many of 
 inline constexpr char kMode[] = "mode";             // what these two are of: global, per-gpu or per-launch-config
 inline constexpr char kDevice[] = "device";         // only this ordinal; may be there several times
 inline constexpr char kHangLimit[] = "hang-limit";  // seconds after which a launch is said to hang; 0: never
+inline constexpr char kBudget[] =
+    "budget";  // thousandths of the run that measuring may take: a few launches now and then
+inline constexpr char kSampling[] =
+    "sampling";  // instructions are sampled instead, every 2^n cycles; 0: as CUPTI has it
+inline constexpr char kCodeFolder[] = "code-folder";  // where the tracer leaves code that was sampled
 
 }  // namespace gprof::trace::counter_request

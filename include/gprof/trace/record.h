@@ -66,6 +66,8 @@ enum class RecordKind : uint16_t {
   kMpiCall = 48,
   kGemm = 49,
   kWorkRate = 50,
+  kPcSample = 51,
+  kInstruction = 52,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -151,6 +153,9 @@ enum class PayloadType : uint8_t {
 };
 
 enum class NvtxNameKind : uint8_t { kThread = 1, kDevice = 2, kContext = 3, kStream = 4, kEvent = 5, kResource = 6 };
+
+// OverheadRecord: ours, beside CUPTI's. Kernels were measured within a run that is recorded.
+inline constexpr uint32_t kOverheadCounters = 100u << 16;
 
 enum class LossReason : uint8_t {
   kNoMemory = 1,
@@ -621,7 +626,8 @@ struct OverheadRecord {
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"start_ns", Shape::kDelta, "start"}, r.start_ns);
     v(FieldInfo{"duration_ns", Shape::kPlain, "length"}, r.duration_ns);
-    v(FieldInfo{"overhead_kind", Shape::kPlain, "CUpti_ActivityOverheadKind"}, r.overhead_kind);
+    v(FieldInfo{"overhead_kind", Shape::kPlain, "CUpti_ActivityOverheadKind, or 6553600: kernels were measured"},
+      r.overhead_kind);
     v(FieldInfo{"tid", Shape::kPlain, "thread it held up, 0 when not known"}, r.tid);
     v(FieldInfo{"correlation", Shape::kDelta, "call it happened in, 0 when not known"}, r.correlation);
   }
@@ -1467,6 +1473,43 @@ struct CounterValuesRecord {
   }
 };
 
+// Samples of the program counters of GPUs: how often warps were found at an instruction, and what they waited for.
+struct PcSampleRecord {
+  static constexpr RecordKind kKind = RecordKind::kPcSample;
+  static constexpr const char* kName = "pc_sample";
+  static constexpr const char* kMeaning = "how often warps of a kernel were found at an instruction, for one reason";
+  uint64_t cubin = 0, offset = 0;
+  StringId kernel, reason, file;
+  uint32_t line = 0;
+  uint64_t samples = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"cubin", Shape::kPlain, "checksum of the code that has the kernel"}, r.cubin);
+    v(FieldInfo{"offset", Shape::kDelta, "of the instruction in the kernel, in bytes"}, r.offset);
+    v(FieldInfo{"kernel", Shape::kPlain, "name of the kernel"}, r.kernel);
+    v(FieldInfo{"reason", Shape::kPlain, "why the warps did not go on: long_scoreboard, …; selected: they did"},
+      r.reason);
+    v(FieldInfo{"file", Shape::kPlain, "source file, empty when not known"}, r.file);
+    v(FieldInfo{"line", Shape::kPlain, "its line, 0 when not known"}, r.line);
+    v(FieldInfo{"samples", Shape::kPlain, "how often, since the last record of the same"}, r.samples);
+  }
+};
+
+struct InstructionRecord {
+  static constexpr RecordKind kKind = RecordKind::kInstruction;
+  static constexpr const char* kName = "instruction";
+  static constexpr const char* kMeaning = "an instruction that pc_sample refers to, as nvdisasm has it";
+  uint64_t cubin = 0, offset = 0;
+  StringId kernel, text;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"cubin", Shape::kPlain, "checksum of the code that has the kernel"}, r.cubin);
+    v(FieldInfo{"offset", Shape::kDelta, "of the instruction in the kernel, in bytes"}, r.offset);
+    v(FieldInfo{"kernel", Shape::kPlain, "name of the kernel"}, r.kernel);
+    v(FieldInfo{"text", Shape::kPlain, "the instruction: LDG.E R2, desc[UR4][R2.64]"}, r.text);
+  }
+};
+
 // A new kind is added here and nowhere else in this folder.
 using AllRecords =
     std::tuple<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
@@ -1477,7 +1520,7 @@ using AllRecords =
                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
                MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
-               WorkRateRecord>;
+               WorkRateRecord, PcSampleRecord, InstructionRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

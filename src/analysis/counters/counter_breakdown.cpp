@@ -95,6 +95,20 @@ std::vector<ThroughputPart> PartsOf(const KernelCounters& kernel) {
   return parts;
 }
 
+Throughputs ThroughputsOf(const KernelCounters& kernel) {
+  Throughputs result{kernel.Of("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+                     kernel.Of("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"), true};
+  if (result.compute && result.memory) return result;
+  result.is_whole = false;
+  const auto widen = [](std::optional<double> percent, std::optional<double>* throughput) {
+    if (percent) *throughput = std::max(throughput->value_or(0), *percent);
+  };
+  for (const ThroughputPart& part : PartsOf(kernel))
+    widen(part.percent, part.throughput == "compute" ? &result.compute : &result.memory);
+  widen(kernel.Of("dram__throughput.avg.pct_of_peak_sustained_elapsed"), &result.memory);
+  return result;
+}
+
 std::vector<Traffic> TrafficOf(const KernelCounters& kernel) {
   std::vector<Traffic> all;
   const double seconds = kernel.DurationNs() * 1e-9;

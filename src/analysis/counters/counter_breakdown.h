@@ -1,6 +1,7 @@
 // What a throughput is made of, and the traffic between the units of memory.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,14 @@ struct ThroughputPart {
 };
 // The busiest first. Without those that were not collected.
 std::vector<ThroughputPart> PartsOf(const KernelCounters& kernel);
+
+// Compute and memory, in % of their peaks. Where only some of their parts were collected, as by the set light, they are
+// at least that much.
+struct Throughputs {
+  std::optional<double> compute, memory;
+  bool is_whole = false;
+};
+Throughputs ThroughputsOf(const KernelCounters& kernel);
 
 struct Traffic {
   std::string_view from, to, what;

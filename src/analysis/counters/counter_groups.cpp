@@ -23,6 +23,30 @@ std::array<double, kShape.size()> ShapeOf(const Trace& trace, uint32_t range) {
   return shape;
 }
 
+Key KeyOf(const Trace& trace, const GpuOp& op, const std::string& name) {
+  const trace::KernelShapeRecord& shape = trace.shapes[op.shape];
+  return {name,
+          op.device,
+          {static_cast<double>(shape.grid_x), static_cast<double>(shape.grid_y), static_cast<double>(shape.grid_z),
+           static_cast<double>(shape.block_x), static_cast<double>(shape.block_y), static_cast<double>(shape.block_z)}};
+}
+
+// What the kernels took of the run.
+void AddTimeline(const Trace& trace, const std::map<Key, std::size_t>& places, std::vector<KernelCounters>* kernels) {
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, KernelCounters*> known;
+  for (const GpuOp& op : trace.ops) {
+    if (op.kind != OpKind::kKernel || op.shape == kNone) continue;
+    const auto [at, is_new] = known.try_emplace({op.name.value, op.shape, op.device}, nullptr);
+    if (is_new) {
+      const auto place = places.find(KeyOf(trace, op, KernelName(trace, op.name)));
+      if (place != places.end()) at->second = &(*kernels)[place->second];
+    }
+    if (at->second == nullptr) continue;
+    at->second->timeline_ns += static_cast<double>(op.end_ns - op.start_ns);
+    ++at->second->timeline_launches;
+  }
+}
+
 }  // namespace
 
 void KernelCounters::Add(const Trace& trace, const CounterValue& value) {
@@ -60,6 +84,7 @@ std::vector<KernelCounters> KernelCountersOf(const Trace& trace) {
     }
     for (const CounterValue& value : trace.CountersOf(i)) kernels[at->second].Add(trace, value);
   }
+  AddTimeline(trace, places, &kernels);
   std::stable_sort(kernels.begin(), kernels.end(), [](const KernelCounters& a, const KernelCounters& b) {
     return a.TotalNs() != b.TotalNs() ? a.TotalNs() > b.TotalNs() : a.name < b.name;
   });

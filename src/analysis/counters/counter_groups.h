@@ -25,12 +25,15 @@ class KernelCounters {
   // Of a metric whose value is a word.
   std::string_view TextOf(std::string_view metric) const;
   double DurationNs() const { return OfOrZero("gpu__time_duration.sum"); }
-  double TotalNs() const { return DurationNs() * launches; }
+  // Of all its launches, where the trace has them; else of those with counters.
+  double TotalNs() const { return timeline_ns > 0 ? timeline_ns : DurationNs() * launches; }
 
   std::string name;  // as reports show it
   uint32_t device = kNone;
   uint32_t launches = 1;
-  uint32_t passes = 0;  // 0 when not known
+  uint32_t passes = 0;     // 0 when not known
+  double timeline_ns = 0;  // of all its launches with this grid and block size; 0: the trace has no timeline
+  uint64_t timeline_launches = 0;
 
  private:
   struct Mean {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/counters/counter_breakdown.h"
 #include "analysis/counters/counter_formulas.h"
 #include "analysis/counters/counter_occupancy.h"
 #include "base/units.h"
@@ -28,9 +29,9 @@ class Rules {
       : k_(kernel),
         limits_(LimitsOf(kernel, device)),
         sms_(kernel.Of("launch__sm_count").value_or(device == nullptr ? 0 : device->sm_count)),
-        compute_(kernel.OfOrZero("sm__throughput.avg.pct_of_peak_sustained_elapsed")),
-        memory_(kernel.OfOrZero("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")),
-        has_speed_of_light_(kernel.Of("sm__throughput.avg.pct_of_peak_sustained_elapsed").has_value()) {}
+        throughputs_(ThroughputsOf(kernel)),
+        compute_(throughputs_.compute.value_or(0)),
+        memory_(throughputs_.memory.value_or(0)) {}
 
   std::vector<Diagnosis> Run() {
     const bool is_small = SmallGrid();
@@ -47,7 +48,8 @@ class Rules {
     LocalMemory();
     Atomics();
     ExcessInstructions();
-    if (has_speed_of_light_ && !is_small) Bound();
+    // Parts of a throughput tell what limits, but not that nothing does.
+    if (!is_small && (throughputs_.is_whole || TopPercent() >= kSaturatedPercent)) Bound();
     TensorUnused();
     Order();
     return std::move(found_);
@@ -59,8 +61,10 @@ class Rules {
   double Room() const { return 100 - std::min(TopPercent(), 100.0); }
   // And to an instruction in every cycle: more warps win no more than that.
   double LatencyRoom() const {
-    const double issued = k_.Of("smsp__issue_active.avg.pct_of_peak_sustained_active")
-                              .value_or(100 * k_.OfOrZero("smsp__issue_active.avg.per_cycle_active"));
+    const std::optional<double> per_cycle = k_.Of("smsp__issue_active.avg.per_cycle_active");
+    const double issued =
+        k_.Of("smsp__issue_active.avg.pct_of_peak_sustained_active")
+            .value_or(per_cycle ? 100 * *per_cycle : k_.OfOrZero("sm__issue_active.avg.pct_of_peak_sustained_elapsed"));
     return std::min(Room(), 100 - issued);
   }
 
@@ -260,9 +264,12 @@ class Rules {
   }
 
   void MemoryBound() {
-    const double dram = k_.OfOrZero("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed");
-    const double l2 = k_.OfOrZero("lts__throughput.avg.pct_of_peak_sustained_elapsed");
-    const double l1 = k_.OfOrZero("l1tex__throughput.avg.pct_of_peak_sustained_active");
+    const double dram = k_.Of("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed")
+                            .value_or(k_.OfOrZero("dram__throughput.avg.pct_of_peak_sustained_elapsed"));
+    const double l2 = k_.Of("lts__throughput.avg.pct_of_peak_sustained_elapsed")
+                          .value_or(k_.OfOrZero("lts__t_sectors.avg.pct_of_peak_sustained_elapsed"));
+    const double l1 = k_.Of("l1tex__throughput.avg.pct_of_peak_sustained_active")
+                          .value_or(k_.OfOrZero("l1tex__f_wavefronts.avg.pct_of_peak_sustained_elapsed"));
     constexpr double kNear = 1;  // the level that memory throughput is the one of
     const std::string_view level = dram >= memory_ - kNear ? "DRAM" : l2 >= l1 ? "L2" : "L1";
     std::string words =
@@ -324,8 +331,8 @@ class Rules {
   const KernelCounters& k_;
   const std::optional<OccupancyLimits> limits_;
   const double sms_;
+  const Throughputs throughputs_;
   const double compute_, memory_;
-  const bool has_speed_of_light_;
   std::vector<Diagnosis> found_, general_;
 };
 

@@ -262,6 +262,8 @@ constexpr std::string_view kLightMetrics[] = {"gpu__time_duration.sum",
                                               "smsp__inst_executed.sum",
                                               "sm__issue_active.avg.pct_of_peak_sustained_elapsed",
                                               "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+                                              "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+                                              "l1tex__f_wavefronts.avg.pct_of_peak_sustained_elapsed",
                                               "l1tex__t_sector_hit_rate.pct",
                                               "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"};
 constexpr std::string_view kLight[] = {"counter_launch"};

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/counters/counter_breakdown.h"
 #include "analysis/counters/counter_formulas.h"
 #include "analysis/counters/counter_groups.h"
 #include "analysis/counters/counter_occupancy.h"
@@ -28,6 +29,8 @@ constexpr std::string_view kLaunchSection = "counter_launch", kOccupancySection 
 constexpr const char* kPassesNote =
     "Mean of the launches of a kernel with one grid and block size. % of the peak of the unit over the time of the "
     "kernel.";
+constexpr const char* kPartsNote =
+    " Compute and memory are at least that: not all of their parts were counted (--set basic does).";
 
 struct Diagnosed {
   const KernelCounters* kernel;
@@ -94,6 +97,8 @@ Table Overview(const Trace& trace, const std::vector<Diagnosed>& kernels) {
               "Kernel counters",
               {{"kernel", "Kernel", Unit::kText},
                {"launches", "Launches", Unit::kCount, true},
+               {"timeline_launches", "Of all", Unit::kCount, true},
+               {"timeline_ns", "Total", Unit::kNs, true},
                {"duration_ns", "Duration", Unit::kNs},
                {"compute_percent", "Compute", Unit::kPercent},
                {"memory_percent", "Memory", Unit::kPercent},
@@ -108,18 +113,25 @@ Table Overview(const Trace& trace, const std::vector<Diagnosed>& kernels) {
   const auto of = [](const KernelCounters& kernel, std::string_view metric) {
     return CellOf(kernel.Of(metric), Unit::kPercent);
   };
+  bool is_whole = true;
   for (const Diagnosed& k : kernels) {
     const KernelCounters& kernel = *k.kernel;
     const std::optional<Stall> stall = TopStall(kernel);
-    table.rows.push_back({kernel.name, int64_t{kernel.launches}, CellOf(kernel.Of("gpu__time_duration.sum"), Unit::kNs),
-                          of(kernel, "sm__throughput.avg.pct_of_peak_sustained_elapsed"),
-                          of(kernel, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"),
-                          of(kernel, "sm__warps_active.avg.pct_of_peak_sustained_active"),
-                          k.limits ? Cell(k.limits->percent) : Cell(),
-                          stall ? Cell(std::string(stall->reason)) : Cell(), VerdictOf(k.diagnoses),
-                          kernel.device == kNone ? Cell() : Cell(int64_t{trace.devices[kernel.device].ordinal}),
-                          kernel.passes == 0 ? Cell() : Cell(int64_t{kernel.passes})});
+    const Throughputs throughputs = ThroughputsOf(kernel);
+    const bool has_parts = throughputs.compute || throughputs.memory;
+    is_whole &= throughputs.is_whole || !has_parts;
+    const bool has_timeline = kernel.timeline_launches > 0;
+    table.rows.push_back(
+        {kernel.name, int64_t{kernel.launches},
+         has_timeline ? Cell(static_cast<int64_t>(kernel.timeline_launches)) : Cell(),
+         has_timeline ? Cell(std::llround(kernel.timeline_ns)) : Cell(),
+         CellOf(kernel.Of("gpu__time_duration.sum"), Unit::kNs), CellOf(throughputs.compute, Unit::kPercent),
+         CellOf(throughputs.memory, Unit::kPercent), of(kernel, "sm__warps_active.avg.pct_of_peak_sustained_active"),
+         k.limits ? Cell(k.limits->percent) : Cell(), stall ? Cell(std::string(stall->reason)) : Cell(),
+         VerdictOf(k.diagnoses), kernel.device == kNone ? Cell() : Cell(int64_t{trace.devices[kernel.device].ordinal}),
+         kernel.passes == 0 ? Cell() : Cell(int64_t{kernel.passes})});
   }
+  if (!is_whole) table.note += kPartsNote;
   return table;
 }
 
@@ -185,8 +197,9 @@ void AddFindings(const std::vector<Diagnosed>& kernels, AnalysisResult* result) 
       // What only says where the time goes is no reason to put off its cause.
       const bool is_first = &diagnosis == &k.diagnoses.front();
       if (diagnosis.is_cause || is_first) finding.gain_ns = std::llround(diagnosis.percent / 100 * k.kernel->TotalNs());
-      finding.basis = fmt::format("{} of {} with counters, an upper bound", FormatPercent(diagnosis.percent),
-                                  FormatNs(k.kernel->TotalNs()));
+      finding.basis =
+          fmt::format("{} of {} {}, an upper bound", FormatPercent(diagnosis.percent), FormatNs(k.kernel->TotalNs()),
+                      k.kernel->timeline_launches > 0 ? "in all launches" : "with counters");
       result->findings.push_back(std::move(finding));
     }
   }

@@ -38,6 +38,7 @@ AnalysisResult RunOps(const AnalysisInput& input, const AnalysisOptions& options
 AnalysisResult RunHostLoad(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunCounters(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunSource(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& options);
 
 }  // namespace gprof

@@ -43,6 +43,7 @@ constexpr Analysis kAnalyses[] = {
     {"gpu_metrics", "sampled GPU metrics: overall, busy and idle, by kernel, by step", RunGpuMetrics},
     {"counters", "kernel counters: speed of light, memory, occupancy, stalls, roofline, what limits each kernel",
      RunCounters},
+    {"source", "samples of the instructions of kernels: hottest source lines and instructions, and stalls", RunSource},
     {"health", "data quality: known losses in the trace", RunHealth},
 };
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "gprof/trace/record.h"
+
 namespace gprof {
 
 // CUpti_ActivityOverheadKind: the compiler and the loaders are work that the program asked for, a full command buffer
@@ -41,6 +43,8 @@ inline constexpr std::string_view OverheadName(uint32_t kind) {
       return "CUPTI resource";
     case kBufferRequest:
       return "CUPTI buffer request";
+    case trace::kOverheadCounters:
+      return "kernel counters";
     case kManagedMemory:
       return "managed memory recording";
     default:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/counter_run.h"
+#include "cli/recording/instructions.h"
 #include "cli/recording/leftovers.h"
 #include "cli/recording/recorded.h"
 #include "cli/talk.h"
@@ -57,7 +59,8 @@ constexpr CollectOption kCollect[] = {
     {"--devices", "LIST", "only these GPUs"},
     {"--profile-from-start", "WHETHER", "on, or off until cudaProfilerStart"},
     {"--kill", "WHETHER", "end the program after the last launch that is asked for: off"},
-    {"--page", "PAGE", "summary (default), details or raw"},
+    {"--page", "PAGE", "summary (default), details, raw, or source: samples instructions instead of counting"},
+    {"--sampling-interval", "N", "with --page source: a sample every 2^N cycles, 5 to 31 (default: CUPTI's)"},
     {"--print-units", "UNITS", "auto or base"},
     {"--print-summary", "WHAT", "none, per-kernel, per-nvtx or per-gpu"}};
 constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
@@ -162,7 +165,6 @@ class Counters : public Command {
     if (Value("--kernel-name-base") == "demangled")
       Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
     if (Value("--kill") == "on") Refuse("--kill on is not in this build: the program runs to its end");
-    if (Value("--page") == "source") Refuse("--page source is not in this build");
   }
 
   // "DOMAIN@RANGE/", as ncu has it, in the words of `profile`: RANGE@DOMAIN.
@@ -230,9 +232,21 @@ class Counters : public Command {
     return wishes;
   }
 
+  bool SamplesInstructions() const { return Value("--page") == "source"; }
+
+  void ReadSampling(const CodeFolder& folder, CounterWishes* wishes) const {
+    wishes->code_folder = folder.path();
+    wishes->sampling_period = Number("--sampling-interval");
+    if (wishes->sampling_period != 0 && (wishes->sampling_period < 5 || wishes->sampling_period > 31))
+      throw Error(ExitCode::kUsage, "--sampling-interval: from 5 to 31", "a sample is taken every 2^N cycles");
+  }
+
   int Collect() {
     RefuseWhatCannotBe();
-    LaunchOptions options = CounterLaunch(ReadWishes());
+    CounterWishes wishes = ReadWishes();
+    std::optional<CodeFolder> folder;
+    if (SamplesInstructions()) ReadSampling(folder.emplace(), &wishes);
+    LaunchOptions options = CounterLaunch(wishes);
     options.command = program_;
     options.is_default_output = is_named_->count() == 0;
     if (!options.is_default_output) options.output = output_;
@@ -246,7 +260,13 @@ class Counters : public Command {
     if (!is_quiet_) options.warn = Warn;
     RecoverEarlierRuns();
     const LaunchResult result = RunTraced(options);
+    if (folder && !result.trace_path.empty()) NameInstructions(result.trace_path, folder->path());
     return Show(result);
+  }
+
+  void NameInstructions(const std::string& trace_path, const std::string& folder) const {
+    const std::string problem = AddInstructions(trace_path, folder);
+    if (!problem.empty() && !is_quiet_) Warn(problem);
   }
 
   int Show(const LaunchResult& result) const {
@@ -258,9 +278,15 @@ class Counters : public Command {
     }
     std::vector<TraceSummary> summaries;
     const Trace trace = LoadTraces({result.trace_path}, &summaries);
+    if (SamplesInstructions() && !trace.pc_samples.empty()) {
+      PrintReport(trace, {FindAnalysis("source"), FindAnalysis("health")}, false, false);
+      return result.exit_code;
+    }
     if (trace.counter_ranges.empty()) {
-      Warn("no kernel was measured; the trace " + ShellQuoted(result.trace_path) +
-           " may say why, and no launch may have matched");
+      Warn(SamplesInstructions() ? "no instruction was sampled; the trace " + ShellQuoted(result.trace_path) +
+                                       " may say why, and kernels may have been too short"
+                                 : "no kernel was measured; the trace " + ShellQuoted(result.trace_path) +
+                                       " may say why, and no launch may have matched");
       return result.exit_code != 0 ? result.exit_code : CodeOf(ExitCode::kInconclusive);
     }
     Print(trace);
@@ -274,17 +300,23 @@ class Counters : public Command {
   }
 
   void Print(const Trace& trace) const {
-    const std::string page = Word("--page", {"summary", "details", "raw"});
+    const std::string page = Word("--page", {"summary", "details", "raw", "source"});
     if (PrintsCsv() || page == "raw") {
       OutputStream out([](std::string_view bytes) { WriteResult(bytes); }, false);
       WriteNcu(trace, {}, out);
       out.Finish();
       return;
     }
+    PrintReport(trace, {FindAnalysis("counters"), FindAnalysis("health")}, page == "summary" && format_ != "json",
+                page == "details");
+  }
+
+  void PrintReport(const Trace& trace, const std::vector<const Analysis*>& analyses, bool is_brief,
+                   bool has_details = true) const {
     AnalysisOptions analysis_options;
-    analysis_options.is_brief = page == "summary" && format_ != "json";
-    Report report = RunAnalyses(trace, {FindAnalysis("counters"), FindAnalysis("health")}, analysis_options);
-    report.has_details = page == "details";
+    analysis_options.is_brief = is_brief;
+    Report report = RunAnalyses(trace, analyses, analysis_options);
+    report.has_details = has_details;
     WriteResult(format_ == "json" ? RenderReportJson(report) : RenderReportText(report, DetectTerminal(STDOUT_FILENO)));
   }
 

@@ -1,5 +1,6 @@
 // gprof-cli profile: runs a program and records it. docs/commands/profile.md
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/after_run.h"
+#include "cli/recording/counter_run.h"
 #include "cli/recording/leftovers.h"
 #include "cli/recording/series.h"
 #include "cli/recording/tell_recorded.h"
@@ -24,6 +26,7 @@ class Profile : public Command {
     program_.AddCompressOption(app);
     program_.AddFlushOption(app);
     program_.AddTraceOptions(app);
+    AddCounterOptions(app);
     capture_.AddOptions(app);
     capture_.AddSignalOption(app);
     capture_.AddWindowOptions(app);
@@ -39,6 +42,7 @@ class Profile : public Command {
     if (!options.is_default_output) options.output = output_;
     options.may_overwrite = may_overwrite_;
     options.capture = capture_.Read(options.trace_cuda, options.trace_nvtx);
+    ReadCounters(&options);
     RefuseContradictions(options);
     if (repeat_ != 0) return RunSeries(options);
     RecoverEarlierRuns();
@@ -49,6 +53,31 @@ class Profile : public Command {
   }
 
  private:
+  void AddCounterOptions(CLI::App& app) {
+    constexpr char kGroup[] = "Trace options";
+    app.add_option("--counters", counters_,
+                   "measure a few launches of the hottest kernels with hardware counters now and then (light, or none)")
+        ->type_name("light|none")
+        ->check(OneOf({"light", "none"}))
+        ->group(kGroup);
+    app.add_option("--counters-budget", counters_budget_percent_,
+                   "share of the run that this may take, in percent (default 2)")
+        ->type_name("PERCENT")
+        ->check(CLI::Range(0.1, 50.0).description(""))
+        ->group(kGroup);
+  }
+
+  void ReadCounters(LaunchOptions* options) const {
+    if (counters_ == "none") return;
+    if (!options->trace_cuda)
+      throw Error(ExitCode::kUsage, "--counters needs CUDA to be traced", "add cuda to -t, or remove --counters");
+    CounterWishes wishes;
+    wishes.wanted.sets = {counters_};
+    wishes.replay = "none";
+    wishes.budget_permille = static_cast<uint32_t>(std::lround(counters_budget_percent_ * 10));
+    options->counters = CounterRequest(wishes);
+  }
+
   void AddSeriesOptions(CLI::App& app) {
     constexpr char kGroup[] = "Repeated runs";
     app.add_option("--repeat", repeat_,
@@ -119,6 +148,8 @@ class Profile : public Command {
   const CLI::Option* is_named_ = nullptr;  // -o, as -o '' is a mistake and no default
   std::string output_;
   bool may_overwrite_ = false;
+  std::string counters_ = "none";
+  double counters_budget_percent_ = 2;
   uint32_t repeat_ = 0;  // 0: one run, and no run file
   SeriesOptions series_;
 };

@@ -66,6 +66,11 @@ std::string CounterRequest(const CounterWishes& wishes) {
   text.Add(words::kCount, wishes.count);
   text.Add(words::kMode, wishes.mode);
   text.Add(words::kDevice, wishes.devices);
+  if (!wishes.code_folder.empty()) {
+    text.Add(words::kSampling, std::to_string(wishes.sampling_period));
+    text.Add(words::kCodeFolder, wishes.code_folder);
+  }
+  text.Add(words::kBudget, wishes.budget_permille);
   text.Add(words::kHangLimit, std::to_string(wishes.hang_limit_s));
   return text.Take();
 }

@@ -19,7 +19,10 @@ struct CounterWishes {
   uint32_t skip_before = 0, skip = 0, count = 0;
   std::string mode;
   std::vector<std::string> devices;
-  uint32_t hang_limit_s = 20;  // 0: none
+  std::string code_folder;       // instructions are sampled instead of counting, and their code is left here
+  uint32_t sampling_period = 0;  // 2^n cycles; 0: as CUPTI has it
+  uint32_t budget_permille = 0;  // of the run, for a few launches now and then; 0: the run is for measuring
+  uint32_t hang_limit_s = 20;    // 0: none
 };
 
 // Throws Error for a set, section or metric that there is not.

@@ -20,7 +20,7 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget) {
   PageContents contents;
   contents.title = ProgramOf(report, kLongestTitle);
   const std::vector<std::string> verdict = VerdictOf(report, 1);
-  const bool has_counters = !report.input.trace().counter_ranges.empty();
+  const bool has_counters = !report.input.trace().counter_ranges.empty() || !report.input.trace().pc_samples.empty();
   contents.verdict = !verdict.empty() ? verdict.front() : has_counters ? "kernel counters only" : "no GPU work";
   contents.report = RenderCompactReportJson(report);
   // In the order of the document, which places refer to.

@@ -57,6 +57,13 @@ void JoinCounters(UnjoinedTrace& unjoined) {
   }
   std::stable_sort(t.counter_values.begin(), t.counter_values.end(),
                    [](const CounterValue& a, const CounterValue& b) { return a.range < b.range; });
+  for (const auto& [writer, r] : TakeKept<trace::PcSampleRecord>(unjoined)) {
+    t.pc_samples.push_back({r.cubin, r.offset, r.samples, process_of(writer), unjoined.Name(writer, r.kernel),
+                            unjoined.Name(writer, r.reason), unjoined.Name(writer, r.file), r.line});
+  }
+  for (const auto& [writer, r] : TakeKept<trace::InstructionRecord>(unjoined)) {
+    t.instructions.push_back({r.cubin, r.offset, unjoined.Name(writer, r.kernel), unjoined.Name(writer, r.text)});
+  }
 }
 
 }  // namespace gprof

@@ -429,6 +429,9 @@ class Selector {
     const std::vector<uint32_t> to = Keep(&t_.counter_ranges, is_kept);
     for (CounterValue& value : t_.counter_values) value.range = Moved(to, value.range);
     KeepIf(&t_.counter_values, [](const CounterValue& value) { return value.range != kNone; });
+    KeepIf(&t_.pc_samples, [&](const PcSample& sample) {
+      return IsProcess(sample.process) && (is_kernel_.empty() || is_kernel_[sample.kernel.value] != 0);
+    });
   }
 
   uint32_t ProcessOf(uint32_t thread) const { return thread == kNone ? kNone : t_.threads[thread].process; }

@@ -163,6 +163,7 @@ std::vector<uint8_t> SelectedNames::Kernels() const {
       if (op.kind == OpKind::kKernel) take(op.name);
     }
     for (const CounterRange& range : trace_.counter_ranges) take(range.name);
+    for (const PcSample& sample : trace_.pc_samples) take(sample.kernel);
   } catch (const std::regex_error& error) {  // of the expression, or of a search that it makes too hard
     throw Error(ExitCode::kUsage, "'" + selection_.kernel + "' is not a valid regular expression: " + error.what(),
                 "write for example --kernel 'gemm|conv'");

@@ -6,14 +6,19 @@
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 #include <cstring>
+#include <string_view>
 
 #include "tracer/core/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/counters/driver_facts.h"
+#include "tracer/counters/held_up.h"
 #include "tracer/counters/launch_batch.h"
 #include "tracer/counters/launch_calls.h"
 #include "tracer/counters/launch_gate.h"
+#include "tracer/counters/launch_sampler.h"
 #include "tracer/counters/measured_ranges.h"
+#include "tracer/counters/pc_sampler.h"
+#include "tracer/counters/pc_table.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/system/system_calls.h"
@@ -22,13 +27,17 @@ namespace gprof::tracer {
 namespace {
 
 constexpr uint32_t kMaxFacts = 32;
-constexpr uint64_t kGatePatienceNs = 2'000'000'000;
 
 constinit std::atomic<bool> is_off{false};
 Lock lock;  // of plans, sessions, graphs and the filter
 LaunchGate gate;
 LaunchFilter filter;
 constinit LaunchBatch batch;
+LaunchSampler sampler;
+
+// A run that is recorded for its time must not wait.
+uint64_t GatePatienceNs() { return sampler.IsOn() ? 20'000'000 : 2'000'000'000; }
+
 uint32_t launches_seen = 0;
 constinit std::atomic<uint32_t> captures{0};  // of streams, under way
 
@@ -39,7 +48,8 @@ constinit std::atomic<uint32_t> measured_name{0};
 // What the thread is in the midst of.
 enum class Part : uint8_t { kNone, kLetThrough, kAlone, kInBatch };
 struct OpenLaunch {
-  uint32_t depth = 0;  // of launches within launches
+  uint32_t depth = 0;          // of launches within launches
+  uint64_t held_since_ns = 0;  // by a sample; 0: it is not
   Part part = Part::kNone;
   Choice choice = Choice::kLeftOut;
   RangeSession* session = nullptr;
@@ -63,22 +73,87 @@ RangeSession* SessionOf(CUcontext context) { return PrepareOnce() ? RangeSession
 constinit std::atomic<uint32_t> closer_word{0};  // changes when there is something to do for the thread
 constinit std::atomic<bool> has_closer{false}, closer_ends{false};
 
-void CloseBatch(bool is_own_context) {
-  if (is_own_context || !batch.IsOpen()) return batch.Close();
+void CloseBatch() {
+  if (!batch.IsOpen()) return;
   const CurrentContext current(batch.context());
   batch.Close();
+  if (!sampler.IsOn()) return;
+  sampler.Ended();
+  if (!batch.PaysOff()) sampler.GiveUp();
 }
 
-// Ends batches in time where no launch does.
+// The program waits for a sample.
+void HoldUp(uint64_t since_ns) {
+  const uint64_t now_ns = MonotonicNs();
+  sampler.HeldUp(now_ns - since_ns);
+  NoteHeldUp(since_ns, now_ns, CurrentTid());
+}
+
+constexpr uint64_t kPeriodNs = 100'000'000;
+
+void CloseIfOld() {
+  if (!batch.IsOld() || !gate.Close(kPeriodNs)) return;
+  const uint64_t since_ns = MonotonicNs();
+  if (batch.IsOld() && !is_off.load(std::memory_order_acquire)) {
+    CloseBatch();
+    if (sampler.IsOn()) HoldUp(since_ns);
+  }
+  gate.Open();
+}
+
+// Contexts that wait for being made ready for samples.
+CUcontext contexts[8] = {};
+
+// To start the profiler for the first time takes 360 ms on its own thread, and 800 ms within a launch (H200).
+void WarmUp(RangeSession* session) {
+  if (!gate.Close(GatePatienceNs())) return;
+  const uint64_t since_ns = MonotonicNs();
+  if (captures.load() == 0) {
+    const CurrentContext current(session->context());
+    if (session->Begin(LaunchSampler::kLaunches, CUPTI_ApplicationReplay)) session->End();
+  }
+  HoldUp(since_ns);
+  gate.Open();
+}
+
+// False: all that can be ready is, and nothing was done. Else the program may have been held up.
+bool PrepareContexts() {
+  const LockGuard guard(lock);
+  bool has_work = false, is_good = false;
+  for (CUcontext context : contexts) {
+    if (context == nullptr) continue;
+    const RangeSession* known = RangeSession::Known(context);
+    const bool is_done = known != nullptr && (known->HasBegun() || !known->IsUsable());
+    RangeSession* session = SessionOf(context);
+    if (!is_done && session != nullptr) WarmUp(session);
+    has_work |= !is_done;
+    is_good |= session != nullptr && session->IsUsable();
+  }
+  if (!is_good) sampler.GiveUp();
+  return has_work;
+}
+
+// Long before a launch needs it, as it takes its time.
+void SampleIfDue() {
+  if (!sampler.IsOn() || !IsCapturing() || sampler.WaitNs(MonotonicNs()) != 0) return;
+  if (PrepareContexts()) return sampler.SetReady();
+  sampler.SetDue(MonotonicNs());
+}
+
+uint64_t WaitOfCloser() {
+  const uint64_t wait_ns = sampler.WaitNs(MonotonicNs());
+  return batch.IsOpen() || wait_ns == 0 ? kPeriodNs : wait_ns;
+}
+
+// Ends batches in time where no launch does, and sees when samples are due.
 void* RunCloser(void* name) {
-  constexpr uint64_t kPeriodNs = 100'000'000, kLongNs = 3600ull * 1'000'000'000;
   NameThread(static_cast<const char*>(name));
   while (!closer_ends.load(std::memory_order_acquire)) {
     const uint32_t seen = closer_word.load(std::memory_order_acquire);
-    FutexWait(&closer_word, seen, batch.IsOpen() ? kPeriodNs : kLongNs);
-    if (!batch.IsOld() || is_off.load(std::memory_order_acquire) || !gate.Close(kPeriodNs)) continue;
-    if (batch.IsOld() && !is_off.load(std::memory_order_acquire)) CloseBatch(false);
-    gate.Open();
+    FutexWait(&closer_word, seen, WaitOfCloser());
+    if (is_off.load(std::memory_order_acquire)) continue;
+    CloseIfOld();
+    SampleIfDue();
   }
   return nullptr;
 }
@@ -93,14 +168,14 @@ void WakeCloser() {
 
 // A batch that was opened while the launch waited is not for it.
 void LetThrough(OpenLaunch* open) {
-  gate.Enter(kGatePatienceNs);
+  gate.Enter(GatePatienceNs());
   open->part = Part::kLetThrough;
   while (batch.IsOpen()) {
     gate.Leave();
-    const bool is_closed = gate.Close(kGatePatienceNs);
-    if (is_closed) CloseBatch(false);
+    const bool is_closed = gate.Close(GatePatienceNs());
+    if (is_closed) CloseBatch();
     if (is_closed) gate.Open();
-    gate.Enter(kGatePatienceNs);
+    gate.Enter(GatePatienceNs());
     if (!is_closed) return;
   }
 }
@@ -114,8 +189,10 @@ void BeginAlone(OpenLaunch* open) {
 // Without a batch as well, when the launch is not wanted.
 void BeginInBatch(OpenLaunch* open) {
   const bool is_wanted = open->choice == Choice::kMeasured;
-  if (batch.IsOpen() && (!batch.IsOf(open->session) || !batch.HasRoom(is_wanted))) CloseBatch(false);
-  if (!batch.IsOpen() && is_wanted && batch.Open(open->session)) WakeCloser();
+  if (batch.IsOpen() && (!batch.IsOf(open->session) || !batch.HasRoom(is_wanted))) CloseBatch();
+  const uint32_t most = sampler.IsOn() ? LaunchSampler::kLaunches : LaunchBatch::kMost;
+  const bool may_begin = is_wanted && (!sampler.IsOn() || sampler.IsDue());
+  if (!batch.IsOpen() && may_begin && batch.Open(open->session, most)) WakeCloser();
   if (batch.IsOpen()) open->part = Part::kInBatch;
 }
 
@@ -126,9 +203,9 @@ bool IsForBatch(const OpenLaunch& open) {
 
 // The launch is the only one from here on, if it is measured.
 void Measure(OpenLaunch* open) {
-  if (!gate.Close(kGatePatienceNs)) return LetThrough(open);
+  if (!gate.Close(GatePatienceNs())) return LetThrough(open);
   const bool is_for_batch = IsForBatch(*open);
-  if (!is_for_batch && batch.IsOpen()) CloseBatch(false);
+  if (!is_for_batch && batch.IsOpen()) CloseBatch();
   open->launch.start_ns = MonotonicNs();
   measured_name.store(Names().Intern(open->launch.kernel.launch.symbol).value, std::memory_order_relaxed);
   measured_since_ns.store(open->launch.start_ns, std::memory_order_release);
@@ -171,8 +248,8 @@ bool IsCaptured(const LaunchCall& call, const CUpti_CallbackData* info, OpenLaun
 }
 
 void EndBatch() {
-  if (!batch.IsOpen() || !gate.Close(kGatePatienceNs)) return;
-  CloseBatch(false);
+  if (!batch.IsOpen() || !gate.Close(GatePatienceNs())) return;
+  CloseBatch();
   gate.Open();
 }
 
@@ -215,6 +292,64 @@ void OnExit(const CUpti_CallbackData* info) {
   gate.Open();
 }
 
+// ---- a few launches now and then ----
+
+// The launch is in the sample: it begins it, or comes while it goes on.
+bool IsSampled(const CUpti_CallbackData* info, OpenLaunch* open) {
+  const LockGuard guard(lock);
+  RangeSession* session = RangeSession::Known(info->context);
+  if (session == nullptr || !session->IsUsable()) return false;
+  const Launch& launch = open->launch.kernel.launch;
+  open->session = session;
+  open->launch.kernel.launch.device = session->plan().device;
+  if (batch.IsOpen() ? batch.IsOld() : !sampler.Wants(Names().Intern(launch.symbol).value, MonotonicNs())) return false;
+  open->choice = filter.Choose(launch);
+  return open->choice == Choice::kMeasured;
+}
+
+void Sample(const LaunchCall& call, const CUpti_CallbackData* info, OpenLaunch* open) {
+  const uint64_t since_ns = MonotonicNs();
+  open->launch.correlation = info->correlationId;
+  const bool is_captured = !IsCapturing() || info->functionParams == nullptr || IsCaptured(call, info, open);
+  if (is_captured) EndBatch();
+  const bool is_sampled = !is_captured && call.what != What::kGraph && IsSampled(info, open);
+  if (!is_sampled) open->choice = Choice::kLeftOut;
+  if (is_sampled || batch.IsOpen()) {
+    open->held_since_ns = since_ns;
+    Measure(open);
+    if (is_sampled && !open->session->IsUsable()) sampler.GiveUp();
+    if (open->part != Part::kLetThrough) return;
+    HoldUp(since_ns);
+    if (is_sampled) sampler.Ended();
+  } else {
+    LetThrough(open);
+  }
+}
+
+// As cheap as can be where nothing is measured, which is nearly always.
+void OnSampledEnter(const LaunchCall& call, const CUpti_CallbackData* info) {
+  OpenLaunch& open = open_launch;
+  if (open.depth++ > 0) return;
+  open.part = Part::kLetThrough;
+  open.held_since_ns = 0;
+  gate.Enter(GatePatienceNs());
+  if (!batch.IsOpen() && !sampler.IsDue()) return;
+  gate.Leave();
+  open = {};
+  open.depth = 1;
+  Sample(call, info, &open);
+}
+
+void OnSampledExit(const CUpti_CallbackData* info) {
+  const OpenLaunch& open = open_launch;
+  const bool is_in_batch = open.depth == 1 && open.part == Part::kInBatch;
+  if (is_in_batch) sampler.Measured(Names().Intern(open.launch.kernel.launch.symbol).value);
+  OnExit(info);
+  if (!is_in_batch) return;
+  if (batch.IsFull()) EndBatch();
+  HoldUp(open.held_since_ns);
+}
+
 // ---- one range instead of launches ----
 
 bool MeasuresRanges() { return TheCounterRequest()->replay == Replay::kRange; }
@@ -245,14 +380,28 @@ void EndRanges() {
 
 void OnCapture(What what, const CUpti_CallbackData* info) {
   if (what == What::kBeginCapture && info->callbackSite == CUPTI_API_ENTER) {
+    // Not while the profiler is being started, which would spoil it.
+    if (sampler.IsOn()) gate.Enter(GatePatienceNs());
     captures.fetch_add(1);
+    if (sampler.IsOn()) gate.Leave();
     EndBatch();
   }
   if (what == What::kEndCapture && info->callbackSite == CUPTI_API_EXIT && captures.load() > 0) captures.fetch_sub(1);
 }
 
+void NoteContext(CUcontext context) {
+  for (CUcontext& noted : contexts) {
+    if (noted != nullptr) continue;
+    noted = context;
+    return WakeCloser();
+  }
+}
+
 void OnContextGoes(CUcontext context) {
   const LockGuard guard(lock);
+  for (CUcontext& noted : contexts) {
+    if (noted == context) noted = nullptr;
+  }
   RangeSession* session = RangeSession::Known(context);
   if (session == nullptr) return;
   if (batch.IsOf(session)) EndBatch();
@@ -264,8 +413,9 @@ void OnResource(CUpti_CallbackId cbid, const CUpti_ResourceData* data) {
   if (data == nullptr) return;
   if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) OnContextGoes(data->context);
   if (cbid != CUPTI_CBID_RESOURCE_CONTEXT_CREATED) return;
-  // Now, as it takes its time: the first launch would look slow.
   const LockGuard guard(lock);
+  if (sampler.IsOn()) return NoteContext(data->context);
+  // Now, as it takes its time: the first launch would look slow.
   RangeSession* session = SessionOf(data->context);
   if (session != nullptr && MeasuresRanges() && IsCapturing()) BeginRange(session);
 }
@@ -287,15 +437,49 @@ bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
     if (info->callbackSite == CUPTI_API_ENTER) EndBatch();
   } else if (call->what == What::kBeginCapture || call->what == What::kEndCapture) {
     OnCapture(call->what, info);
+  } else if (sampler.IsOn()) {
+    if (info->callbackSite == CUPTI_API_ENTER) OnSampledEnter(*call, info);
   } else if (info->callbackSite == CUPTI_API_ENTER) {
     OnEnter(*call, info);
   } else {
     OnExit(info);
   }
+  return !sampler.IsOn();
+}
+
+// What a call is recorded to take is without what ending a sample takes.
+void AfterOthers(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
+  if (!sampler.IsOn() || domain != CUPTI_CB_DOMAIN_DRIVER_API || is_off.load(std::memory_order_relaxed)) return;
+  const auto* info = static_cast<const CUpti_CallbackData*>(data);
+  const LaunchCall* call = info->callbackSite == CUPTI_API_EXIT ? LaunchCallOf(cbid) : nullptr;
+  if (call == nullptr || !call->IsLaunch()) return;
+  ErrnoGuard errno_guard;
+  OnSampledExit(info);
+}
+
+// libcupti 13.0 delivers, for each launch that is measured, a kernel of its own beside that of the program.
+bool IsOfProfiler(trace::StringId name) {
+  constexpr std::string_view kWait = "WaitNs";
+  return Names().TextOf(name).View() == kWait;
+}
+
+bool TakeKernel(uint32_t name, uint64_t duration_ns) {
+  if (!sampler.IsOn()) return true;
+  if (IsOfProfiler({name})) return false;
+  sampler.KernelRan(name, duration_ns);
   return true;
 }
 
-constexpr CallbackListener kListener = {EnableLaunchCallbacks, TakeCallback, OnDriverGoes};
+bool KeepsOn(CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
+  return domain == CUPTI_CB_DOMAIN_DRIVER_API && LaunchCallOf(cbid) != nullptr;
+}
+
+constexpr CallbackListener kListener = {.subscribe = EnableLaunchCallbacks,
+                                        .take = TakeCallback,
+                                        .after_others = AfterOthers,
+                                        .keeps_on = KeepsOn,
+                                        .take_kernel = TakeKernel,
+                                        .driver_goes = OnDriverGoes};
 
 void SayIfLong() {
   static uint64_t said_ns = 0;
@@ -318,11 +502,19 @@ void SayIfLong() {
 }  // namespace
 
 void StartCounters() {
-  if (ReadCounterRequest() != nullptr) SetCallbackListener(&kListener);
+  const CounterRequest* request = ReadCounterRequest();
+  if (request == nullptr) return;
+  if (request->samples_instructions) return StartPcSampling();
+  sampler.Begin(request->budget_permille, MonotonicNs());
+  SetCallbackListener(&kListener);
 }
 
 void SwitchCounters(bool on) {
-  if (TheCounterRequest() == nullptr || !MeasuresRanges() || is_off.load(std::memory_order_relaxed)) return;
+  if (TheCounterRequest() == nullptr || TheCounterRequest()->samples_instructions ||
+      is_off.load(std::memory_order_relaxed))
+    return;
+  if (sampler.IsOn() && !on) EndBatch();
+  if (!MeasuresRanges()) return;
   if (!on) return EndRanges();
   const LockGuard guard(lock);
   RangeSession::ForEach(BeginRange);
@@ -332,18 +524,23 @@ void RetellCounters() { RetellPlans(); }
 
 void DrainCounters(DrainRound*) {
   if (TheCounterRequest() == nullptr) return;
+  if (TheCounterRequest()->samples_instructions) return TellPcSamples();
   SayIfLong();
   TellPlans();
+  TellHeldUp();
   TakeMeasuredRanges();
 }
 
 void SalvageCounters(DrainRound*) {
+  TellPcSamples();
   TellPlans();
+  TellHeldUp();
   TakeMeasuredRanges();
 }
 
 void StopCounters(StopReason why) {
   is_off.store(true, std::memory_order_release);
+  StopPcSampling(why);
   if (why != StopReason::kThreadsEnd) return;
   closer_ends.store(true, std::memory_order_release);
   closer_word.fetch_add(1, std::memory_order_release);
@@ -359,7 +556,11 @@ void ResetCountersAfterFork() {
   measured_since_ns.store(0, std::memory_order_relaxed);
   launches_seen = 0;
   open_launch = {};
+  ResetPcSamplingAfterFork();
   batch.ForgetAfterFork();
+  sampler.Forget();
+  for (CUcontext& noted : contexts) noted = nullptr;
+  ForgetHeldUpAfterFork();
   RangeSession::ForgetAfterFork();
   ForgetPlansAfterFork();
   ForgetRangesAfterFork();

@@ -59,6 +59,12 @@ void TakeLine(const char* word, const char* value) {
   if (is(words::kCount)) request.count = Number(value);
   if (is(words::kMode)) request.mode = ValueOf(value, kModes);
   if (is(words::kDevice) && Number(value) < 64) request.devices |= uint64_t{1} << Number(value);
+  if (is(words::kSampling)) {
+    request.samples_instructions = true;
+    request.sampling_period = Number(value);
+  }
+  if (is(words::kCodeFolder)) request.code_folder = value;
+  if (is(words::kBudget)) request.budget_permille = Number(value);
   if (is(words::kHangLimit)) request.hang_limit_ns = uint64_t{Number(value)} * 1'000'000'000;
 }
 

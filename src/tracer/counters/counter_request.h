@@ -20,7 +20,11 @@ struct CounterRequest {
   const char* kernel_id = nullptr;
   uint32_t skip_before = 0, skip = 0, count = 0;  // a count of 0: all
   CountMode mode = CountMode::kGlobal;
-  uint64_t devices = 0;  // a bit each; 0: all
+  uint64_t devices = 0;               // a bit each; 0: all
+  bool samples_instructions = false;  // instead of counting
+  uint32_t sampling_period = 0;       // 2^n cycles; 0: as CUPTI has it
+  const char* code_folder = nullptr;  // where code that was sampled is left for the launcher
+  uint32_t budget_permille = 0;       // of the run, for a few launches now and then; 0: it is not recorded for its time
   uint64_t hang_limit_ns = 20'000'000'000;
 };
 

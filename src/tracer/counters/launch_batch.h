@@ -21,6 +21,8 @@ struct MeasuredLaunch {
 // All of it but the questions is called while the gate is closed.
 class LaunchBatch {
  public:
+  static constexpr uint32_t kMost = 128;
+
   // [any thread]
   bool IsOpen() const { return session_.load(std::memory_order_relaxed) != nullptr; }
   // Launches that are pending are as good as lost when the program is killed, so a batch is not open for long.
@@ -31,17 +33,18 @@ class LaunchBatch {
 
   CUcontext context() const { return session_.load(std::memory_order_relaxed)->context(); }
   bool IsOf(const RangeSession* session) const { return session_.load(std::memory_order_relaxed) == session; }
-  bool Open(RangeSession* session);
+  // `most`: launches in it.
+  bool Open(RangeSession* session, uint32_t most = kMost);
   // A launch ran, which is wanted or not.
   void Add(const MeasuredLaunch& launch, bool is_wanted);
   // Whether the next launch has its place in it.
   bool HasRoom(bool is_wanted) const;
+  bool IsFull() const { return count_ >= most_; }
   // Ends measuring, and hands on what was wanted.
   void Close();
   void ForgetAfterFork();
 
  private:
-  static constexpr uint32_t kMost = 128;
   // As many launches for nothing are as dear as to end and to begin again.
   static constexpr uint32_t kMostUnwanted = 20;
 
@@ -53,7 +56,7 @@ class LaunchBatch {
   std::atomic<uint64_t> opened_ns_{0};
   std::atomic<bool> is_given_up_{false};
   Entry entries_[kMost];
-  uint32_t count_ = 0, unwanted_in_a_row_ = 0;
+  uint32_t count_ = 0, most_ = kMost, unwanted_in_a_row_ = 0;
   uint32_t short_batches_ = 0;
 };
 

@@ -13,6 +13,8 @@ struct LaunchCall {
   CUpti_CallbackId cbid;
   What what;
   bool is_per_thread;  // its default stream is that of the thread
+
+  bool IsLaunch() const { return what == What::kKernel || what == What::kKernelEx || what == What::kGraph; }
 };
 
 void EnableLaunchCallbacks(CUpti_SubscriberHandle subscriber);

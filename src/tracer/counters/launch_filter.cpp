@@ -110,6 +110,7 @@ bool WaitsForOthers(const CounterRequest& request, const char* symbol) {
     if (Holds(request.kernel, library) || Holds(request.kernel_expression, library) ||
         Holds(request.kernel_id, library))
       continue;
+    if (request.budget_permille != 0) return true;
     Message message;
     message << "kernels of NCCL and NVSHMEM are not measured, because they wait for other GPUs: -k regex:" << library
             << " measures them";

@@ -84,14 +84,16 @@ bool RangeSession::MakeImage(uint32_t most_ranges) {
                Profiler().cuptiRangeProfilerCounterDataImageInitialize(&p));
 }
 
-// Waits for other processes of the run. The first time alone, as from then on the monitors are ours.
+// Waits for other processes of the run, unless the run is recorded for its time. The first time alone, as from then on
+// the monitors are ours.
 bool RangeSession::TakeTurn() {
-  constexpr uint64_t kPatienceNs = 30'000'000'000;
-  return TakeMonitors(plan_->device, kPatienceNs) || Check("cuptiRangeProfilerStart", static_cast<CUptiResult>(26));
+  const uint64_t patience_ns = TheCounterRequest()->budget_permille != 0 ? 0 : 30'000'000'000;
+  return TakeMonitors(plan_->device, patience_ns) || Check("cuptiRangeProfilerStart", static_cast<CUptiResult>(26));
 }
 
 bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) {
   has_own_range_ = false;
+  has_begun_ = true;
   return TakeTurn() && BeginNow(most_ranges, CUPTI_AutoRange, replay);
 }
 

@@ -19,6 +19,9 @@ class RangeSession {
 
   const DevicePlan& plan() const { return *plan_; }
   CUcontext context() const { return context_; }
+  bool IsUsable() const { return is_usable_; }
+  // The profiler was started for it once, or it was tried.
+  bool HasBegun() const { return has_begun_; }
   // The context goes away.
   void Drop() { context_ = nullptr; }
   // What runs from here on is measured: at most so many kernels. False: it is not; a notice says why.
@@ -46,7 +49,7 @@ class RangeSession {
   uint8_t* image_ = nullptr;
   std::size_t image_size_ = 0, mapped_ = 0;
   uint32_t most_ranges_ = 0;  // that the image has room for
-  bool is_usable_ = false;
+  bool is_usable_ = false, has_begun_ = false;
   bool has_own_range_ = false;  // that was begun by BeginOneRange
 };
 

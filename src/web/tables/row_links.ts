@@ -87,7 +87,7 @@ const KINDS_OF: Record<string, (kind: EventKind) => boolean> = {
 };
 const NAME_KEYS: Record<string, [key: string, kinds: string]> = {
   kernels: ["name", "kernels"], kernel_launches: ["kernel", "kernels"], first_launches: ["kernel", "kernels"],
-  occupancy: ["kernel", "kernels"], gpu_metrics_kernels: ["kernel", "kernels"], gpu_energy: ["kernel", "kernels"], counters: ["kernel", "kernels"], nccl: ["name", "kernels"], api: ["name", "api"], graph_calls: ["name", "api"],
+  occupancy: ["kernel", "kernels"], gpu_metrics_kernels: ["kernel", "kernels"], gpu_energy: ["kernel", "kernels"], counters: ["kernel", "kernels"], source_kernels: ["kernel", "kernels"], nccl: ["name", "kernels"], api: ["name", "api"], graph_calls: ["name", "api"],
   api_errors: ["function", "api"], sync: ["function", "api"], sync_sites: ["function", "api"], polling: ["function", "api"],
   idle_by_launch: ["function", "api"], idle_by_call: ["function", "api"], nvtx: ["path", "nvtx"], steps: ["path", "nvtx"],
 };

@@ -210,6 +210,92 @@ class Ranges(Counters):
         self.assertEqual(self.counters("ranges", options=["--nvtx-include", "other"]).code, 4)
 
 
+class Samples(Counters):
+    """A few launches now and then, within a run that is recorded."""
+
+    LOOPS = 2500
+
+    def test_a_run_is_recorded_and_sampled(self):
+        run = self.profile("counter_facts_13.0", "steady", self.LOOPS,
+                           options=["-t", "cuda", "--counters", "light", "--counters-budget", "50"])
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        self.assertEqual(len(trace.of("kernel")), 4 * self.LOOPS)
+        self.assertEqual(len([a for a in trace.of("api") if a["function"] == "cudaLaunchKernel"]), 4 * self.LOOPS)
+        found = collections.Counter(self.launches(trace))
+        self.assertEqual(set(found), {("alpha", 10), ("alpha", 20), ("beta", 30)})
+        held_up = [o for o in trace.of("overhead") if o["overhead_kind"] == 100 << 16]
+        self.assertGreaterEqual(len(held_up), sum(found.values()))
+        # A sample is a launch of the run, with its number.
+        launches = {k["correlation"] for k in trace.of("kernel")}
+        self.assertTrue({r["correlation"] for r in trace.of("counter_range")} <= launches)
+
+    def test_a_short_run_is_left_alone(self):
+        run = self.profile("counter_facts_13.0", "loop", 20, options=["-t", "cuda", "--counters", "light"])
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(len(run.trace.of("kernel")), 80)
+        self.assertEqual(run.trace.of("counter_range"), [])
+
+    def test_without_cuda_there_is_nothing_to_sample(self):
+        run = self.profile("counter_facts_13.0", "loop", 1, options=["-t", "nvtx", "--counters", "light"])
+        self.assertEqual(run.code, 125)
+        self.assertIn("--counters needs CUDA", run.err)
+
+
+class Source(Counters):
+    """Samples of instructions: at 0x00, 0x10 and 0x20 of each kernel, in lines 10 to 12 of /src/facts.cu."""
+
+    BLOCKS = {"alpha": 30 * 5, "beta": 30 * 5, "reduce": 5}
+
+    def disassembler(self):
+        """A stand-in for nvdisasm, in a folder for the PATH."""
+        tool = self.folder / "tools" / "nvdisasm"
+        tool.parent.mkdir()
+        tool.write_text("#!/bin/sh\n[ \"$1\" = --version ] && exit 0\ncat <<'END'\n" + "".join(
+            f".text.{kernel}:\n        /*0000*/                   S2R R0, SR_TID.X ;\n        //## File \"facts.cu\"\n"
+            f"        /*0010*/              @!P0 LDG.E  R2, desc[UR4][R2.64] ;\n" for kernel in KERNELS) + "END\n")
+        tool.chmod(0o755)
+        return {"PATH": f"{tool.parent}:/usr/bin:/bin", "CUDA_HOME": None, "CUDA_PATH": None}
+
+    def samples(self, trace):
+        found = collections.Counter()
+        for s in trace.of("pc_sample"):
+            self.assertEqual((s["file"], s["line"]), ("/src/facts.cu", 10 + s["offset"] // 16))
+            found[KERNELS[s["kernel"]], s["offset"], s["reason"]] += s["samples"]
+        return found
+
+    def expected(self):
+        wanted = {}
+        for kernel, blocks in self.BLOCKS.items():
+            wanted |= {(kernel, 0, "selected"): blocks, (kernel, 16, "long_scoreboard"): 8 * blocks,
+                       (kernel, 32, "long_scoreboard"): blocks, (kernel, 32, "selected"): blocks}
+        return wanted
+
+    def test_every_sample_has_its_line_and_instruction(self):
+        run = self.counters("loop", 5, options=["--page", "source"], env=self.disassembler())
+        self.assertEqual(run.code, 0, run.err)
+        self.assert_clean(run.trace)
+        self.assertEqual(self.samples(run.trace), self.expected())
+        texts = {(KERNELS[i["kernel"]], i["offset"]): i["text"] for i in run.trace.of("instruction")}
+        self.assertEqual(texts, {(kernel, offset): text for kernel in KERNELS.values() for offset, text in
+                                 ((0, "S2R R0, SR_TID.X"), (16, "@!P0 LDG.E R2, desc[UR4][R2.64]"))})
+        for part in ("facts.cu:11", "long scoreboard"):
+            self.assertIn(part, run.out)
+
+    def test_without_a_disassembler_lines_are_there(self):
+        run = self.counters("loop", 5, options=["--page", "source"], env={"PATH": "/nowhere", "CUDA_HOME": "/nowhere"})
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(self.samples(run.trace), self.expected())
+        self.assertIn("facts.cu:11", run.out)
+
+    def test_a_gpu_that_cannot_be_sampled(self):
+        run = self.counters("loop", 1, options=["--page", "source"], env={"MOCK_PC_ENABLE": "35"})
+        self.assertEqual(run.code, 4)
+        self.assertIn("administrators only (error 35)", run.err)
+        self.assertIn("no instruction was sampled", run.err)
+
+
 class Trouble(Counters):
     def check_unharmed(self, run, message):
         self.assertEqual(run.code, 4, run.err)

@@ -17,7 +17,7 @@ TEST(WantedMetrics, OfASetAreListsOfNames) {
   Wanted wanted;
   wanted.sets = {"light"};
   const auto light = MetricsOf(wanted);
-  EXPECT_EQ(light.size(), 16u);
+  EXPECT_EQ(light.size(), 18u);
   EXPECT_EQ(light.front(), Names{"gpu__time_duration.sum"});
 }
 

@@ -10,6 +10,7 @@
 #include "tracer/cupti/activity/device_record.h"
 #include "tracer/cupti/activity/memory_records.h"
 #include "tracer/cupti/activity/stream_ids.h"
+#include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/graph_level.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/store/interned_names.h"
@@ -140,6 +141,9 @@ void Convert(const CUpti_ActivityKernel10& k, ChunkOutput* output, Cursor cursor
   r.submitted_ns = k.submitted == 0 ? 0 : GpuTimeToNs(k.submitted);
   r.channel = k.channelID;
   r.is_device_launched = k.isDeviceLaunched;
+  const CallbackListener* listener = TheCallbackListener();
+  if (listener != nullptr && listener->take_kernel != nullptr && !listener->take_kernel(r.name.value, r.duration_ns))
+    return;
   AddOperation(r, output, cursor);
 }
 

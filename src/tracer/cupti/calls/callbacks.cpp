@@ -371,10 +371,12 @@ void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
 void SetApiCallbacks(bool on) {
   if (subscriber == nullptr) return;
   if (on) on_since.store(Stamp(), std::memory_order_relaxed);
+  const CallbackListener* listener = TheCallbackListener();
   for (const CUpti_CallbackDomain domain : kApiDomains) {
     for (uint32_t cbid = 1; cbid < kMaxCbids; ++cbid) {
       const Function& function = *FunctionOf(domain, cbid);
       if (!function.is_wanted || IsProfilerApi(function.duty)) continue;
+      if (listener != nullptr && listener->keeps_on != nullptr && listener->keeps_on(domain, cbid)) continue;
       const bool is_heard =
           on || GuestHears(domain, cbid) || (IsListening() && IsCounted(FunctionNumber(domain, cbid)));
       Cupti().cuptiEnableCallback(is_heard ? 1 : 0, subscriber, domain, cbid);
@@ -388,7 +390,10 @@ void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cb
   const CallbackListener* listener = TheCallbackListener();
   if (__builtin_expect(listener != nullptr, 0) && listener->take(domain, cbid, data)) return;
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-    return OnApi(domain, cbid, static_cast<const CUpti_CallbackData*>(data));
+    OnApi(domain, cbid, static_cast<const CUpti_CallbackData*>(data));
+    if (__builtin_expect(listener != nullptr, 0) && listener->after_others != nullptr)
+      listener->after_others(domain, cbid, data);
+    return;
   }
   if (domain != CUPTI_CB_DOMAIN_RESOURCE) return;
   ErrnoGuard errno_guard;

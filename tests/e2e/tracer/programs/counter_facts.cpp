@@ -1,7 +1,9 @@
-// Launches whose counters are known. usage: counter_facts loop N|graph|threads N|devices|profiler|killed N|maps|ranges
+// Launches whose counters are known. usage: counter_facts loop N|steady N|graph|threads N|devices|profiler|killed
+// N|maps|ranges
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -30,6 +32,14 @@ void Loop(int count) {
     CHECK(reduce.Launch(1, 32));
   }
   CHECK(cudaDeviceSynchronize());
+}
+
+// So that time goes by.
+void LaunchSteadily(int count) {
+  for (int i = 0; i < count; ++i) {
+    Loop(1);
+    usleep(1000);
+  }
 }
 
 void AddKernel(cudaGraph_t graph, const FakeKernel& kernel, unsigned blocks) {
@@ -109,6 +119,8 @@ int main(int argc, char** argv) {
   const int count = argc > 2 ? std::atoi(argv[2]) : 1;
   if (what == "loop")
     Loop(count);
+  else if (what == "steady")
+    LaunchSteadily(count);
   else if (what == "graph")
     LaunchGraph();
   else if (what == "threads")
