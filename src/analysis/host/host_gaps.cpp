@@ -69,6 +69,7 @@ class Collector {
         if (part.cause == Cause::kOs) {
           AddWaits(thread, start_ns, end_ns, &waits_);
           AddWaits(thread, std::max(start_ns, judged.start_ns), std::min(end_ns, judged.end_ns), waits);
+          AddSamples(thread, start_ns, end_ns);
         }
         if (part.cause == Cause::kMpi) AddMpi(thread, start_ns, end_ns);
         if (part.cause == Cause::kHost) AddHost(device, thread, start_ns, end_ns);
@@ -110,6 +111,10 @@ class Collector {
       preempted_[{thread, by}] += ns;
       gaps_.preempted_ns[device] += ns;
     });
+    AddSamples(thread, from_ns, to_ns);
+  }
+
+  void AddSamples(uint32_t thread, int64_t from_ns, int64_t to_ns) {
     const std::vector<uint32_t>& samples = samples_[thread];
     auto sample = std::partition_point(samples.begin(), samples.end(),
                                        [&](uint32_t i) { return trace_.cpu_samples[i].time_ns < from_ns; });

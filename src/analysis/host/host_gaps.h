@@ -43,7 +43,9 @@ struct HostGaps {
   std::vector<IdleInMpi> mpi;            // cause `mpi`, the most idle time first
   std::vector<IdlePreempted> preempted;  // part of the cause `host`, the most idle time first
   std::vector<int64_t> preempted_ns;     // by device
-  std::vector<uint32_t> samples;         // taken in the cause `host`, by index, in order
+  // Taken in the causes `host` and `os`, by index, in order. A thread that is sampled runs, also within a call; and
+  // where the clock of a virtual machine ticks within a short call, that makes it long enough to be recorded.
+  std::vector<uint32_t> samples;
 
   int64_t PreemptedNs() const;
 };

@@ -1,6 +1,7 @@
 // What idle time says to the reader: the main causes, and synchronisation that drains the GPU.
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "analysis/calls/call_kinds.h"
@@ -59,6 +60,20 @@ Place MainMpiCall(const Trace& trace, const HostGaps& host) {
   return best;
 }
 
+// " of FILE in pieces of 128 B" where the function is a call that was recorded with little data each time. Most of such
+// calls are too short to be recorded; samples say that they took the time.
+std::string Pieces(const Trace& trace, const HostGaps& host, std::string_view function) {
+  constexpr int64_t kSmallPieceBytes = 4096, kCallsToBeSure = 10;
+  function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
+  for (const IdleInWait& wait : host.waits) {
+    if (wait.kind.object_kind != trace::OsObject::kFile || trace.Text(wait.kind.function) != function) continue;
+    if (wait.calls < kCallsToBeSure || wait.bytes == 0 || wait.bytes > wait.calls * kSmallPieceBytes) continue;
+    return " of " + ObjectName(trace, wait.kind) + " in pieces of " +
+           FormatBytes(static_cast<double>(wait.bytes) / static_cast<double>(wait.calls));
+  }
+  return "";
+}
+
 // The function that most CPU samples were taken in, or that they are too few to say.
 std::string MainFunction(const Trace& trace, const HostGaps& host) {
   if (trace.cpu_samples.empty()) return "";
@@ -69,7 +84,7 @@ std::string MainFunction(const Trace& trace, const HostGaps& host) {
   if (functions.empty()) return "";
   const FunctionSamples& main = functions.front();
   return "; " + FormatPercent(PercentOf(main.self, count)) + " of " + CountOf(count, "CPU sample") + " in " +
-         ShortName(main.name) + (main.module.empty() ? "" : " (" + main.module + ")");
+         ShortName(main.name) + (main.module.empty() ? "" : " (" + main.module + ")") + Pieces(trace, host, main.name);
 }
 
 Place MainPlace(const Trace& trace, const IdleSummary& summary, const HostGaps& host, Cause cause) {

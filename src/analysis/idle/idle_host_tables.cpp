@@ -69,7 +69,7 @@ Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const Ho
                {"function", "Function", Unit::kText, false},
                {"module", "Module", Unit::kText, false}},
               {},
-              "Percent of the CPU samples of the launching thread in idle time with the cause host."};
+              "Percent of the CPU samples of the launching thread in idle time with the causes host and os."};
   const auto count = static_cast<int64_t>(host.samples.size());
   if (count == 0) return table;
   const std::vector<FunctionSamples> functions = CountFunctions(trace, host.samples);
