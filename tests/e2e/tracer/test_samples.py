@@ -55,6 +55,32 @@ class Samples(SamplesCase):
         waits = [r for r in trace.of("switch", tid=main_thread) if not r["is_preempted"]]
         self.assertGreaterEqual(sum(r["duration_ns"] >= 2_000_000 for r in waits), 24)
 
+    def test_known_shares_of_cpu_time(self):
+        """Of its CPU time the program spends 16 ms in one function for each 4 ms in another."""
+        run = self.profile("sampled", 130, version=None, options=("-t", "nvtx", "-s", "launching", "--sampling-frequency=1000"))
+        names = {r["frame"]: r["name"] for r in run.trace.of("symbol")}
+        nodes = {r["id"]: r for r in run.trace.of("stack")}
+        sums = {"_Z8SpinMuchv": 0, "_Z10SpinLittlev": 0}
+        for sample in run.trace.of("cpu_sample"):
+            node = nodes.get(sample["stack"])
+            while node is not None and names.get(node["frame"]) not in sums:
+                node = nodes.get(node["parent"])
+            if node is not None:
+                sums[names[node["frame"]]] += sample["weight_ns"]
+        self.assertAlmostEqual(sums["_Z8SpinMuchv"] / sum(sums.values()), 0.8, delta=0.03)
+        self.assertAlmostEqual(sum(sums.values()), 130 * 20e6, delta=130 * 20e6 * 0.03)
+
+    def test_samples_and_switches_cover_the_time_of_a_thread(self):
+        run = self.profile("sampled", 60, version=None, options=("-t", "nvtx", "-s", "launching", "--sampling-frequency=1000"))
+        trace = run.trace
+        steps = trace.of("nvtx")
+        tid = trace.of("process")[0]["pid"]
+        first, last = min(r["time_ns"] for r in steps), max(r["time_ns"] for r in steps)
+        running = sum(r["weight_ns"] for r in trace.of("cpu_sample", tid=tid) if first <= r["time_ns"] <= last)
+        off = sum(r["duration_ns"] for r in trace.of("switch", tid=tid) if first <= r["start_ns"] <= last)
+        self.assertEqual(trace.of("metric_loss"), [])
+        self.assertAlmostEqual((running + off) / (last - first), 1, delta=0.03)
+
     def test_process_tree_has_all_threads(self):
         run = self.profile("sampled", 10, version=None, options=("-t", "nvtx", "-s", "process-tree", "--sampling-frequency=500"))
         counts, samples = self.shares(run.trace)

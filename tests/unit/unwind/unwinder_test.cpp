@@ -1,15 +1,12 @@
 #include "unwind/unwinder.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "snapshots.h"
 #include "unwind/expression.h"
 
 #ifdef __x86_64__
@@ -25,47 +23,22 @@
 namespace gprof {
 namespace {
 
-// What a signal handler saw: registers and stack for us, and the stack of calls as libgcc has it.
-struct Snapshot {
-  ucontext_t context;
-  std::size_t bytes = 0;
-  unsigned char stack[96 << 10];
-  uintptr_t frames[256];
-  int count = 0;
-};
-Snapshot snapshot;
-std::atomic<bool> is_wanted{false}, is_taken{false};
-uintptr_t stack_top = 0;
+// The stack of calls as libgcc has it, within the handler.
+uintptr_t libgcc_frames[256];
+int libgcc_count = 0;
 
 _Unwind_Reason_Code TakeFrame(_Unwind_Context* context, void*) {
   int is_before = 0;
   const uintptr_t pc = _Unwind_GetIPInfo(context, &is_before);
-  if (snapshot.count == 256) return _URC_END_OF_STACK;
+  if (libgcc_count == 256) return _URC_END_OF_STACK;
   if (pc == 0) return _URC_NO_REASON;  // the caller of the outermost one
-  snapshot.frames[snapshot.count++] = is_before != 0 ? pc : pc - 1;
+  libgcc_frames[libgcc_count++] = is_before != 0 ? pc : pc - 1;
   return _URC_NO_REASON;
 }
 
-void OnSignal(int, siginfo_t*, void* context) {
-  if (!is_wanted.exchange(false)) return;
-  std::memcpy(&snapshot.context, context, sizeof snapshot.context);
-  const auto sp = static_cast<uintptr_t>(snapshot.context.uc_mcontext.gregs[REG_RSP]);
-  snapshot.bytes = std::min<std::size_t>(sizeof snapshot.stack, stack_top - sp);
-  std::memcpy(snapshot.stack, reinterpret_cast<const void*>(sp), snapshot.bytes);
-  snapshot.count = 0;
+void UnwindByLibgcc() {
+  libgcc_count = 0;
   _Unwind_Backtrace(TakeFrame, nullptr);
-  is_taken = true;
-}
-
-Registers RegistersOf(const ucontext_t& context) {
-  static constexpr int kOrder[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-                                   REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  Registers registers;
-  for (uint32_t i = 0; i < kRegisters; ++i) {
-    registers.Set(i, static_cast<uint64_t>(context.uc_mcontext.gregs[kOrder[i]]));
-  }
-  registers.pc = static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
-  return registers;
 }
 
 int Descending(const void* a, const void* b) { return *static_cast<const int*>(b) - *static_cast<const int*>(a); }
@@ -96,51 +69,25 @@ double Work(unsigned seed) {
   return sum + Aligned(8) + static_cast<double>(counts.size()) + static_cast<double>(now.tv_nsec);
 }
 
-class TimerSignals {
- public:
-  TimerSignals() {
-    struct sigaction action = {};
-    action.sa_sigaction = OnSignal;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    sigaction(SIGPROF, &action, nullptr);
-    sigevent event = {};
-    event.sigev_notify = SIGEV_SIGNAL;
-    event.sigev_signo = SIGPROF;
-    timer_create(CLOCK_MONOTONIC, &event, &timer_);
-    const itimerspec every = {{0, 177'000}, {0, 177'000}};
-    timer_settime(timer_, 0, &every, nullptr);
-  }
-  ~TimerSignals() {
-    timer_delete(timer_);
-    signal(SIGPROF, SIG_IGN);
-  }
-
- private:
-  timer_t timer_;
-};
-
 // Where the stack of calls of this thread is at a moment that nobody chose, as libgcc says it and as we do.
 TEST(Unwinder, AgreesWithLibgccAtAnyInstruction) {
   CodeFiles files;
   const std::optional<AddressSpace> space = AddressSpace::Of(getpid(), &files);
   ASSERT_TRUE(space);
-  stack_top = reinterpret_cast<uintptr_t>(environ);
+  also_in_handler = UnwindByLibgcc;
   Unwinder unwinder;
   int same = 0, shorter = 0, different = 0;
   double sink = 0;
   {
     const TimerSignals signals;
     for (unsigned round = 0; same + shorter + different < 3000 && round < 200'000; ++round) {
-      is_wanted = true;
+      is_snapshot_wanted = true;
       sink += Work(round);
-      if (!is_taken.exchange(false)) continue;
+      if (!is_snapshot_taken.exchange(false)) continue;
       std::vector<UnwoundFrame> frames;
-      const StackCopy stack = {static_cast<uint64_t>(snapshot.context.uc_mcontext.gregs[REG_RSP]),
-                               {snapshot.stack, snapshot.bytes}};
-      unwinder.Unwind(*space, 1, RegistersOf(snapshot.context), stack, &frames);
-      const auto pc = static_cast<uintptr_t>(snapshot.context.uc_mcontext.gregs[REG_RIP]);
-      const uintptr_t* const end = snapshot.frames + snapshot.count;
-      const uintptr_t* const begin = std::find<const uintptr_t*>(snapshot.frames, end, pc);
+      unwinder.Unwind(*space, 1, RegistersOf(snapshot.context), snapshot.Copy(), &frames);
+      const uintptr_t* const end = libgcc_frames + libgcc_count;
+      const uintptr_t* const begin = std::find<const uintptr_t*>(libgcc_frames, end, snapshot.pc());
       if (begin == end) continue;  // libgcc did not get there
       std::size_t equal = 0;
       const auto expected = static_cast<std::size_t>(end - begin);
@@ -156,6 +103,7 @@ TEST(Unwinder, AgreesWithLibgccAtAnyInstruction) {
       }
     }
   }
+  also_in_handler = nullptr;
   EXPECT_GT(sink, 0);
   std::printf("%d the same, %d shorter, %d different\n", same, shorter, different);
   EXPECT_GE(same, 2000);
@@ -172,7 +120,7 @@ TEST(Unwinder, SaysThatTheCopyEnded) {
   Registers registers = RegistersOf(context);
   std::vector<UnwoundFrame> whole, cut;
   const uint64_t sp = registers.values[kStackPointer];
-  const std::size_t all = reinterpret_cast<uintptr_t>(environ) - sp;
+  const std::size_t all = stack_top - sp;
   Unwinder unwinder;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(sp);
   EXPECT_EQ(unwinder.Unwind(*space, 1, registers, {sp, {bytes, all}}, &whole), StackEnd::kWhole);
