@@ -109,9 +109,9 @@ class Waits(harness.Case):
         self.assertEqual(run.trace.problems, [])
 
     def test_many_threads(self):
-        run = self.waits("threads", 1200)
+        run = self.waits("threads", 10_000)
         found = [c for c in run.trace.of("os_call", function="usleep")]
-        self.assertEqual((len(found), len({c["tid"] for c in found})), (1200, 1200))
+        self.assertEqual((len(found), len({c["tid"] for c in found})), (10_000, 10_000))
         self.assertEqual(run.trace.of("loss"), [])
 
     def test_other_allocators(self):

@@ -135,6 +135,119 @@ class Symbolized(SamplesCase):
         self.assert_clean(run.trace)
 
 
+C_PROGRAM = """
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int sum;
+
+static void* Work(void* values) {
+  for (int i = 0; i < 20; ++i) {
+    pthread_mutex_lock(&lock);
+    char* const copy = malloc(1000 + i);
+    memcpy(copy, values, 1000);
+    sum += copy[i];
+    usleep(500);
+    free(copy);
+    pthread_mutex_unlock(&lock);
+  }
+  return 0;
+}
+
+int main(int count, char** names) {
+  static char values[1000] = {1, 1, 1, 1, 1};
+  if (count > 1 && !dlopen(names[1], RTLD_NOW)) return 9;  // calls NVTX
+  pthread_t threads[4];
+  for (int i = 0; i < 4; ++i) pthread_create(&threads[i], 0, Work, values);
+  for (int i = 0; i < 4; ++i) pthread_join(threads[i], 0);
+  const clock_t until = clock() + CLOCKS_PER_SEC / 20;
+  while (clock() < until) sum |= 0;
+  printf("sum %d\\n", sum);
+  return 3;
+}
+"""
+GO_PROGRAM = """
+package main
+
+import ("fmt"; "os"; "sync"; "time")
+
+func spin(d time.Duration) (n int) {
+\tfor end := time.Now().Add(d); time.Now().Before(end); n++ {}
+\treturn
+}
+
+func main() {
+\tvar group sync.WaitGroup
+\tfor i := 0; i < 4; i++ {
+\t\tgroup.Add(1)
+\t\tgo func() { defer group.Done(); for j := 0; j < 10; j++ { spin(2e6); time.Sleep(time.Millisecond) } }()
+\t}
+\tgroup.Wait()
+\tfmt.Println("sum 20")
+\tos.Exit(3)
+}
+"""
+
+
+class OtherPrograms(harness.Case):
+    """What is not built as most programs are runs as without us, whatever is recorded of it."""
+
+    def build(self, text, name, *words):
+        source, program = self.folder / name, self.folder / "program"
+        source.write_text(text)
+        done = subprocess.run([*words, "-o", program, source], capture_output=True, text=True, check=False,
+                              env={**os.environ, "GOCACHE": str(self.folder / "cache"), "GO111MODULE": "off"})
+        if done.returncode != 0:
+            self.skipTest(f"cannot build with {' '.join(words)}: {done.stderr[-200:]}")
+        return program
+
+    def check(self, *command, env=None):
+        plain = self.run_plain(*command, version=None, env=env)
+        run = self.profile(*command, version=None, env=env, options=("-t", "nvtx,osrt", "-s", "process-tree"))
+        self.assertEqual((run.code, run.out, plain.code, plain.out), (3, "sum 20\n", 3, "sum 20\n"), run.err)
+        return run
+
+    def check_trace(self, *command, env=None):
+        trace = self.check(*command, env=env).trace
+        self.assertEqual(trace.problems, [])
+        self.assertEqual(trace.of("loss"), [])
+        if may_sample():
+            self.assertTrue([r for r in trace.of("switch") if not r["is_preempted"]])
+            self.assertTrue(trace.of("cpu_sample"))
+        return trace
+
+    def test_sanitizers(self):
+        if not shutil.which("setarch"):
+            self.skipTest("setarch is not installed")
+        library = harness.PROGRAMS / "nvtx_static_library.so"
+        for sanitizer in ("address", "thread", "undefined"):
+            with self.subTest(sanitizer=sanitizer):
+                program = self.build(C_PROGRAM, "program.c", "cc", "-g", "-O1", f"-fsanitize={sanitizer}", "-pthread", "-ldl")
+                # docs/troubleshooting.md says why; without it the program runs to its end as well, with warnings.
+                env = {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
+                # The runtimes of sanitizers want addresses that the kernel gives away now and then.
+                self.check_trace("setarch", "-R", program, library, env=env)
+
+    def test_c_program_waits_for_its_lock(self):
+        program = self.build(C_PROGRAM, "program.c", "cc", "-O1", "-pthread", "-ldl")
+        trace = self.check_trace(program, harness.PROGRAMS / "nvtx_static_library.so")
+        self.assertTrue([c for c in trace.of("os_call", function="pthread_mutex_lock") if c["other_tid"]])
+
+    def test_static_program(self):
+        self.check(self.build(C_PROGRAM, "program.c", "cc", "-O1", "-static", "-pthread"))
+
+    def test_go_program(self):
+        if not shutil.which("go"):
+            self.skipTest("go is not installed")
+        self.check(self.build(GO_PROGRAM, "program.go", "go", "build"))
+
+
 class Refused(harness.Case):
     def test_a_refusal_is_said_in_the_trace_and_costs_nothing_else(self):
         # As the default of containers: a filter that makes perf_event_open fail, for all that is started from here.

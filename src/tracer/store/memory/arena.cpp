@@ -126,14 +126,15 @@ unsigned char* OpenPart(void* at, std::size_t bytes) {
   return static_cast<unsigned char*>(at);
 }
 
-// Only `open_bytes` can be touched as yet.
+// Only `open_bytes` can be touched as yet. A place is a hint, which the kernel takes where that is free: sanitizers put
+// 0 in place of addresses that are not theirs to give, and with MAP_FIXED_NOREPLACE root would get the page at 0.
 unsigned char* MapFile(int fd, std::size_t size, std::size_t open_bytes) {
   constexpr int kFlags = MAP_SHARED | MAP_NORESERVE;
   for (int i = 0; i < kPlaces; ++i) {
     void* place = reinterpret_cast<void*>(kFirstPlace + static_cast<uintptr_t>(i) * (kSizes[0] * 4));
-    void* at = mmap(place, size, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, fd, 0);
+    void* at = mmap(place, size, PROT_NONE, kFlags, fd, 0);
     if (at == place) return OpenPart(at, open_bytes);
-    if (at != MAP_FAILED) munmap(at, size);  // a kernel before 4.17 takes the place for a hint
+    if (at != MAP_FAILED) munmap(at, size);
   }
   return OpenPart(mmap(nullptr, size, PROT_NONE, kFlags, fd, 0), open_bytes);
 }
