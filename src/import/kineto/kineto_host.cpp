@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "import/kineto/kineto_import.h"
+#include "import/kineto/kineto_operators.h"
 #include "import/shared/decimal.h"
 #include "trace/model/api_class.h"
 
@@ -141,6 +142,8 @@ void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push
   ++range_count_;
   if (generator_.empty()) {
     DomainOf(slice.category_text, &range);
+    const std::string facts = OperatorFacts(builder_.TextOf(slice.name), slice.args);
+    if (!facts.empty()) range.text = builder_.Text(std::string(builder_.TextOf(slice.name)) + facts);
   } else {
     ReadNvtxArgs(slice.args, &range);
     if (auto payload = payloads_.ReadMembers(slice.args.text, kPayloadPrefix, range.domain)) {

@@ -55,6 +55,23 @@ TEST(Kineto, KernelsHaveAllThatTheirArgumentsSay) {
   EXPECT_EQ(t.Text(t.api_calls[kernel->api].function), "cudaLaunchKernel");
 }
 
+TEST(Kineto, OperatorsHaveTheSizesAndTypesOfTheirInputs) {
+  const Trace t = ReadEvents(R"json(
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 4, "tid": 4, "ts": 10, "dur": 5, "args": {"External id": 2,
+ "Concrete Inputs": ["", ""], "Input type": ["float", "float"], "Input Dims": [[2, 5],
+ [5, 8]]}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::convolution", "pid": 4, "tid": 4, "ts": 20, "dur": 5, "args": {
+ "Concrete Inputs": ["", "[2,2]", "False"], "Input type": ["float"], "Input Dims": [[1, 3], [], []]}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 4, "tid": 4, "ts": 30, "dur": 5, "args": {"Input Dims": []}})json");
+  ASSERT_EQ(t.ranges.size(), 3u);
+  EXPECT_EQ(t.Text(t.ranges[0].name), "aten::mm, sizes = [[2, 5], [5, 8]], types = [float, float]");
+  EXPECT_EQ(t.Text(t.ranges[1].name),
+            "aten::convolution, sizes = [[1, 3], [], []], types = [float], inputs = [, [2, 2], False]");
+  EXPECT_EQ(t.Text(t.ranges[2].name), "aten::relu");
+  EXPECT_THAT(PathsOf(t), ElementsAre(HasSubstr("aten::mm"), HasSubstr("aten::convolution"), HasSubstr("aten::relu")));
+  EXPECT_EQ(PathsOf(t)[0].find("sizes"), std::string::npos);
+}
+
 TEST(Kineto, CopiesAndFillsHaveTheirMemory) {
   const Trace t = ReadCapture();
   const std::optional<GpuOp> copy = FindOp(t, OpKind::kMemcpy);
