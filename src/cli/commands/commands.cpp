@@ -67,6 +67,17 @@ constexpr std::array kCommands = {
                 "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
                 "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
                 true, MakeCompare},
+    CommandInfo{"analyze", "find the ranks of a large run that hold up the others", "INPUT... [options]",
+                "gprof-cli analyze traces/\n"
+                "gprof-cli analyze all.gpart --format json\n"
+                "mpirun -n 4 gprof-cli analyze traces/ --engine mpi -o parts/",
+                false, MakeAnalyze},
+    CommandInfo{"partial", "summarise traces for analyze and merge", "TRACE... -o FILE.gpart [options]",
+                "gprof-cli partial rank3.trace -o rank3.gpart\n"
+                "gprof-cli partial traces/ --shard 0/4 -o first.gpart",
+                false, MakePartial},
+    CommandInfo{"merge", "join partials of many ranks", "PARTIAL... -o FILE.gpart",
+                "gprof-cli merge rank*.gpart -o all.gpart", false, MakeMerge},
     CommandInfo{"export", "convert a trace for other tools: Perfetto, chrome://tracing, scripts",
                 "TRACE --format F [options]",
                 "gprof-cli export run.trace --format perfetto\n"

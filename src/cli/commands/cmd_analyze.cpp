@@ -1,0 +1,151 @@
+// gprof-cli analyze: all ranks of a run, and which of them hold up the others. docs/commands/analyze.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/terminal.h"
+#include "cli/arguments/options.h"
+#include "cli/commands/commands.h"
+#include "cli/fleet/fleet_inputs.h"
+#include "cli/fleet/fleet_workers.h"
+#include "cli/pager.h"
+#include "cli/recording/leftovers.h"
+#include "cli/render/render_fleet.h"
+#include "cli/talk.h"
+#include "fleet/partial_file.h"
+
+namespace gprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kPollInterval = std::chrono::milliseconds(20);
+
+// Of the inputs those that are partials already are taken as they are.
+std::string Summarize(const std::vector<std::string>& paths, std::size_t workers) {
+  std::vector<std::string> traces, partials;
+  for (const std::string& path : paths) (path.ends_with(".gpart") ? partials : traces).push_back(path);
+  const WorkFolder folder;
+  WorkerOptions options;
+  options.workers = workers;
+  const std::vector<std::string> made = MakePartials(traces, folder.path(), options);
+  partials.insert(partials.end(), made.begin(), made.end());
+  return MergeFiles(partials);
+}
+
+class Analyze : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("INPUT", words_, "traces and partials, folders of them, or a .txt file with a path a line")
+        ->type_name("");
+    app.add_option("--engine", engine_,
+                   "who does the work: local (default), processes on this machine; mpi, the "
+                   "processes that mpirun or srun started")
+        ->type_name("local|mpi")
+        ->check(OneOf({"local", "mpi"}))
+        ->group("Engine");
+    app.add_option("--workers", workers_, "processes at the same time (default: the cores of this machine; mpi: 1)")
+        ->type_name("N")
+        ->check(WholeNumber(1, 4096))
+        ->group("Engine");
+    app.add_option("--timeout", timeout_s_, "with mpi: how long the first process waits for the others (default 600)")
+        ->type_name("SECONDS")
+        ->check(WholeNumber(1, 1'000'000))
+        ->group("Engine");
+    app.add_option("--rows", rows_, "most rows of a table, 0 for all (default 16)")
+        ->type_name("N")
+        ->check(WholeNumber(0, UINT32_MAX))
+        ->group("Display");
+    AddPagerOption(app);
+    app.add_option("--format", format_, "text (default) or json")
+        ->type_name("text|json")
+        ->check(OneOf({"text", "json"}))
+        ->group("Output");
+    app.add_option("-o,--output", output_,
+                   "keep what was read as a partial; with mpi: a folder that all processes see (required)")
+        ->type_name("FILE.gpart")
+        ->group("Output");
+  }
+
+  int Run() override {
+    if (words_.empty()) throw Error(ExitCode::kUsage, "no input given", "usage: gprof-cli analyze INPUT... [options]");
+    RecoverEarlierRuns();
+    const std::vector<std::string> paths = FleetInputs(words_);
+    if (engine_ == "mpi") {
+      const std::optional<std::string> all = RunMpi(paths);
+      return all ? Print(*all) : CodeOf(ExitCode::kGood);
+    }
+    const std::string all = Summarize(paths, workers_ > 0 ? workers_ : UsableCores());
+    if (!output_.empty()) WriteFile(output_, all);
+    return Print(all);
+  }
+
+ private:
+  int Print(const std::string& all) const {
+    const std::vector<RankSummary> summaries = ReadPartial(all, "the partial of all ranks");
+    const FleetVerdict verdict = JudgeFleet(summaries, rows_);
+    WritePaged(format_ == "json" ? RenderFleetJson(verdict) : RenderFleetText(verdict, DetectTerminal(STDOUT_FILENO)));
+    return CodeOf(verdict.ranks.empty() ? ExitCode::kUnreadable : ExitCode::kGood);
+  }
+
+  // Each process leaves the partial of its share in the folder. The first one waits for all and joins them; the others
+  // have no result.
+  std::optional<std::string> RunMpi(const std::vector<std::string>& paths) const {
+    const MpiPlace place = FindMpiPlace();
+    if (output_.empty()) {
+      throw Error(ExitCode::kUsage, "--engine mpi needs a folder that all processes see", "add -o FOLDER");
+    }
+    std::error_code error;
+    fs::create_directories(output_, error);
+    if (error) throw Error(ExitCode::kUnreadable, "cannot make folder '" + output_ + "': " + error.message());
+    const std::string own = PartOf(place, place.shard.index);
+    fs::remove(own, error);  // of an earlier run
+    WriteFile(own, Summarize(PathsOf(place.shard, paths), std::max<std::size_t>(workers_, 1)));
+    if (place.shard.index != 0) return std::nullopt;
+    std::vector<std::string> parts;
+    for (uint32_t i = 0; i < place.shard.count; ++i) parts.push_back(PartOf(place, i));
+    WaitFor(parts);
+    std::string all = MergeFiles(parts);
+    WriteFile(output_ + "/all.gpart", all);
+    for (const std::string& part : parts) fs::remove(part, error);
+    return all;
+  }
+
+  std::string PartOf(const MpiPlace& place, uint32_t index) const {
+    return output_ + "/part-" + place.job + "-" + std::to_string(index) + "-of-" + std::to_string(place.shard.count) +
+           ".gpart";
+  }
+
+  void WaitFor(const std::vector<std::string>& parts) const {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_s_);
+    for (const std::string& part : parts) {
+      std::error_code error;
+      while (!fs::exists(part, error)) {
+        if (std::chrono::steady_clock::now() > until) {
+          throw Error(ExitCode::kUnreadable, "'" + part + "' did not come within " + std::to_string(timeout_s_) + " s",
+                      "a process has died or is still at work: see its messages, or give a longer --timeout");
+        }
+        std::this_thread::sleep_for(kPollInterval);
+      }
+    }
+  }
+
+  std::vector<std::string> words_;
+  std::string engine_ = "local", format_ = "text", output_;
+  uint32_t workers_ = 0, rows_ = 16, timeout_s_ = 600;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeAnalyze() { return std::make_unique<Analyze>(); }
+
+}  // namespace gprof::cli

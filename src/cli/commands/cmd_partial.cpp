@@ -1,0 +1,63 @@
+// gprof-cli partial: what of a trace can be joined with others. docs/commands/partial.md
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.h"
+#include "cli/fleet/fleet_inputs.h"
+#include "cli/recording/leftovers.h"
+#include "cli/talk.h"
+#include "fleet/partial_file.h"
+#include "import/read_trace.h"
+
+namespace gprof::cli {
+namespace {
+
+class Partial : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("TRACE", words_, "traces, folders of traces, or a .txt file with a path a line")->type_name("");
+    app.add_option("--shard", shard_, "only every N-th trace, beginning with number I (from 0)")
+        ->type_name("I/N")
+        ->group("Input");
+    app.add_option("-o,--output", output_, "the partial to write, atomically; - is stdout")
+        ->type_name("FILE.gpart")
+        ->group("Output");
+    app.add_flag("-q,--quiet", is_quiet_, "print only errors")->group("Output");
+  }
+
+  int Run() override {
+    if (words_.empty() || output_.empty()) {
+      throw Error(ExitCode::kUsage, words_.empty() ? "no trace given" : "no output given",
+                  "usage: gprof-cli partial TRACE... -o FILE.gpart");
+    }
+    const Shard shard = shard_.empty() ? Shard() : ReadShard(shard_);
+    RecoverEarlierRuns();
+    const std::vector<std::string> paths = PathsOf(shard, FleetInputs(words_));
+    std::vector<RankSummary> ranks;
+    std::size_t unreadable = 0;
+    for (const std::string& path : paths) {
+      try {
+        std::vector<RankSummary> more = SummarizeRanks(ReadTrace(path));
+        ranks.insert(ranks.end(), more.begin(), more.end());
+      } catch (const Error& error) {
+        ++unreadable;
+        ranks.push_back(UnreadableRank(path, error.what()));
+        if (!is_quiet_) Tell(error);
+      }
+    }
+    WriteFile(output_, WritePartial(ranks));
+    return CodeOf(unreadable > 0 && unreadable == paths.size() ? ExitCode::kUnreadable : ExitCode::kGood);
+  }
+
+ private:
+  std::vector<std::string> words_;
+  std::string shard_, output_;
+  bool is_quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePartial() { return std::make_unique<Partial>(); }
+
+}  // namespace gprof::cli

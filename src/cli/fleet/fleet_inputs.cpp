@@ -1,0 +1,114 @@
+#include "cli/fleet/fleet_inputs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+#include "gprof/error.h"
+
+namespace gprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsInput(const std::string& name) {
+  constexpr const char* kEndings[] = {".trace", ".gpart", ".pt.trace.json", ".pt.trace.json.gz"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](const char* end) { return name.ends_with(end); });
+}
+
+void AddFolder(const std::string& folder, std::vector<std::string>* paths) {
+  const size_t before = paths->size();
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (IsInput(entry.path().filename()) && entry.is_regular_file(error)) paths->push_back(entry.path());
+  }
+  if (error) throw Error(ExitCode::kUnreadable, "cannot read folder '" + folder + "': " + error.message());
+  if (paths->size() == before) {
+    throw Error(ExitCode::kUnreadable, "no traces in '" + folder + "'",
+                "looked for *.trace, *.pt.trace.json, *.pt.trace.json.gz and *.gpart");
+  }
+}
+
+void AddList(const std::string& list, std::vector<std::string>* paths) {
+  std::ifstream lines(list);
+  if (!lines) throw Error(ExitCode::kUnreadable, "cannot read '" + list + "'");
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) paths->push_back(line);
+  }
+}
+
+std::optional<uint32_t> NumberOf(std::string_view text) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<uint32_t> Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::nullopt : NumberOf(value);
+}
+
+std::string Job() {
+  std::string job;
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE"}) {
+    const char* const value = std::getenv(name);
+    for (const char* c = value; c != nullptr && *c != '\0'; ++c) {
+      if (std::isalnum(static_cast<unsigned char>(*c)) != 0) job += *c;
+    }
+  }
+  return job.empty() ? "job" : job;
+}
+
+}  // namespace
+
+std::vector<std::string> FleetInputs(const std::vector<std::string>& words) {
+  std::vector<std::string> paths;
+  for (const std::string& word : words) {
+    std::error_code error;
+    if (fs::is_directory(word, error)) {
+      AddFolder(word, &paths);
+    } else if (word.ends_with(".txt")) {
+      AddList(word, &paths);
+    } else {
+      paths.push_back(word);
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return paths;
+}
+
+Shard ReadShard(const std::string& text) {
+  const size_t slash = text.find('/');
+  if (slash != std::string::npos) {
+    const auto index = NumberOf(std::string_view(text).substr(0, slash));
+    const auto count = NumberOf(std::string_view(text).substr(slash + 1));
+    if (index && count && *index < *count) return {*index, *count};
+  }
+  throw Error(ExitCode::kUsage, "--shard " + text + " is not I/N with I below N", "--shard 0/4 is the first of four");
+}
+
+std::vector<std::string> PathsOf(const Shard& shard, const std::vector<std::string>& paths) {
+  std::vector<std::string> chosen;
+  for (size_t i = shard.index; i < paths.size(); i += shard.count) chosen.push_back(paths[i]);
+  return chosen;
+}
+
+MpiPlace FindMpiPlace() {
+  constexpr const char* kVariables[][2] = {
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (const auto& [rank, size] : kVariables) {
+    const auto index = Variable(rank), count = Variable(size);
+    if (index && count && *index < *count) return {{*index, *count}, Job()};
+  }
+  throw Error(ExitCode::kUsage, "--engine mpi was not started by mpirun or srun",
+              "mpirun -n 4 gprof-cli analyze TRACES --engine mpi -o FOLDER");
+}
+
+}  // namespace gprof::cli

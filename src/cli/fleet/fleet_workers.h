@@ -1,0 +1,36 @@
+// Processes of this program that summarise traces: one that dies takes no other with it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace gprof::cli {
+
+struct WorkerOptions {
+  std::string program = "/proc/self/exe";  // is called with `partial PATH... -o FILE --quiet`
+  std::size_t workers = 1;                 // at the same time
+};
+
+// A folder that goes with it.
+class WorkFolder {
+ public:
+  WorkFolder();
+  ~WorkFolder();
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Partials of the traces, in files of the folder. What a worker died of is tried again, each trace by itself; one that
+// its worker dies of once more is in the result as one that cannot be read.
+std::vector<std::string> MakePartials(const std::vector<std::string>& traces, const std::string& folder,
+                                      const WorkerOptions& options);
+
+// The union of the files.
+std::string MergeFiles(const std::vector<std::string>& paths);
+
+}  // namespace gprof::cli

@@ -1,0 +1,248 @@
+#include "cli/render/render_fleet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/render/text_layout.h"
+#include "gprof/version.h"
+#include "report/json_values.h"
+#include "report/trace_summary.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kMapRows = 12, kMapColumns = 60;
+
+std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
+
+std::string AlignmentText(const Alignment& alignment) {
+  std::string unfit;
+  for (const std::string& name : alignment.unfit) unfit += (unfit.empty() ? "" : ", ") + name;
+  if (!unfit.empty()) unfit = "; left out, as their collectives do not fit together: " + unfit;
+  if (alignment.meetings.empty()) return "times of day as recorded: no collectives to align them by" + unfit;
+  return fmt::format("aligned by collectives of {}, residual {} (95%: {}){}",
+                     CountOf(static_cast<int64_t>(alignment.meetings.size()), "communicator"),
+                     Ns(alignment.residual_ns), Ns(alignment.worst_residual_ns), unfit);
+}
+
+std::string RanksLine(const FleetVerdict& verdict) {
+  std::string text = FormatCount(static_cast<int64_t>(verdict.ranks.size()));
+  if (verdict.world_size > 0) text += " of " + FormatCount(verdict.world_size);
+  text += " on " + CountOf(static_cast<int64_t>(verdict.alignment.hosts.size()), "host");
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count > 0) text += ", " + FormatCount(static_cast<int64_t>(count)) + " " + what;
+  };
+  add(verdict.missing.size(), "missing");
+  add(verdict.unreadable.size(), "unreadable");
+  add(static_cast<std::size_t>(std::count_if(verdict.ranks.begin(), verdict.ranks.end(),
+                                             [](const RankVerdict& r) { return !r.rank->is_complete; })),
+      "incomplete");
+  add(verdict.duplicates.size(), "given twice");
+  return text;
+}
+
+std::string NameOnMap(const RankSummary& rank) {
+  return rank.rank >= 0 ? std::to_string(rank.rank) : ShortenMiddle(Printable(rank.source), 12);
+}
+
+// In percent above the median of the step.
+char Shade(double percent) {
+  if (percent < 2) return '.';
+  if (percent < 5) return '-';
+  if (percent < 10) return '+';
+  return percent < 25 ? '*' : '#';
+}
+
+class FleetText {
+ public:
+  FleetText(const FleetVerdict& verdict, const Terminal& terminal)
+      : verdict_(verdict), terminal_(terminal), style_(terminal.has_color) {
+    prose_ = terminal_;
+    prose_.columns = std::min(terminal_.columns, kMaxProse);
+  }
+
+  std::string Render() {
+    out_ += LabeledLine("Ranks", RanksLine(verdict_), prose_);
+    out_ += LabeledLine("Clocks", AlignmentText(verdict_.alignment), prose_);
+    AddFindings();
+    AddMap();
+    for (const Table& table : verdict_.tables) AddTable(table);
+    return std::move(out_);
+  }
+
+ private:
+  void AddFindings() {
+    Heading("Findings");
+    if (verdict_.findings.empty()) out_ += "  No rank stands out.\n";
+    for (std::size_t i = 0; i < verdict_.findings.size(); ++i) {
+      const Finding& finding = verdict_.findings[i];
+      const std::string label = fmt::format("{:>3}  ", i + 1);
+      std::size_t line_number = 0;
+      for (const std::string& line : Wrap(Printable(finding.message), prose_.columns - label.size())) {
+        out_ += (line_number++ == 0 ? label : std::string(label.size(), ' ')) + style_.Bold(line) + "\n";
+      }
+      const std::string tail = finding.advice + (finding.advice.empty() ? "" : " ") + "[" + finding.id + "]";
+      for (const std::string& line : Wrap(Printable(tail), prose_.columns - label.size())) {
+        out_ += std::string(label.size(), ' ') + line + "\n";
+      }
+    }
+  }
+
+  void AddMap() {
+    const StepMatrix& matrix = verdict_.steps;
+    if (matrix.median_ns.empty() || verdict_.ranks.size() < 2) return;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < matrix.own_ns.size(); ++i) {
+      if (!matrix.own_ns[i].empty()) order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return verdict_.ranks[a].above_median_ns > verdict_.ranks[b].above_median_ns;
+    });
+    Heading("Ranks by step: " + matrix.path);
+    const std::size_t shown = order.size() > kMapRows + 1 ? kMapRows : order.size();
+    for (std::size_t i = 0; i < shown; ++i) AddMapRow(NameOnMap(*verdict_.ranks[order[i]].rank), {order[i]});
+    if (shown < order.size()) {
+      AddMapRow(FormatCount(static_cast<int64_t>(order.size() - shown)) + " more",
+                {order.begin() + static_cast<std::ptrdiff_t>(shown), order.end()});
+    }
+    const auto entries = static_cast<int64_t>(matrix.median_ns.size());
+    const int64_t of_column = matrix.steps_in_one * static_cast<int64_t>(StepsOfColumn());
+    for (const std::string& line :
+         Wrap(fmt::format("Own time above the median of the step: . below 2%, - 2%, + 5%, * 10%, # 25% and more. {}{}",
+                          of_column == 1 ? CountOf(entries, "step") + "."
+                                         : "A column is " + CountOf(of_column, "step") + ", the worst counts.",
+                          shown < order.size() ? " Of the ranks in the last row, the worst counts." : ""),
+              prose_.columns - kMargin)) {
+      out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
+    }
+  }
+
+  std::size_t StepsOfColumn() const { return (verdict_.steps.median_ns.size() + kMapColumns - 1) / kMapColumns; }
+
+  void AddMapRow(const std::string& name, const std::vector<std::size_t>& ranks) {
+    const StepMatrix& matrix = verdict_.steps;
+    std::string row = std::string(kMargin, ' ') + fmt::format("{:>12}  ", name);
+    for (std::size_t first = 0; first < matrix.median_ns.size(); first += StepsOfColumn()) {
+      double most = 0;
+      for (std::size_t i = first; i < std::min(first + StepsOfColumn(), matrix.median_ns.size()); ++i) {
+        const auto median = static_cast<double>(std::max<int64_t>(matrix.median_ns[i], 1));
+        for (const std::size_t rank : ranks) {
+          most = std::max(most, 100 * (static_cast<double>(matrix.own_ns[rank][i]) - median) / median);
+        }
+      }
+      row += Shade(most);
+    }
+    out_ += row + "\n";
+  }
+
+  void AddTable(const Table& table) {
+    TextTable text;
+    for (const Column& column : table.columns) {
+      text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});
+    }
+    text.rows = FormatRows(table, terminal_.columns / 3);
+    Heading(table.title);
+    out_ += RenderTable(text, terminal_.columns, style_, kMargin);
+    for (const std::string& line : Wrap(Printable(table.note), prose_.columns - kMargin)) {
+      if (!line.empty()) out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
+    }
+  }
+
+  void Heading(const std::string& title) { out_ += "\n" + style_.Bold(Printable(title)) + "\n"; }
+
+  const FleetVerdict& verdict_;
+  Terminal terminal_, prose_;
+  Style style_;
+  std::string out_;
+};
+
+Json TableJson(const Table& table) {
+  Json json = {{"id", table.id}, {"title", table.title}, {"note", table.note}};
+  json["rows"] = Json::array();
+  for (const auto& row : table.rows) {
+    Json object = Json::object();
+    for (std::size_t i = 0; i < table.columns.size(); ++i) object[table.columns[i].key] = CellJson(row[i]);
+    json["rows"].push_back(std::move(object));
+  }
+  return json;
+}
+
+Json StepsJson(const FleetVerdict& verdict) {
+  if (verdict.steps.median_ns.empty()) return nullptr;
+  Json json = {{"path", verdict.steps.path},
+               {"steps_in_one", verdict.steps.steps_in_one},
+               {"median_own_ns", verdict.steps.median_ns}};
+  json["ranks"] = Json::array();
+  for (std::size_t i = 0; i < verdict.steps.own_ns.size(); ++i) {
+    if (verdict.steps.own_ns[i].empty()) continue;
+    const StepColumns& steps = verdict.ranks[i].rank->steps;
+    Json idle = Json::object();
+    ForEachCause([&](Cause cause) {
+      const auto& column = steps.idle_ns[static_cast<std::size_t>(cause)];
+      if (std::any_of(column.begin(), column.end(), [](int64_t ns) { return ns != 0; })) {
+        idle[std::string(InfoOf(cause).name)] = column;
+      }
+    });
+    json["ranks"].push_back({{"rank", verdict.ranks[i].rank->rank},
+                             {"trace", verdict.ranks[i].rank->source},
+                             {"own_ns", verdict.steps.own_ns[i]},
+                             {"wall_ns", steps.wall_ns},
+                             {"kernel_ns", steps.kernel_ns},
+                             {"copy_ns", steps.copy_ns},
+                             {"exposed_ns", steps.exposed_ns},
+                             {"idle_ns", std::move(idle)}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string RenderFleetText(const FleetVerdict& verdict, const Terminal& terminal) {
+  return FleetText(verdict, terminal).Render();
+}
+
+std::string RenderFleetJson(const FleetVerdict& verdict) {
+  Json json;
+  json["schema"] = "gprof.analyze/1";
+  json["gprof_cli"] = kVersion;
+  json["ranks"] = verdict.ranks.size();
+  json["world_size"] = verdict.world_size > 0 ? Json(verdict.world_size) : Json(nullptr);
+  json["missing"] = verdict.missing;
+  json["unreadable"] = Json::array();
+  for (const RankSummary* rank : verdict.unreadable) {
+    json["unreadable"].push_back({{"trace", rank->source}, {"why", rank->unreadable}});
+  }
+  json["incomplete"] = Json::array();
+  for (const RankVerdict& rank : verdict.ranks) {
+    if (rank.rank->is_complete) continue;
+    json["incomplete"].push_back(
+        {{"rank", rank.rank->rank}, {"trace", rank.rank->source}, {"problems", rank.rank->problems}});
+  }
+  json["duplicates"] = Json::array();
+  for (const RankSummary* rank : verdict.duplicates) {
+    json["duplicates"].push_back({{"rank", rank->rank}, {"trace", rank->source}});
+  }
+  json["alignment"] = {{"communicators", verdict.alignment.meetings.size()},
+                       {"unfit", verdict.alignment.unfit},
+                       {"residual_ns", verdict.alignment.residual_ns},
+                       {"residual_p95_ns", verdict.alignment.worst_residual_ns}};
+  json["findings"] = Json::array();
+  for (const Finding& finding : verdict.findings) {
+    json["findings"].push_back({{"id", finding.id},
+                                {"about", finding.subject.process},
+                                {"message", finding.message},
+                                {"advice", finding.advice},
+                                {"gain_ns", finding.gain_ns},
+                                {"basis", finding.basis}});
+  }
+  json["steps"] = StepsJson(verdict);
+  json["tables"] = Json::array();
+  for (const Table& table : verdict.tables) json["tables"].push_back(TableJson(table));
+  return ToText(json);
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,512 @@
+#include "fleet/rank_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "analysis/facts/interval_set.h"
+#include "analysis/facts/operations.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/gpus/nccl_kernels.h"
+#include "analysis/gpus/nccl_messages.h"
+#include "analysis/host/python_line_sums.h"
+#include "analysis/ranges/step_times.h"
+#include "analysis/result/analyses.h"
+#include "analysis/tracks/gpu_states.h"
+#include "analysis/tracks/metric_samples.h"
+#include "base/text.h"
+#include "fleet/histogram.h"
+#include "report/trace_summary.h"
+#include "trace/reshape/select.h"
+
+namespace gprof {
+namespace {
+
+constexpr uint32_t kWorld = 1;          // MpiCall::communicator
+constexpr int64_t kFewestSamples = 20;  // to name a function by
+constexpr size_t kKeptProblems = 8;
+constexpr size_t kLongestText = 512;  // of names, which programs make up
+
+// Nobody leaves such a call before everybody has come.
+bool WaitsForAll(std::string_view function) {
+  constexpr std::string_view kFunctions[] = {"MPI_Barrier",    "MPI_Allreduce",      "MPI_Allgather",
+                                             "MPI_Allgatherv", "MPI_Alltoall",       "MPI_Alltoallv",
+                                             "MPI_Alltoallw",  "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"};
+  if (function.ends_with("_c")) function.remove_suffix(2);
+  return std::find(std::begin(kFunctions), std::end(kFunctions), function) != std::end(kFunctions);
+}
+
+std::string Short(std::string_view text) { return Utf8(text.substr(0, kLongestText)); }
+
+std::string FileName(std::string_view path) { return Short(path.substr(path.rfind('/') + 1)); }
+
+// The rows of a table by the keys of its columns.
+class Rows {
+ public:
+  Rows(const AnalysisResult& result, std::string_view id) {
+    for (const Table& table : result.tables) {
+      if (table.id == id) table_ = &table;
+    }
+  }
+  size_t size() const { return table_ == nullptr ? 0 : table_->rows.size(); }
+  const Cell* At(size_t row, std::string_view key) const {
+    for (size_t i = 0; i < table_->columns.size(); ++i) {
+      if (table_->columns[i].key == key && i < table_->rows[row].size()) return &table_->rows[row][i];
+    }
+    return nullptr;
+  }
+  int64_t Number(size_t row, std::string_view key) const {
+    const Cell* const cell = At(row, key);
+    const int64_t* const number = cell == nullptr ? nullptr : std::get_if<int64_t>(cell);
+    return number == nullptr ? 0 : *number;
+  }
+  std::string Text(size_t row, std::string_view key) const {
+    const Cell* const cell = At(row, key);
+    const std::string* const text = cell == nullptr ? nullptr : std::get_if<std::string>(cell);
+    return text == nullptr ? std::string() : Short(*text);
+  }
+
+ private:
+  const Table* table_ = nullptr;
+};
+
+const Metric* FindTotal(const AnalysisResult& result, std::string_view id) {
+  for (const Metric& metric : result.metrics) {
+    if (metric.id == id && metric.scope.empty()) return &metric;
+  }
+  return nullptr;
+}
+
+AnalysisResult RunOne(std::string_view name, const AnalysisInput& input, uint32_t max_rows) {
+  return FindAnalysis(name)->run(input, {.max_rows = max_rows});
+}
+
+class Summarizer {
+ public:
+  Summarizer(const Trace& trace, uint32_t process) : trace_(trace), input_(trace), process_(process), nccl_(trace) {}
+
+  RankSummary Run() {
+    Identity();
+    Health();
+    Clock();
+    Devices();
+    Kernels();
+    Copies();
+    Calls();
+    Places();
+    Steps();
+    MpiCollectives();
+    NcclCollectives();
+    KeepCollectives();
+    return std::move(rank_);
+  }
+
+ private:
+  bool Is(uint32_t process) const {
+    return process != kNone && trace_.processes[process].pid == trace_.processes[process_].pid;
+  }
+
+  void Identity() {
+    rank_.source = FileName(trace_.path);
+    rank_.records = static_cast<int64_t>(trace_.record_count);
+    if (trace_.processes.empty()) return;
+    const Process& process = trace_.processes[process_];
+    rank_.host = Short(trace_.Text(process.host));
+    rank_.program = Short(trace_.Text(process.name));
+    rank_.rank_source = Short(trace_.Text(process.rank_source));
+    rank_.rank = process.rank, rank_.local_rank = process.local_rank;
+    rank_.world_size = process.world_size, rank_.pid = process.pid;
+    rank_.start_ns = process.start_ns;
+    int64_t start_ns = process.start_ns, end_ns = process.end_ns;
+    for (uint32_t i = 0; i < trace_.processes.size(); ++i) {
+      if (!Is(i)) continue;
+      start_ns = std::min(start_ns, trace_.processes[i].start_ns);
+      end_ns = std::max(end_ns, trace_.processes[i].end_ns);
+    }
+    rank_.wall_ns = std::max<int64_t>(end_ns - start_ns, 0);
+  }
+
+  void Health() {
+    rank_.is_complete = trace_.health.IsComplete();
+    rank_.lost_records = static_cast<int64_t>(std::min<uint64_t>(trace_.health.lost_records, INT64_MAX));
+    if (rank_.is_complete) return;
+    for (const Finding& finding : cli::HealthOf(input_)) {
+      if (finding.severity != Severity::kWarning || rank_.problems.size() == kKeptProblems) continue;
+      rank_.problems.push_back(Short(finding.message));
+    }
+  }
+
+  void Clock() {
+    const trace::ClockRecord* best = nullptr;
+    for (const gprof::Clock& clock : trace_.clocks) {
+      const trace::ClockRecord& anchor = clock.anchor;
+      if (anchor.monotonic_ns == 0 || anchor.realtime_ns == 0) continue;
+      if (anchor.monotonic_ns > INT64_MAX / 4 || anchor.realtime_ns > INT64_MAX / 4) continue;
+      if (best == nullptr || anchor.uncertainty_ns < best->uncertainty_ns) best = &anchor;
+    }
+    if (best == nullptr) return;
+    rank_.has_day = true;
+    rank_.day_offset_ns = static_cast<int64_t>(best->realtime_ns) - static_cast<int64_t>(best->monotonic_ns);
+    rank_.day_uncertainty_ns = static_cast<int64_t>(std::min<uint64_t>(best->uncertainty_ns, 1'000'000'000));
+  }
+
+  void Devices() {
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
+      if (trace_.device_ops[device].first == trace_.device_ops[device].last) continue;
+      rank_.gpus.push_back(Short(trace_.Text(trace_.devices[device].name)));
+      rank_.gpu_uuids.push_back(Short(trace_.Text(trace_.devices[device].uuid)));
+      rank_.window_ns += input_.shared().window_ns(device);
+      rank_.busy_ns += input_.shared().busy(device).any.busy_ns();
+      rank_.kernel_ns += input_.shared().busy(device).kernels.busy_ns();
+      AddCollectiveTime(device);
+      AddClock(device);
+    }
+    const AnalysisResult states = RunOne("gpu_metrics", input_, 1);
+    if (const Metric* const throttled = FindTotal(states, "gpu.throttled_ns")) {
+      rank_.throttled_ns = static_cast<int64_t>(throttled->value);
+    }
+  }
+
+  void AddCollectiveTime(uint32_t device) {
+    if (!nccl_.HasAny()) return;
+    IntervalSet collectives, others, kernels;
+    for (const Operation op : OperationsOf(trace_, trace_.device_ops[device])) {
+      if (!op.is_kernel()) continue;
+      kernels.Add(op.start_ns(), op.end_ns());
+      (nccl_.Has(op.shared()) ? collectives : others).Add(op.start_ns(), op.end_ns());
+    }
+    rank_.nccl_ns += collectives.TotalNs();
+    rank_.exposed_ns += kernels.TotalNs() - others.TotalNs();
+    kernels_[device] = std::move(kernels), others_[device] = std::move(others);
+  }
+
+  void AddClock(uint32_t device) {
+    uint32_t source = FindSource(trace_, device, "GPC Clock Frequency", "MHz");
+    if (source == kNone) source = FindSource(trace_, device, "SM clock", "MHz");
+    const std::optional<Interval> window = GpuWindow(trace_, device);
+    if (source == kNone || !window) return;
+    const auto samples = SamplesWithin(trace_.SamplesOf(source), *window);
+    if (samples.empty()) return;
+    const auto mhz = static_cast<int64_t>(StatisticsOf(trace_.metric_sources[source], samples).p50);
+    rank_.clock_mhz = rank_.clock_mhz == 0 ? mhz : std::min(rank_.clock_mhz, mhz);
+  }
+
+  void Kernels() {
+    const KernelGroups& groups = input_.shared().kernels();
+    const std::vector<Statistics>& times = input_.shared().kernel_times();
+    rank_.kernels = groups.kernels();
+    std::vector<uint32_t> order(times.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return times[a].total != times[b].total ? times[a].total > times[b].total : groups.Name(a) < groups.Name(b);
+    });
+    constexpr size_t kNotKept = SIZE_MAX;
+    std::vector<size_t> place(times.size(), kNotKept);
+    for (size_t i = 0; i < order.size() && i < kKeptKernels; ++i) {
+      const Statistics& s = times[order[i]];
+      place[order[i]] = i;
+      rank_.kernel_times.push_back({Short(groups.Name(order[i])), s.count, s.total, s.min, s.max, {}});
+    }
+    AddHistograms(groups, place);
+    if (order.size() <= kKeptKernels) return;
+    RankKernel others;
+    for (size_t i = kKeptKernels; i < order.size(); ++i) {
+      others.count += times[order[i]].count;
+      others.total_ns += times[order[i]].total;
+      others.max_ns = std::max(others.max_ns, times[order[i]].max);
+    }
+    rank_.kernel_times.push_back(std::move(others));
+  }
+
+  void AddHistograms(const KernelGroups& groups, const std::vector<size_t>& place) {
+    std::vector<std::vector<uint32_t>> counts(rank_.kernel_times.size(),
+                                              std::vector<uint32_t>(static_cast<size_t>(kBuckets)));
+    for (const Operation op : OperationsOf(trace_)) {
+      const uint32_t group = groups.of_traits()[op.kind_number()];
+      if (group == kNone || place[group] >= counts.size()) continue;
+      ++counts[place[group]][static_cast<size_t>(std::min(BucketOf(op.duration_ns()), kBuckets - 1))];
+    }
+    for (size_t i = 0; i < counts.size(); ++i) {
+      for (size_t bucket = 0; bucket < counts[i].size(); ++bucket) {
+        if (counts[i][bucket] == 0) continue;
+        rank_.kernel_times[i].buckets.push_back(static_cast<int64_t>(bucket));
+        rank_.kernel_times[i].buckets.push_back(counts[i][bucket]);
+      }
+    }
+  }
+
+  void Copies() {
+    const AnalysisResult result = RunOne("memcpy", input_, 0);
+    const Rows rows(result, "memcpy");
+    for (size_t i = 0; i < rows.size(); ++i) {
+      rank_.copies.push_back({rows.Text(i, "direction"), rows.Text(i, "memory"), rows.Number(i, "count"),
+                              rows.Number(i, "bytes"), rows.Number(i, "total_ns")});
+    }
+  }
+
+  void Calls() {
+    const CallFacts& calls = input_.shared().calls();
+    rank_.api_calls = calls.count();
+    rank_.api_ns = calls.total_ns();
+    std::map<NameId, RankCalls> by_function;
+    for (uint32_t traits = 0; traits < calls.sums().size(); ++traits) {
+      const CallFacts::Sum& sum = calls.sums()[traits];
+      if (sum.count == 0) continue;
+      RankCalls& function = by_function[trace_.api_calls.TraitsAt(traits).function];
+      function.count += sum.count;
+      function.total_ns += sum.total_ns;
+    }
+    rank_.api = Most(by_function);
+    std::map<NameId, RankCalls> by_mpi;
+    for (const MpiCall& call : trace_.mpi_calls) {
+      if (!Is(call.process)) continue;
+      RankCalls& function = by_mpi[call.function];
+      ++function.count;
+      function.total_ns += call.DurationNs();
+      rank_.mpi_ns += call.DurationNs();
+    }
+    rank_.mpi = Most(by_mpi);
+  }
+
+  std::vector<RankCalls> Most(const std::map<NameId, RankCalls>& sums) const {
+    std::vector<RankCalls> all;
+    for (const auto& [name, sum] : sums) all.push_back({Short(trace_.Text(name)), sum.count, sum.total_ns});
+    std::sort(all.begin(), all.end(), [](const RankCalls& a, const RankCalls& b) {
+      return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
+    });
+    if (all.size() > kKeptCalls) all.resize(kKeptCalls);
+    return all;
+  }
+
+  void Places() {
+    const AnalysisResult idle = RunOne("idle", input_, static_cast<uint32_t>(kKeptPlaces));
+    ForEachCause([&](Cause cause) {
+      if (const Metric* const ns = FindTotal(idle, InfoOf(cause).metric)) {
+        rank_.idle_ns[static_cast<size_t>(cause)] = static_cast<int64_t>(ns->value);
+      }
+    });
+    const Rows ranges(idle, "idle_by_nvtx"), calls(idle, "idle_by_call"), os(idle, "idle_by_os"),
+        mpi(idle, "idle_by_mpi");
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      ForEachCause([&](Cause cause) {
+        const std::string name(InfoOf(cause).name);
+        AddPlace(name, "range", ranges.Text(i, "path"), ranges.Number(i, name + "_ns"));
+      });
+    }
+    for (size_t i = 0; i < calls.size(); ++i) {
+      AddPlace(calls.Text(i, "cause"), "call", calls.Text(i, "function"), calls.Number(i, "idle_ns"));
+    }
+    for (size_t i = 0; i < os.size(); ++i) {
+      const std::string object = os.Text(i, "object");
+      AddPlace("os", "call", os.Text(i, "function") + (object.empty() ? "" : " of " + object), os.Number(i, "idle_ns"));
+    }
+    for (size_t i = 0; i < mpi.size(); ++i) {
+      AddPlace("mpi", "call", mpi.Text(i, "function"), mpi.Number(i, "idle_ns"));
+    }
+    AddFunctions(Rows(idle, "idle_by_function"));
+    AddPythonLines();
+    std::stable_sort(rank_.places.begin(), rank_.places.end(),
+                     [](const IdlePlace& a, const IdlePlace& b) { return a.idle_ns > b.idle_ns; });
+    KeepPlaces();
+  }
+
+  // The most time of each kind and cause.
+  void KeepPlaces() {
+    std::map<std::pair<std::string, std::string>, size_t> kept;
+    std::erase_if(rank_.places, [&](const IdlePlace& place) { return ++kept[{place.cause, place.kind}] > 4; });
+    if (rank_.places.size() > 3 * kKeptPlaces) rank_.places.resize(3 * kKeptPlaces);
+  }
+
+  void AddPlace(const std::string& cause, const char* kind, const std::string& name, int64_t idle_ns) {
+    if (idle_ns > 0) rank_.places.push_back({cause, kind, name, idle_ns});
+  }
+
+  // A function has the share of the idle time that it has of the samples.
+  void AddFunctions(const Rows& functions) {
+    const int64_t host_ns = rank_.idle_ns[static_cast<size_t>(Cause::kHost)];
+    const auto samples = static_cast<int64_t>(input_.shared().host_gaps(input_).samples.size());
+    if (samples < kFewestSamples) return;
+    for (size_t i = 0; i < functions.size(); ++i) {
+      const double share = static_cast<double>(functions.Number(i, "samples")) / static_cast<double>(samples);
+      AddPlace("host", "function", functions.Text(i, "function"),
+               static_cast<int64_t>(share * static_cast<double>(host_ns)));
+    }
+  }
+
+  void AddPythonLines() {
+    const PythonLines& lines = input_.shared().python_lines();
+    const std::vector<PythonLineSum> sums = SumByPythonLine(input_);
+    for (size_t i = 0; i < lines.all().size() && i < sums.size(); ++i) {
+      ForEachCause([&](Cause cause) {
+        AddPlace(std::string(InfoOf(cause).name), "line", Short(gprof::NameOf(trace_, lines.all()[i])),
+                 sums[i].idle[cause]);
+      });
+    }
+  }
+
+  void Steps() {
+    const std::optional<StepChoice>& choice = input_.shared().step();
+    if (!choice) return;
+    const StepTimes times = TimeSteps(input_, *choice);
+    if (times.device == kNone) return;
+    StepColumns& steps = rank_.steps;
+    steps.path = Short(trace_.Text(choice->path));
+    steps.count = static_cast<int64_t>(times.iterations.size());
+    while (steps.count > steps.steps_in_one * static_cast<int64_t>(kKeptSteps)) steps.steps_in_one *= 2;
+    const auto entries = static_cast<size_t>((steps.count + steps.steps_in_one - 1) / steps.steps_in_one);
+    for (auto* column : {&steps.wall_ns, &steps.kernel_ns, &steps.copy_ns, &steps.exposed_ns}) column->resize(entries);
+    for (auto& column : steps.idle_ns) column.resize(entries);
+    IntervalSet::Cursor kernels(kernels_[times.device]), others(others_[times.device]);
+    for (size_t i = 0; i < times.iterations.size(); ++i) {
+      const Iteration& step = times.iterations[i];
+      const size_t at = i / static_cast<size_t>(steps.steps_in_one);
+      steps.wall_ns[at] += step.duration_ns;
+      steps.kernel_ns[at] += step.parts_ns[kStepKernels];
+      steps.copy_ns[at] += step.parts_ns[kStepCopies];
+      steps.exposed_ns[at] +=
+          kernels.Covered(step.start_ns, step.EndNs()) - others.Covered(step.start_ns, step.EndNs());
+      for (size_t cause = 0; cause < kCauseCount; ++cause) {
+        steps.idle_ns[cause][at] += step.parts_ns[kStepIdle + cause];
+      }
+    }
+  }
+
+  void MpiCollectives() {
+    Communicator world;
+    world.name = "MPI_COMM_WORLD";
+    for (const MpiCall& call : trace_.mpi_calls) {
+      if (!Is(call.process) || call.communicator != kWorld || call.is_unfinished || call.error != 0) continue;
+      if (WaitsForAll(trace_.Text(call.function))) Add(call.start_ns, call.end_ns, &world);
+    }
+    if (world.count > 0) rank_.communicators.push_back(std::move(world));
+  }
+
+  static void Add(int64_t start_ns, int64_t end_ns, Communicator* to) {
+    to->numbers.push_back(to->count++);
+    to->arrival_ns.ns.push_back(start_ns);
+    to->duration_ns.push_back(std::max<int64_t>(end_ns - start_ns, 0));
+  }
+
+  // Where nothing names communicators, all collectives may be of one; the verdict looks whether that fits.
+  void NcclCollectives() {
+    if (!nccl_.HasAny()) return;
+    const NcclMessages messages(trace_, [&](const GpuOp& op) { return nccl_.Has(op); });
+    std::map<std::string, std::vector<Interval>> calls;
+    for (const auto& [range, message] : messages.messages()) {
+      const std::string_view name = trace_.Text(trace_.ranges[range].name);
+      if (message.communicator.empty() || !message.kernels || name == "ncclSend" || name == "ncclRecv") continue;
+      calls["NCCL " + Short(message.communicator)].push_back(*message.kernels);
+    }
+    if (calls.empty()) {
+      for (const Operation op : OperationsOf(trace_)) {
+        if (!nccl_.Has(op.shared()) || trace_.Text(op.shared().name).find("SendRecv") != std::string_view::npos)
+          continue;
+        calls["NCCL"].push_back({op.start_ns(), op.end_ns()});
+      }
+    }
+    for (auto& [name, intervals] : calls) {
+      std::stable_sort(intervals.begin(), intervals.end(),
+                       [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
+      Communicator communicator;
+      communicator.name = name;
+      for (const Interval& call : intervals) Add(call.start_ns, call.end_ns, &communicator);
+      rank_.communicators.push_back(std::move(communicator));
+    }
+  }
+
+  // All ranks of a communicator keep the same ones: each 2^n-th.
+  void KeepCollectives() {
+    auto& all = rank_.communicators;
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+    if (all.size() > kKeptCommunicators) all.resize(kKeptCommunicators);
+    for (Communicator& c : all) {
+      while (c.count / c.every > static_cast<int64_t>(kKeptCollectives / all.size())) c.every *= 2;
+      size_t kept = 0;
+      for (size_t i = 0; i < c.numbers.size(); ++i) {
+        if (c.numbers[i] % c.every != 0 && i + 1 != c.numbers.size()) continue;
+        c.numbers[kept] = c.numbers[i];
+        c.arrival_ns.ns[kept] = c.arrival_ns.ns[i];
+        c.duration_ns[kept++] = c.duration_ns[i];
+      }
+      c.numbers.resize(kept), c.arrival_ns.ns.resize(kept), c.duration_ns.resize(kept);
+    }
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  }
+
+  const Trace& trace_;
+  const AnalysisInput input_;
+  const uint32_t process_;
+  const NcclKernels nccl_;
+  std::map<uint32_t, IntervalSet> kernels_, others_;  // by device, where there are collectives
+  RankSummary rank_;
+};
+
+// The first process of each pid that used a GPU or MPI.
+std::vector<uint32_t> RanksOf(const Trace& trace) {
+  std::vector<bool> is_used(trace.processes.size());
+  for (uint32_t traits = 0; traits < trace.ops.TraitsCount(); ++traits) {
+    const uint32_t process = trace.ops.TraitsAt(traits).process;
+    if (process != kNone) is_used[process] = true;
+  }
+  for (const MpiCall& call : trace.mpi_calls) {
+    if (call.process != kNone) is_used[call.process] = true;
+  }
+  std::map<uint32_t, uint32_t> by_pid;
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    if (is_used[i]) by_pid.try_emplace(trace.processes[i].pid, i);
+  }
+  std::vector<uint32_t> ranks;
+  for (const auto& [pid, process] : by_pid) ranks.push_back(process);
+  if (ranks.empty()) ranks.push_back(0);
+  return ranks;
+}
+
+}  // namespace
+
+int64_t RankSummary::IdleNs() const { return std::accumulate(idle_ns.begin(), idle_ns.end(), int64_t{0}); }
+
+int64_t RankSummary::OwnNs() const {
+  return busy_ns - exposed_ns + IdleNs() - idle_ns[static_cast<size_t>(Cause::kMpi)];
+}
+
+std::string KeyOf(const RankSummary& rank) {
+  return fmt::format("{:012} {} {} {} {}", rank.unreadable.empty() ? rank.rank + 1 : 999'999'999'999, rank.host,
+                     rank.pid, rank.start_ns, rank.source);
+}
+
+std::string NameOf(const RankSummary& rank) {
+  return rank.rank >= 0 ? "rank " + std::to_string(rank.rank) : rank.source;
+}
+
+std::vector<RankSummary> SummarizeRanks(Trace trace) {
+  const std::vector<uint32_t> processes = RanksOf(trace);
+  std::vector<RankSummary> ranks;
+  if (processes.size() == 1) {
+    ranks.push_back(Summarizer(trace, processes.front()).Run());
+    return ranks;
+  }
+  for (const uint32_t process : processes) {
+    const uint32_t pid = trace.processes[process].pid;
+    Selection selection;
+    selection.processes = {std::to_string(pid)};
+    const Trace part = Select(trace, selection);
+    uint32_t first = 0;
+    while (first + 1 < part.processes.size() && part.processes[first].pid != pid) ++first;
+    ranks.push_back(Summarizer(part, first).Run());
+  }
+  return ranks;
+}
+
+RankSummary UnreadableRank(std::string_view path, std::string_view why) {
+  RankSummary rank;
+  rank.source = FileName(path);
+  rank.unreadable = Short(why);
+  rank.is_complete = false;
+  return rank;
+}
+
+}  // namespace gprof

@@ -1,0 +1,110 @@
+// What is kept of one rank of a run: a few dozen kilobytes, whatever the size of its trace. A set of them is what
+// `gprof-cli partial` writes, `merge` joins and `analyze` judges.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/idle/causes/causes.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// How much of each thing a summary keeps; docs/commands/partial.md has the same numbers.
+inline constexpr size_t kKeptKernels = 64, kKeptPlaces = 16, kKeptCalls = 16;
+inline constexpr size_t kKeptSteps = 512, kKeptCollectives = 4096, kKeptCommunicators = 16;
+
+// Times that grow, as a rule: the file has their differences.
+struct Times {
+  std::vector<int64_t> ns;
+};
+
+struct RankCalls {
+  std::string name;
+  int64_t count = 0, total_ns = 0;
+};
+
+// Pairs of a bucket and how many kernels are in it, by bucket: histogram.h says which durations a bucket has.
+struct RankKernel {
+  std::string name;
+  int64_t count = 0, total_ns = 0, min_ns = 0, max_ns = 0;
+  std::vector<int64_t> buckets;
+};
+
+struct RankCopies {
+  std::string direction, memory;  // "host to device", "pageable to device"
+  int64_t count = 0, bytes = 0, total_ns = 0;
+};
+
+// Idle time of one cause, by where the host was.
+struct IdlePlace {
+  std::string cause;
+  std::string kind;  // "range", "function", "line", "call"
+  std::string name;
+  int64_t idle_ns = 0;
+};
+
+// Each entry is of `steps_in_one` iterations in a row, the last one of what is left; all are sums.
+struct StepColumns {
+  std::string path;  // empty: the rank has no steps
+  int64_t count = 0, steps_in_one = 1;
+  std::vector<int64_t> wall_ns, kernel_ns, copy_ns, exposed_ns;
+  std::array<std::vector<int64_t>, kCauseCount> idle_ns;
+};
+
+// The collectives that a rank made on one communicator, every `every`-th of them and the last. Numbers count from 0.
+struct Communicator {
+  std::string name;  // the same on all ranks: "MPI_COMM_WORLD", "NCCL 1234"
+  int64_t count = 0, every = 1;
+  std::vector<int64_t> numbers, duration_ns;
+  Times arrival_ns;
+};
+
+struct RankSummary {
+  // Who it is.
+  std::string source;      // name of its file, without folders
+  std::string unreadable;  // why there is nothing else; empty: there is
+  std::string host, program, rank_source;
+  int64_t rank = -1, local_rank = -1, world_size = 0, pid = 0;
+  int64_t start_ns = 0;  // of the process
+  // Whether it is whole.
+  bool is_complete = true;
+  int64_t records = 0, lost_records = 0;
+  std::vector<std::string> problems;  // in words
+  // Times of day are times of the trace and this.
+  bool has_day = false;
+  int64_t day_offset_ns = 0, day_uncertainty_ns = 0;
+  std::vector<std::string> gpus, gpu_uuids;
+  // Sums over its GPUs, as in the report of its trace.
+  int64_t wall_ns = 0, window_ns = 0, busy_ns = 0, kernel_ns = 0;  // kernel_ns: a kernel ran
+  int64_t nccl_ns = 0, exposed_ns = 0;  // collectives of NCCL; with no other kernel beside them
+  int64_t kernels = 0, api_calls = 0, api_ns = 0, mpi_ns = 0;
+  std::array<int64_t, kCauseCount> idle_ns{};
+  int64_t clock_mhz = 0, throttled_ns = -1;  // median; 0 and -1: not known
+  std::vector<RankKernel> kernel_times;      // the most time first; the last one may be of all others, without a name
+  std::vector<RankCopies> copies;
+  std::vector<RankCalls> api, mpi;
+  std::vector<IdlePlace> places;  // the most idle time first
+  StepColumns steps;
+  std::vector<Communicator> communicators;
+
+  int64_t IdleNs() const;
+  int64_t CopyNs() const { return busy_ns - kernel_ns; }
+  // What it spent on itself, not on waiting for other ranks: all but exposed collectives and calls of MPI.
+  int64_t OwnNs() const;
+};
+
+// The order of ranks in a file, and what tells two of them apart.
+std::string KeyOf(const RankSummary& rank);
+// "rank 3", else the name of its file.
+std::string NameOf(const RankSummary& rank);
+
+// A summary for each process of the trace that used GPUs or MPI; one of its first process where none did.
+std::vector<RankSummary> SummarizeRanks(Trace trace);
+// What stands for a file that cannot be read, so that the verdict names it.
+RankSummary UnreadableRank(std::string_view path, std::string_view why);
+
+}  // namespace gprof

@@ -1,0 +1,107 @@
+"""1,024 ranks of which some are not as the others: each of them is named, with the reason, and nobody else is."""
+
+import shutil
+import unittest
+
+import fleet
+import ranks
+
+HOST = ranks.RANKS_OF_A_HOST
+
+
+class Verdict(fleet.FleetTest):
+    RANKS, STEPS = 1024, 16
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.all = cls.base / "all.gpart"
+        done = fleet.run(fleet.CLI, "analyze", cls.traces, "--rows", 0, "--format", "json", "-o", cls.all)
+        assert done.returncode == 0, done.stderr
+        cls.verdict = fleet.json.loads(done.stdout)
+        cls.found = {finding["id"]: finding for finding in cls.verdict["findings"]}
+
+    def rows(self, table):
+        return next(entry["rows"] for entry in self.verdict["tables"] if entry["id"] == table)
+
+    def test_nobody_else_is_named(self):
+        self.assertEqual(sorted(finding["id"] for finding in self.verdict["findings"]),
+                         ["fleet.damaged", "fleet.late_host", "fleet.missing", "fleet.more_work", "fleet.skewed_clock",
+                          "fleet.slow_gpu"])
+
+    def test_the_slow_gpu(self):
+        slow = self.found["fleet.slow_gpu"]
+        self.assertEqual(slow["about"], f"rank {self.faults.slow_gpu}")
+        self.assertIn("the same kernels take", slow["message"])
+        self.assertIn("(29%)", slow["message"])  # 1.3 times, of which a part is chance
+
+    def test_the_late_host_with_its_file(self):
+        late, first = self.found["fleet.late_host"], self.faults.late_host * HOST
+        self.assertEqual(late["about"], f"node{self.faults.late_host:03}")
+        self.assertIn(f"ranks {first}-{first + HOST - 1}", late["message"])
+        self.assertIn("read of /data/shard.bin", late["message"])
+        # Three more reads of 0.15 ms in each step.
+        self.assertAlmostEqual(late["gain_ns"], 3 * ranks.READ_NS * self.STEPS, delta=0.1 * 3 * ranks.READ_NS * self.STEPS)
+
+    def test_more_work(self):
+        self.assertEqual(self.found["fleet.more_work"]["about"], f"rank {self.faults.more_work}")
+
+    def test_the_skewed_clock(self):
+        name = f"node{self.faults.skewed_host:03}"
+        self.assertIn(name, self.found["fleet.skewed_clock"]["message"])
+        offsets = {row["host"]: row["offset_ns"] for row in self.rows("hosts")}
+        self.assertEqual(len(offsets), self.RANKS // HOST)
+        self.assertAlmostEqual(offsets.pop(name), ranks.SKEW_NS, delta=40_000)
+        self.assertLess(max(map(abs, offsets.values())), 100_000)
+        self.assertLess(self.verdict["alignment"]["residual_p95_ns"], 2_000)
+
+    def test_who_is_missing_or_damaged(self):
+        self.assertEqual(self.verdict["missing"], [self.faults.missing])
+        self.assertEqual([rank["rank"] for rank in self.verdict["incomplete"]], [self.faults.damaged])
+        self.assertEqual((self.verdict["ranks"], self.verdict["world_size"]), (self.RANKS - 1, self.RANKS))
+
+    def test_ranks_by_step(self):
+        steps = self.verdict["steps"]
+        self.assertEqual(len(steps["ranks"]), self.RANKS - 2)
+        median = steps["median_own_ns"]
+        self.assertEqual(len(median), self.STEPS)
+        late = {rank["rank"] for rank in steps["ranks"] if rank["own_ns"][3] > 1.1 * median[3]}
+        host = range(self.faults.late_host * HOST, self.faults.late_host * HOST + HOST)
+        self.assertEqual(late, {*host, self.faults.slow_gpu, self.faults.more_work})
+        for rank in steps["ranks"]:
+            parts = [rank["kernel_ns"], rank["copy_ns"], *rank["idle_ns"].values()]
+            # The first and the last one reach out of the time from the first GPU operation to the last.
+            self.assertEqual([sum(column) for column in zip(*parts)][1:-1], rank["wall_ns"][1:-1])
+
+    def test_a_rank_given_twice(self):
+        copy = self.folder / "copy.trace"
+        shutil.copy(self.paths[0], copy)
+        found = self.analyze(self.all, copy)
+        self.assertEqual([rank["trace"] for rank in found["duplicates"]], ["rank0.trace"])
+        self.assertEqual(found["ranks"], self.RANKS - 1)
+
+    def test_the_text_names_them(self):
+        text = self.cli("analyze", self.all).stdout
+        for words in ("1,023 of 1,024 on 128 hosts, 1 missing, 1 incomplete", "[fleet.slow_gpu]", "Ranks by step: step"):
+            self.assertIn(words, text)
+
+    def test_size_of_a_partial(self):
+        self.assertLess(self.all.stat().st_size / self.RANKS, 256_000)
+
+
+class Alike(fleet.FleetTest):
+    """Ranks of which nobody is worse than the others."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.calm = cls.base / "calm"
+        ranks.write(cls.calm, fleet.ASSEMBLE, 16, 12, with_faults=False)
+
+    def test_nobody_is_named(self):
+        self.assertEqual(self.analyze(self.calm)["findings"], [])
+        self.assertIn("No rank stands out.", self.cli("analyze", self.calm).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
