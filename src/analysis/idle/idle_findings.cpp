@@ -250,13 +250,16 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
 }
 
 // How bad it is depends on the time in which no kernel ran: parameters that are copied first are start-up as well.
-// Where the step came often enough to be judged, start-up is not what the run is for.
+// Where work came again often enough to be judged, start-up is not what the run is for, but without steps code that
+// CUDA loads and parameters still count: how much of the host's own code belongs to start-up nobody knows then.
 void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, std::vector<Finding>* findings) {
   const int64_t window_ns = summary.Sum().window_ns, once_ns = steady.before.Total();
   if (PercentOf(once_ns, window_ns) < kIdlePercentWorthAFinding) return;
   const bool is_what_the_run_is = steady.iterations < kIterationsToJudge;
-  Finding finding = NewFinding("startup.first_launches",
-                               is_what_the_run_is ? PercentOf(once_ns + steady.copied_before_ns, window_ns) : 0);
+  const int64_t loaded_ns =
+      steady.step.empty() ? steady.before[Cause::kLoad] + steady.before[Cause::kLaunch] + steady.copied_before_ns : 0;
+  const int64_t counted_ns = is_what_the_run_is ? once_ns + steady.copied_before_ns : loaded_ns;
+  Finding finding = NewFinding("startup.first_launches", PercentOf(counted_ns, window_ns));
   finding.message = "Start-up: GPU idle for " + FormatNs(static_cast<double>(once_ns)) + ", " +
                     FormatPercent(PercentOf(once_ns, window_ns)) + " of the GPU window, " +
                     (steady.step.empty() ? "until the kernels had run once"

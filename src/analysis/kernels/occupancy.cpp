@@ -9,6 +9,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps/gaps.h"
+#include "analysis/idle/gaps/steady_time.h"
 #include "analysis/kernels/occupancy_calculator.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
@@ -25,8 +26,10 @@ namespace {
 
 constexpr double kPercentWorthAFinding = 5;  // of the window
 // Less of the window is enough where it is much of the time of all kernels.
-constexpr double kSmallPercent = 25;  // of a GPU: kernels that use more of it, with those beside them, are not small
-constexpr int64_t kShortNs = 5'000;   // the mean: shorter kernels take as long however many blocks do the work
+// Of a GPU: kernels that use more of it, with those beside them, are not small. Who calls a library does not choose its
+// grids.
+constexpr double kSmallPercent = 50, kSmallPercentOfLibraries = 25;
+constexpr int64_t kShortNs = 5'000;  // the mean: shorter kernels take as long however many blocks do the work
 constexpr double kLeastPercentWorthAFinding = 1, kKernelPercentWorthAFinding = 25;
 
 // All launches of a kernel in one shape on one device.
@@ -246,7 +249,8 @@ Groups GroupsOf(const AnalysisInput& input, const Summary& summary) {
     const double beside = concurrency[row.launches.device], used = std::min(1.0, row.use.Share() * beside);
     const auto unused_ns = static_cast<int64_t>(static_cast<double>(row.launches.time_ns) / beside * (1 - used));
     if (IsSmallGrid(trace, row)) {
-      if (100 * used < kSmallPercent) groups.small.Add(row, unused_ns);
+      const bool is_library = IsLibraryKernel(trace.Text(row.launches.name));
+      if (100 * used < (is_library ? kSmallPercentOfLibraries : kSmallPercent)) groups.small.Add(row, unused_ns);
     } else if (IsBelowWarp(trace, row)) {
       // Such blocks take up the block slots of an SM before its warps: what the lanes do not use, nobody else can.
       const double full = std::min(1.0, used * row.use.occupancy.percent / 100);
@@ -263,9 +267,10 @@ Groups GroupsOf(const AnalysisInput& input, const Summary& summary) {
 void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector<Finding>* findings) {
   const Trace& trace = input.trace();
   const int64_t window_ns = input.shared().window_ns();
-  // Where kernels run for less than half of the window, something else decides how long the run takes: kernels that
-  // fill the GPU better would leave longer gaps.
-  const bool kernels_decide = 2 * input.shared().kernel_busy_ns() >= window_ns;
+  // Where kernels run for less than half of the time that is judged, something else decides how long the run takes:
+  // kernels that fill the GPU better would leave longer gaps.
+  const DeviceTimes judged = input.shared().judged(input).devices;
+  const bool kernels_decide = 2 * judged.kernel_ns >= judged.window_ns;
   const auto [small, narrow, tail] = GroupsOf(input, summary);
   const auto add = [&](std::string_view id, const Group& group, std::string message, std::string_view basis) {
     const double percent = PercentOf(group.unused_ns, window_ns);

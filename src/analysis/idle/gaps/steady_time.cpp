@@ -1,11 +1,13 @@
 #include "analysis/idle/gaps/steady_time.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "analysis/ranges/step_times.h"
 #include "analysis/result/display_names.h"
@@ -37,6 +39,22 @@ int64_t EndOfStartup(const AnalysisInput& input, uint32_t device) {
   return end_ns;
 }
 
+// Half of the kernel time is of kernels that were launched so often, or more often.
+size_t LaunchesOfMostKernels(const AnalysisInput& input) {
+  std::map<size_t, int64_t, std::greater<>> time_of;  // by launches
+  int64_t left_ns = 0;
+  for (const Statistics& times : input.shared().kernel_times()) {
+    time_of[times.count] += times.total;
+    left_ns += times.total;
+  }
+  left_ns /= 2;
+  for (const auto& [launches, time_ns] : time_of) {
+    left_ns -= time_ns;
+    if (left_ns <= 0) return launches;
+  }
+  return 0;
+}
+
 std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
   Interval window{INT64_MAX, INT64_MIN};
   int64_t from_ns = INT64_MIN;
@@ -48,7 +66,7 @@ std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
     from_ns = std::max(from_ns, EndOfStartup(input, device));
   }
   if (from_ns <= window.start_ns || from_ns >= window.end_ns) return std::nullopt;
-  return SteadyTime{"", {from_ns, window.end_ns}, 0};
+  return SteadyTime{"", {from_ns, window.end_ns}, LaunchesOfMostKernels(input)};
 }
 
 // Operations that are long over by the time add nothing; one that reaches into it is cut.

@@ -13,7 +13,7 @@ namespace gprof {
 struct SteadyTime {
   std::string step;  // path of the range whose iterations it is; empty: it begins after the first launches of kernels
   Interval time;
-  size_t iterations = 0;  // of the step
+  size_t iterations = 0;  // of the step; without one, as often as the kernels that took half of the time were launched
 };
 
 // The iterations of the step that are no warm-up, until the GPU is done with them, where the program has steps (`step`
