@@ -79,9 +79,9 @@ class Labels(unittest.TestCase):
                     folder = "blind" if examination2.is_blind(capture["examination2"]) else "open"
                     self.assertEqual(capture["name"], f"{folder}/{capture['examination2']}")
                 folder, _, name = capture["name"].partition("/")
-                if folder in ("blind3", "open3"):
-                    self.assertEqual(folder, "blind3" if examination2.is_blind(name) else "open3")
-                    self.assertTrue("examination3" in capture or "/exam3_" in capture["file"])
+                if folder[-1] in ("3", "4"):
+                    self.assertEqual(folder, ("blind" if examination2.is_blind(name) else "open") + folder[-1])
+                    self.assertTrue("examination3" in capture or f"/exam{folder[-1]}_" in capture["file"])
 
     def test_every_label_says_something(self):
         for capture in CAPTURES:
@@ -152,10 +152,14 @@ class Captures(unittest.TestCase):
         of_arrays = {name.replace("_", "/", 1) for name in variants.names_in(PROGRAMS / "array_variants.py")}
         self.assertEqual(of_torch | of_arrays, labelled)
 
-    def test_every_program_of_the_third_examination_has_a_label(self):
-        labelled = {c["name"].partition("/")[2] for c in CAPTURES if "/exam3_" in c.get("file", "")}
-        of_cuda = re.findall(r'^ +\{"(\w+)", \w+\},$', (PROGRAMS / "exam3_variants.cu").read_text(encoding="utf-8"), re.MULTILINE)
-        self.assertEqual(labelled, {f"cuda_{name}" for name in of_cuda} | set(variants.names_in(PROGRAMS / "exam3_variants.py")))
+    def test_every_program_of_the_later_examinations_has_a_label(self):
+        for exam in ("exam3", "exam4"):
+            with self.subTest(exam=exam):
+                labelled = {c["name"].partition("/")[2] for c in CAPTURES if f"/{exam}_" in c.get("file", "")}
+                source = (PROGRAMS / f"{exam}_variants.cu").read_text(encoding="utf-8")
+                of_cuda = re.findall(r'^ +\{"(\w+)", \w+\},$', source, re.MULTILINE)
+                of_python = variants.names_in(PROGRAMS / f"{exam}_variants.py")
+                self.assertEqual(labelled, {f"cuda_{name}" for name in of_cuda} | set(of_python))
 
     def test_every_fix_and_every_intervention_exists(self):
         of_cuda = set(re.findall(r'^ +\{"(\w+)", \w+\},$', (PROGRAMS / "cuda_variants.cu").read_text(encoding="utf-8"), re.MULTILINE))

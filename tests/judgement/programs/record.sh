@@ -8,7 +8,7 @@
 #
 # Variables: NSYS       Nsight Systems' command, for its captures; none are made without it
 #            NSYS_LIBS  folder of libdw.so.1 and libelf.so.1, which nsys needs for its report
-#            COMPILED   folder of cuda_variants, exam_variants and exam3_variants; without it nvcc compiles them, or they are left out
+#            COMPILED   folder of cuda_variants, exam_variants, exam3_variants and exam4_variants; without it nvcc compiles them, or they are left out
 #            ONLY       a regular expression: captures with such a name alone
 #            SECONDS_IN_ALL  no program is started after this long, 220 by default
 #            JOBS       programs that are started side by side, 6 by default
@@ -36,7 +36,8 @@ most_bytes=1048576
 work=$(mktemp -d)  # so that no path of the machine gets into a command line
 mkdir "$work/data"
 cp "$here"/*.py "$work"
-for program in cuda_variants exam_variants exam3_variants; do
+labels=$here/../examination4.json
+for program in cuda_variants exam_variants exam3_variants exam4_variants; do
   if [[ -n ${COMPILED:-} ]]; then
     cp "$COMPILED/$program" "$work"
   elif command -v nvcc >/dev/null; then
@@ -70,7 +71,8 @@ record() {
     whole) said=$("${profile[@]}" -- "${words[@]}" 2>&1) || status=$? ;;
     kineto) said=$(timeout "$each" "${words[@]}" --torch-profiler "data/$file" 2>&1) || status=$? ;;
     user) said=$(timeout "$each" "$gprof" profile -f -q "${recorder[@]}" --compress -o "data/$file" -- "${words[@]}" 2>&1) || status=$? ;;
-    nsys) said=$(record_by_nsys "$file" "${recorder[@]}" "${words[@]}" 2>&1) || status=$? ;;
+    nsys) said=$(record_by_nsys "$file" -t cuda -c cudaProfilerApi --capture-range-end stop "${recorder[@]}" "${words[@]}" 2>&1) || status=$? ;;
+    usernsys) said=$(record_by_nsys "$file" -t cuda,nvtx,osrt "${words[@]}" 2>&1) || status=$? ;;
   esac
   bytes=$(stat -c %s "data/$file" 2>/dev/null || echo 0)
   if ((status != 0 || bytes == 0 || bytes > most_bytes)); then
@@ -84,7 +86,7 @@ record_by_nsys() {
   local file=$1 stem=${1%.sqlite.gz}
   shift
   export LD_LIBRARY_PATH=${NSYS_LIBS:+$NSYS_LIBS:}${LD_LIBRARY_PATH:-}
-  timeout "$each" "$NSYS" profile -t cuda -s none --cpuctxsw none -c cudaProfilerApi --capture-range-end stop -f true -o "$stem" "$@" || return
+  timeout "$each" "$NSYS" profile -s none --cpuctxsw none -f true -o "$stem" "$@" || return
   timeout 60 "$NSYS" export --type sqlite --force-overwrite true -o "$stem.sqlite" "$stem.nsys-rep" || return
   python3 -B clean_nsys.py "$stem.sqlite" && gzip -9 -c "$stem.sqlite" >"data/$file"
 }
@@ -110,6 +112,7 @@ captures() {
       echo "exam3_cuda_$variant.trace $how exam3_variants $variant"
     done
   fi
+  exam4_captures
   for variant in good_train slow_loader decode_eager; do echo "torch_$variant.whole.trace whole torch_variants.py $variant"; done
   for variant in $(python3 -B variants.py exam_variants.py); do echo "exam_$variant.trace loop exam_variants.py $variant"; done
   if [[ -x cuda_variants ]]; then cuda_captures; fi
@@ -135,6 +138,21 @@ cuda_captures() {
     echo "cuda_tiny_kernels_graph.sqlite.gz nsys cuda_variants tiny_kernels_graph --steps 100"
     echo "cuda_managed_each_step.sqlite.gz nsys:--cuda-um-gpu-page-faults=true cuda_variants managed_each_step --steps 4"
   fi
+}
+
+# The labels say who records what: the end of the file's name tells.
+exam4_captures() {
+  local file variant program
+  grep -o 'exam4_[a-z0-9_.]*' "$labels" | while read -r file; do
+    variant=${file#exam4_} variant=${variant%%.*} program=exam4_variants.py
+    if [[ $variant == cuda_* ]]; then variant=${variant#cuda_} program=exam4_variants; fi
+    if [[ $program == *_variants && ! -x $program ]]; then continue; fi
+    case $file in
+      *.trace) echo "$file user:-tcuda,nvtx,osrt $program $variant" ;;
+      *.json.gz) echo "$file kineto $program $variant" ;;
+      *.sqlite.gz) if [[ -n ${NSYS:-} ]]; then echo "$file usernsys $program $variant"; fi ;;
+    esac
+  done
 }
 
 # shellcheck disable=SC2016
