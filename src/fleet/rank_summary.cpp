@@ -504,7 +504,12 @@ std::vector<RankSummary> SummarizeRanks(Trace trace) {
 RankSummary UnreadableRank(std::string_view path, std::string_view why) {
   RankSummary rank;
   rank.source = FileName(path);
-  rank.unreadable = Short(why);
+  // Whatever folder it was found in, so that all engines say the same.
+  std::string text(why);
+  for (size_t at = text.find(path); !path.empty() && at != std::string::npos; at = text.find(path, at + 1)) {
+    text.replace(at, path.size(), rank.source);
+  }
+  rank.unreadable = Short(text);
   rank.is_complete = false;
   return rank;
 }

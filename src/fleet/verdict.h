@@ -52,6 +52,9 @@ FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_
 // verdict_tables.cpp
 std::vector<Table> FleetTables(const FleetVerdict& verdict, uint32_t max_rows);
 
+// verdict_json.cpp: "schema": "gprof.analyze/1", described in docs/commands/analyze.md.
+std::string VerdictJson(const FleetVerdict& verdict);
+
 // "1-3, 7"
 std::string RangesText(const std::vector<int64_t>& sorted);
 // "SM clock 1,200 MHz (median of all ranks 1,980 MHz)"

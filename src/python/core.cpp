@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "fleet/partial_file.h"
+#include "fleet/verdict.h"
 #include "gprof/library.h"
 #include "gprof/version.h"
 #include "python/array_columns.h"
@@ -191,6 +193,31 @@ void TextOfName(const Question& question, Answer* answer) {
   answer->Say(std::string(question.trace->strings[question.count]));
 }
 
+// The partial of the trace `word`; of one that cannot be read it says why.
+void PartialOf(const Question& question, Answer* answer) {
+  try {
+    answer->Say(WritePartial(SummarizeRanks(ReadTrace(question.word))));
+  } catch (const Error& error) {
+    answer->Say(WritePartial({UnreadableRank(question.word, error.what())}));
+  }
+}
+
+// The partial of a trace that a worker died of.
+void Abandoned(const Question& question, Answer* answer) {
+  answer->Say(WritePartial({UnreadableRank(question.word, "its worker was killed each time")}));
+}
+
+void UnionOf(const GprofBuffer* partials, std::size_t count, Answer* answer) {
+  std::vector<NamedBytes> inputs;
+  for (std::size_t i = 0; i < count; ++i) {
+    inputs.push_back(
+        {"partial " + std::to_string(i), {static_cast<const char*>(partials[i].first), partials[i].bytes}});
+  }
+  std::string merged;
+  MergePartials(inputs, [&merged](std::string_view piece) { merged += piece; });
+  answer->Say(std::move(merged));
+}
+
 struct Function {
   std::string_view name;
   void (*answer)(const Question&, Answer*);
@@ -205,6 +232,8 @@ constexpr Function kFunctions[] = {
     {"card", [](const Question& question, Answer* answer) { answer->Say(Card(*question.trace)); }},
     {"page", [](const Question& question, Answer* answer) { answer->Say(Page(*question.trace, question.count)); }},
     {"text", TextOfName},
+    {"partial", PartialOf},
+    {"abandoned", Abandoned},
     {"open_file", [](const Question& question, Answer*) { OpenFile(question.word); }},
 };
 
@@ -231,6 +260,19 @@ GPROF_CALLED_BY_PYTHON GprofAnswer* gprof_ask(const void* trace, const char* fun
     for (const auto& known : kFunctions) {
       if (known.name == function) return known.answer(question, answer);
     }
+  });
+}
+
+// The union of partials.
+GPROF_CALLED_BY_PYTHON GprofAnswer* gprof_merge(const GprofBuffer* partials, size_t count) {
+  return gprof::python::Answered([&](auto* answer) { gprof::python::UnionOf(partials, count, answer); });
+}
+
+// What `gprof-cli analyze --format json` prints of a partial.
+GPROF_CALLED_BY_PYTHON GprofAnswer* gprof_judge(const GprofBuffer* partial, uint32_t rows) {
+  return gprof::python::Answered([&](auto* answer) {
+    const auto ranks = gprof::ReadPartial({static_cast<const char*>(partial->first), partial->bytes}, "partial");
+    answer->Say(gprof::VerdictJson(gprof::JudgeFleet(ranks, rows)));
   });
 }
 

@@ -27,7 +27,7 @@ OURS = {
     "src/report": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|report)/.*",
     "src/fleet": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|report|fleet)/.*",
     "src/library": rf"{PUBLIC}|(analysis|report)/.*",
-    "src/python": rf"{PUBLIC}|trace/file/mapped_file\.h|(base|export|html|report|python)/.*",
+    "src/python": rf"{PUBLIC}|trace/file/mapped_file\.h|(base|export|html|report|fleet|python)/.*",
     "src/glibc": r"glibc/.*",
     "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|collect|counters|launch|analysis|gate|import|export|html|report|fleet|cli)/.*",
 }

@@ -16,7 +16,7 @@ import environment
 if os.environ.get("GPROF_TEST_PIP") != "1":
     environment.skip("it compiles everything again: GPROF_TEST_PIP=1 runs it")
 
-ALLOWED = re.compile(r"gprof_cli/(__init__\.pyi?|notebook\.pyi?|tables\.pyi?|py\.typed|_core\.py|libgprof_python\.so)|gprof_cli_analysis-[\d.]+\.dist-info/.*")
+ALLOWED = re.compile(r"gprof_cli/(__init__\.pyi?|fleet\.pyi?|notebook\.pyi?|tables\.pyi?|py\.typed|_core\.py|libgprof_python\.so)|gprof_cli_analysis-[\d.]+\.dist-info/.*")
 
 
 def run(*words):

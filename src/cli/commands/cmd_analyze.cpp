@@ -30,18 +30,6 @@ namespace fs = std::filesystem;
 
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
-// Of the inputs those that are partials already are taken as they are.
-std::string Summarize(const std::vector<std::string>& paths, std::size_t workers) {
-  std::vector<std::string> traces, partials;
-  for (const std::string& path : paths) (path.ends_with(".gpart") ? partials : traces).push_back(path);
-  const WorkFolder folder;
-  WorkerOptions options;
-  options.workers = workers;
-  const std::vector<std::string> made = MakePartials(traces, folder.path(), options);
-  partials.insert(partials.end(), made.begin(), made.end());
-  return MergeFiles(partials);
-}
-
 class Analyze : public Command {
  public:
   void AddOptions(CLI::App& app) override {
@@ -49,13 +37,17 @@ class Analyze : public Command {
         ->type_name("");
     app.add_option("--engine", engine_,
                    "who does the work: local (default), processes on this machine; mpi, the "
-                   "processes that mpirun or srun started")
-        ->type_name("local|mpi")
-        ->check(OneOf({"local", "mpi"}))
+                   "processes that mpirun or srun started; dask, ray: workers of these")
+        ->type_name("local|mpi|dask|ray")
+        ->check(OneOf({"local", "mpi", "dask", "ray"}))
         ->group("Engine");
     app.add_option("--workers", workers_, "processes at the same time (default: the cores of this machine; mpi: 1)")
         ->type_name("N")
         ->check(WholeNumber(1, 4096))
+        ->group("Engine");
+    app.add_option("--cluster", cluster_,
+                   "with dask and ray: workers of this scheduler instead of new ones on this machine")
+        ->type_name("ADDRESS")
         ->group("Engine");
     app.add_option("--timeout", timeout_s_, "with mpi: how long the first process waits for the others (default 600)")
         ->type_name("SECONDS")
@@ -90,10 +82,27 @@ class Analyze : public Command {
   }
 
  private:
+  // Of the inputs those that are partials already are taken as they are.
+  std::string Summarize(const std::vector<std::string>& paths, std::size_t workers) const {
+    std::vector<std::string> traces, partials;
+    for (const std::string& path : paths) (path.ends_with(".gpart") ? partials : traces).push_back(path);
+    const WorkFolder folder;
+    if (!traces.empty() && (engine_ == "dask" || engine_ == "ray")) {
+      partials.push_back(folder.path() + "/made.gpart");
+      WriteFile(partials.back(), MakeWithPython(traces, engine_, workers, cluster_));
+    } else {
+      WorkerOptions options;
+      options.workers = workers;
+      const std::vector<std::string> made = MakePartials(traces, folder.path(), options);
+      partials.insert(partials.end(), made.begin(), made.end());
+    }
+    return MergeFiles(partials);
+  }
+
   int Print(const std::string& all) const {
     const std::vector<RankSummary> summaries = ReadPartial(all, "the partial of all ranks");
     const FleetVerdict verdict = JudgeFleet(summaries, rows_);
-    WritePaged(format_ == "json" ? RenderFleetJson(verdict) : RenderFleetText(verdict, DetectTerminal(STDOUT_FILENO)));
+    WritePaged(format_ == "json" ? VerdictJson(verdict) : RenderFleetText(verdict, DetectTerminal(STDOUT_FILENO)));
     return CodeOf(verdict.ranks.empty() ? ExitCode::kUnreadable : ExitCode::kGood);
   }
 
@@ -140,7 +149,7 @@ class Analyze : public Command {
   }
 
   std::vector<std::string> words_;
-  std::string engine_ = "local", format_ = "text", output_;
+  std::string engine_ = "local", format_ = "text", cluster_, output_;
   uint32_t workers_ = 0, rows_ = 16, timeout_s_ = 600;
 };
 

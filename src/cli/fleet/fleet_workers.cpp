@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <system_error>
+#include <utility>
 
 #include "base/parallel.h"
 #include "cli/talk.h"
@@ -25,23 +26,27 @@ namespace {
 
 constexpr std::size_t kMostTracesOfAWorker = 32, kBatchesOfAWorker = 4;
 
-// The status of waitpid.
-int RunWorker(const std::string& program, const std::vector<std::string>& traces, const std::string& out) {
-  std::vector<std::string> words = {"gprof-cli", "partial", "--quiet", "-o", out, "--"};
-  words.insert(words.end(), traces.begin(), traces.end());
+// The status of waitpid. The program is searched in PATH if it has no slash.
+int RunProgram(const std::string& program, std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, program.c_str(), nullptr, nullptr, arguments.data(), environ);
+  const int error = posix_spawnp(&pid, program.c_str(), nullptr, nullptr, arguments.data(), environ);
   if (error != 0) {
-    throw Error(ExitCode::kBug, "cannot start a worker: " + std::string(std::strerror(error)));
+    throw Error(ExitCode::kUnreadable, "cannot start '" + program + "': " + std::string(std::strerror(error)));
   }
   int status = 0;
   while (waitpid(pid, &status, 0) < 0) {
     if (errno != EINTR) throw Error(ExitCode::kBug, "lost a worker: " + std::string(std::strerror(errno)));
   }
   return status;
+}
+
+int RunWorker(const std::string& program, const std::vector<std::string>& traces, const std::string& out) {
+  std::vector<std::string> words = {"gprof-cli", "partial", "--quiet", "-o", out, "--"};
+  words.insert(words.end(), traces.begin(), traces.end());
+  return RunProgram(program, std::move(words));
 }
 
 bool IsDone(int status) { return WIFEXITED(status); }
@@ -103,6 +108,24 @@ std::vector<std::string> MakePartials(const std::vector<std::string>& traces, co
   std::vector<std::string> all;
   for (const auto& paths : made) all.insert(all.end(), paths.begin(), paths.end());
   return all;
+}
+
+std::string MakeWithPython(const std::vector<std::string>& traces, const std::string& engine, std::size_t workers,
+                           const std::string& cluster) {
+  const WorkFolder folder;
+  const std::string list = folder.path() + "/list", out = folder.path() + "/all.gpart";
+  std::string lines;
+  for (const std::string& trace : traces) lines += std::filesystem::absolute(trace).string() + "\n";
+  WriteFile(list, lines);
+  std::vector<std::string> words = {"python3", "-m",        "gprof_cli.fleet",      "--engine",
+                                    engine,    "--workers", std::to_string(workers)};
+  if (!cluster.empty()) words.insert(words.end(), {"--cluster", cluster});
+  words.insert(words.end(), {list, out});
+  const int status = RunProgram("python3", std::move(words));
+  if (IsDone(status) && WEXITSTATUS(status) == 0) return MergeFiles({out});
+  throw Error(ExitCode::kUnreadable, "the engine " + engine + " failed",
+              "it needs the Python module gprof_cli (docs/python.md) and pip install " +
+                  std::string(engine == "dask" ? "'dask[distributed]'" : "ray"));
 }
 
 std::string MergeFiles(const std::vector<std::string>& paths) {

@@ -30,6 +30,11 @@ class WorkFolder {
 std::vector<std::string> MakePartials(const std::vector<std::string>& traces, const std::string& folder,
                                       const WorkerOptions& options);
 
+// The partial of the traces as the module gprof_cli makes it with Dask or Ray. `cluster` is the address of a scheduler;
+// empty: so many workers on this machine.
+std::string MakeWithPython(const std::vector<std::string>& traces, const std::string& engine, std::size_t workers,
+                           const std::string& cluster);
+
 // The union of the files.
 std::string MergeFiles(const std::vector<std::string>& paths);
 

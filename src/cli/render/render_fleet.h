@@ -1,4 +1,4 @@
-// The verdict on many ranks, as text and JSON.
+// The verdict on many ranks, as text.
 #pragma once
 
 #include <string>
@@ -9,7 +9,5 @@
 namespace gprof::cli {
 
 std::string RenderFleetText(const FleetVerdict& verdict, const Terminal& terminal);
-// "schema": "gprof.analyze/1", described in docs/commands/analyze.md.
-std::string RenderFleetJson(const FleetVerdict& verdict);
 
 }  // namespace gprof::cli

@@ -7,11 +7,12 @@ import numpy as np
 
 from . import _core
 from ._core import Error, FileError, InputError, NotFoundError, __version__
+from .fleet import analyze
 from .notebook import show_page
 from .tables import Results, Table, Texts, view
 
 __all__ = ["Error", "FileError", "InputError", "KINDS", "NONE", "NotFoundError", "Results", "Table", "Texts", "Trace",
-           "__version__", "read", "show"]
+           "__version__", "analyze", "read", "show"]
 
 _KINDS = {name: (meaning, tuple(columns)) for name, meaning, columns in _core.kinds()}
 KINDS = tuple(_KINDS)

@@ -4,6 +4,7 @@ from typing import Any, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
+from .fleet import analyze as analyze
 from .tables import Results as Results, Table as Table, Texts as Texts
 
 __version__: str

@@ -50,6 +50,10 @@ _LIBRARY.gprof_close.argtypes = [ctypes.c_void_p]
 _LIBRARY.gprof_close.restype = None
 _LIBRARY.gprof_ask.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_int64]
 _LIBRARY.gprof_ask.restype = ctypes.POINTER(_Answer)
+_LIBRARY.gprof_merge.argtypes = [ctypes.POINTER(_Buffer), ctypes.c_size_t]
+_LIBRARY.gprof_merge.restype = ctypes.POINTER(_Answer)
+_LIBRARY.gprof_judge.argtypes = [ctypes.POINTER(_Buffer), ctypes.c_uint32]
+_LIBRARY.gprof_judge.restype = ctypes.POINTER(_Answer)
 _LIBRARY.gprof_free.argtypes = [ctypes.POINTER(_Answer)]
 _LIBRARY.gprof_free.restype = None
 
@@ -109,6 +113,27 @@ def kinds():
 def open_file(path):
     """Shows it in a browser, if there is one."""
     _ask(None, "open_file", path)
+
+
+def partial(path):
+    return _ask(None, "partial", path).data
+
+
+def abandoned(path):
+    return _ask(None, "abandoned", path).data
+
+
+def _buffers(parts):
+    # Bytes stay where they are while the caller holds them.
+    return (_Buffer * len(parts))(*(_Buffer(ctypes.cast(part, ctypes.c_void_p), len(part)) for part in parts))
+
+
+def merge(parts):
+    return _Answered(_LIBRARY.gprof_merge(_buffers(parts), len(parts))).data
+
+
+def judge(part, rows):
+    return json.loads(_Answered(_LIBRARY.gprof_judge(_buffers([part]), rows)).data)
 
 
 class Trace:
