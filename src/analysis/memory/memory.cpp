@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/copies/transfers.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/memory/memory_churn.h"
@@ -172,32 +173,51 @@ void AddManagedMetrics(const ManagedTraffic& sums, AnalysisResult* result) {
   }
 }
 
-void AddManagedFindings(const SharedFacts& shared, const ManagedTraffic& sums, std::vector<Finding>* findings) {
+// What migrations of a kind take when their bytes move in bulk, as prefetching moves them; 0 where no link is known.
+int64_t BulkNs(const Trace& trace, ManagedKind kind) {
+  double bulk_ns = 0;
+  for (const ManagedMemory& m : trace.managed_memory) {
+    const uint32_t device = m.destination == kNone ? m.source : m.destination;
+    if (m.kind != kind || device >= trace.devices.size()) continue;
+    const double bytes_per_ns = LinkBytesPerNs(trace.devices[device].facts) * kReachablePercent / 100;
+    if (bytes_per_ns > 0) bulk_ns += static_cast<double>(m.value) / bytes_per_ns;
+  }
+  return static_cast<int64_t>(bulk_ns);
+}
+
+// A fault of a GPU ends when its page has come, so that migrations to GPUs are part of its time where faults are known.
+// Data that is prefetched still has to move.
+void AddManagedFindings(const AnalysisInput& input, const ManagedTraffic& sums, std::vector<Finding>* findings) {
+  const Trace& trace = input.trace();
+  const Traffic& faults = sums[static_cast<size_t>(ManagedKind::kGpuPageFault)];
   Traffic moved;
+  int64_t gain_ns = 0;
   for (size_t i = 0; i < kManagedKinds; ++i) {
-    if (!InfoOf(static_cast<ManagedKind>(i)).is_migration) continue;
+    const auto kind = static_cast<ManagedKind>(i);
+    if (!InfoOf(kind).is_migration) continue;
     const Traffic& sum = sums[i];
     moved.count += sum.count;
     moved.value += sum.value;
     moved.time_ns += sum.time_ns;
+    if (kind == ManagedKind::kHostToDevice && faults.count > 0) continue;
+    gain_ns += std::max<int64_t>(0, sum.time_ns - BulkNs(trace, kind));
   }
   if (moved.count > 0) {
-    Finding finding = NewFinding("memory.migrations", PercentOf(moved.time_ns, shared.window_ns()));
+    Finding finding = NewFinding("memory.migrations", PercentOf(moved.time_ns, input.shared().window_ns()));
     finding.message = "Managed memory: " + FormatBytes(static_cast<double>(moved.value)) + " moved in " +
                       CountOf(moved.count, "migration") + ", " +
                       FormatBytes(static_cast<double>(moved.value) / static_cast<double>(moved.count)) +
                       " each, taking " + FormatNs(static_cast<double>(moved.time_ns));
-    finding.gain_ns = moved.time_ns;
-    finding.basis = "migration time, part of which may overlap with kernels";
+    finding.gain_ns = gain_ns;
+    finding.basis = "time of migrations outside GPU page faults, minus a bulk transfer of their bytes";
     findings->push_back(std::move(finding));
   }
-  const Traffic& faults = sums[static_cast<size_t>(ManagedKind::kGpuPageFault)];
   if (faults.count > 0) {
-    Finding finding = NewFinding("memory.page_faults", PercentOf(faults.time_ns, shared.window_ns()));
+    Finding finding = NewFinding("memory.page_faults", PercentOf(faults.time_ns, input.shared().window_ns()));
     finding.message = "The GPU page-faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
                       " of managed memory, taking " + FormatNs(static_cast<double>(faults.time_ns));
-    finding.gain_ns = faults.time_ns;
-    finding.basis = "time the driver spent on those faults";
+    finding.gain_ns = std::max<int64_t>(0, faults.time_ns - BulkNs(trace, ManagedKind::kHostToDevice));
+    finding.basis = "time the driver spent on those faults, minus a bulk transfer of their data";
     findings->push_back(std::move(finding));
   }
 }
@@ -228,7 +248,7 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   AddChurnFindings(trace, churn, input.shared().window_ns(), &result.findings);
   AddGrowthFindings(trace, growth, &result.findings);
   if (growth.sites.empty()) AddLeakFinding(trace, use, &result.findings);  // which has said it already, and worse
-  AddManagedFindings(input.shared(), managed, &result.findings);
+  AddManagedFindings(input, managed, &result.findings);
   RankFindings(&result.findings);
   // Without a finding the table is what any program does.
   const bool has_churn = std::any_of(result.findings.begin(), result.findings.end(),
