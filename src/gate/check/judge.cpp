@@ -70,7 +70,9 @@ bool IsMissing(const Rule& rule, const Figure& figure, const std::string& where,
       result->verdict = Verdict::kPass;
       result->message = "not present, which the budget allows: " + figure.why_missing;
     } else {
-      SetInconclusive("no such metric" + where + ": " +
+      // A metric that this run could not measure exists all the same.
+      const bool is_unknown = figure.is_unknown || !figure.why_incomplete.empty();
+      SetInconclusive((is_unknown ? "unknown" : "no such metric") + where + ": " +
                           (figure.why_incomplete.empty() ? figure.why_missing : figure.why_incomplete),
                       result);
     }

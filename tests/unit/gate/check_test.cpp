@@ -71,7 +71,7 @@ TEST(Check, MedianOfTimesAndWorstOfCounters) {
 TEST(Check, WhatIsNotThereIsInconclusive) {
   RunSet runs = Runs("kernels.count", {5});
   runs.runs[0].not_recorded.push_back({"memory.", "memory usage was not recorded"});
-  EXPECT_EQ(One(Judge(R"("memory.peak_bytes": "1GB")", runs)).message, "no such metric: memory usage was not recorded");
+  EXPECT_EQ(One(Judge(R"("memory.peak_bytes": "1GB")", runs)).message, "unknown: memory usage was not recorded");
   EXPECT_EQ(Judge(R"("memory.peak_bytes": "1GB")", runs).verdict, Verdict::kInconclusive);
   EXPECT_EQ(Judge(R"("step.p95_ns": "1ms")", runs).verdict, Verdict::kInconclusive);
   EXPECT_EQ(Judge(R"("nvtx.total_ns@nvtx:*": "1ms")", runs).verdict, Verdict::kInconclusive);
