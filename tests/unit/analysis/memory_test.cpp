@@ -229,7 +229,7 @@ TEST(ManagedMemory, IsSummedByKind) {
   EXPECT_EQ(RealOf(table, 1, "bytes_per_second"), 8192e9 / 40);
   const Finding* migrations = FindingOf(result, "memory.migrations");
   ASSERT_NE(migrations, nullptr);
-  EXPECT_EQ(migrations->gain_ns, 2);  // what came to the GPU came within its faults
+  EXPECT_EQ(migrations->gain_ns, 2);                 // what came to the GPU came within its faults
   EXPECT_EQ(migrations->severity, Severity::kNote);  // 42 ns of 1,000
   const Finding* faults = FindingOf(result, "memory.page_faults");
   ASSERT_NE(faults, nullptr);
