@@ -69,10 +69,10 @@ class Collector {
         if (part.cause == Cause::kOs) {
           AddWaits(thread, start_ns, end_ns, &waits_);
           AddWaits(thread, std::max(start_ns, judged.start_ns), std::min(end_ns, judged.end_ns), waits);
-          AddSamples(thread, start_ns, end_ns);
+          AddSamples(thread, part.path(), start_ns, end_ns);
         }
         if (part.cause == Cause::kMpi) AddMpi(thread, start_ns, end_ns);
-        if (part.cause == Cause::kHost) AddHost(device, thread, start_ns, end_ns);
+        if (part.cause == Cause::kHost) AddHost(device, thread, part.path(), start_ns, end_ns);
       });
     });
   }
@@ -106,21 +106,23 @@ class Collector {
     }
   }
 
-  void AddHost(uint32_t device, uint32_t thread, int64_t from_ns, int64_t to_ns) {
+  void AddHost(uint32_t device, uint32_t thread, NameId path, int64_t from_ns, int64_t to_ns) {
     runs_.ForEachPreemption(thread, from_ns, to_ns, [&](uint32_t by, int64_t ns) {
       preempted_[{thread, by}] += ns;
       gaps_.preempted_ns[device] += ns;
     });
-    AddSamples(thread, from_ns, to_ns);
+    AddSamples(thread, path, from_ns, to_ns);
   }
 
-  void AddSamples(uint32_t thread, int64_t from_ns, int64_t to_ns) {
+  void AddSamples(uint32_t thread, NameId path, int64_t from_ns, int64_t to_ns) {
     const std::vector<uint32_t>& samples = samples_[thread];
     auto sample = std::partition_point(samples.begin(), samples.end(),
                                        [&](uint32_t i) { return trace_.cpu_samples[i].time_ns < from_ns; });
     for (; sample != samples.end() && trace_.cpu_samples[*sample].time_ns < to_ns; ++sample) {
-      if (!is_sample_seen_[*sample]) gaps_.samples.push_back(*sample);
+      if (is_sample_seen_[*sample]) continue;
       is_sample_seen_[*sample] = true;
+      gaps_.samples.push_back(*sample);
+      gaps_.samples_of_path[path].push_back(*sample);
     }
   }
 

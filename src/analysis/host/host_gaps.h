@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "analysis/host/os_call_kinds.h"
@@ -46,6 +47,7 @@ struct HostGaps {
   // Taken in the causes `host` and `os`, by index, in order. A thread that is sampled runs, also within a call; and
   // where the clock of a virtual machine ticks within a short call, that makes it long enough to be recorded.
   std::vector<uint32_t> samples;
+  std::map<NameId, std::vector<uint32_t>> samples_of_path;  // the same, by the innermost open NVTX range
 
   int64_t PreemptedNs() const;
 };

@@ -86,4 +86,42 @@ Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const Ho
   return table;
 }
 
+// A range with its functions below one another, the range with the most samples first.
+Table IdleFunctionPathTable(const Trace& trace, const HostGaps& host, uint32_t max_rows) {
+  constexpr size_t kFunctionsOfAPath = 3;
+  Table table{
+      "idle_by_nvtx_function",
+      "Host code while the GPU was idle, by NVTX range",
+      {{"path", "NVTX range", Unit::kText, false},
+       {"range_samples", "In range", Unit::kCount, false},
+       {"percent", "Self", Unit::kPercent, false},
+       {"samples", "Samples", Unit::kCount, false},
+       {"function", "Function", Unit::kText, false},
+       {"module", "Module", Unit::kText, false}},
+      {},
+      "The functions with the most CPU samples of their own in each range, at most three. In range: samples of "
+      "the launching thread while the GPU was idle and this range was its innermost open one. Percent of those."};
+  const auto has_range = [](const auto& entry) { return entry.first != NameId{}; };
+  if (std::none_of(host.samples_of_path.begin(), host.samples_of_path.end(), has_range)) return table;
+  std::vector<const std::pair<const NameId, std::vector<uint32_t>>*> paths;
+  for (const auto& entry : host.samples_of_path) paths.push_back(&entry);
+  std::stable_sort(paths.begin(), paths.end(),
+                   [](const auto* a, const auto* b) { return a->second.size() > b->second.size(); });
+  const size_t shown = RowsShown(paths.size(), (max_rows + kFunctionsOfAPath - 1) / kFunctionsOfAPath);
+  for (size_t i = 0; i < shown; ++i) {
+    const auto& [path, samples] = *paths[i];
+    const auto count = static_cast<int64_t>(samples.size());
+    std::vector<FunctionSamples> functions = CountFunctions(trace, samples);
+    functions.resize(std::min(functions.size(), kFunctionsOfAPath));
+    for (const FunctionSamples& function : functions) {
+      if (function.self == 0) break;
+      table.rows.push_back({PathName(trace, path), count, PercentOf(function.self, count), function.self, function.name,
+                            function.module});
+    }
+  }
+  const auto left_out = static_cast<int64_t>(paths.size() - shown);
+  if (left_out > 0) table.note += " " + CountOf(left_out, "range") + " with fewer samples not shown.";
+  return table;
+}
+
 }  // namespace gprof

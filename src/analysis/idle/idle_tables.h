@@ -27,6 +27,7 @@ Table GapLengthTable(const IdleGroups& groups);
 Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 Table IdleMpiTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
+Table IdleFunctionPathTable(const Trace& trace, const HostGaps& host, uint32_t max_rows);
 
 Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& startups);
 
