@@ -33,6 +33,11 @@ uint32_t NumberOfCommunicator(uint64_t handle) {
   return communicator_count;
 }
 
+// A poll that found nothing takes a fraction of this, and a program that spins makes millions of them a second.
+bool IsShortPoll(std::size_t number, uint64_t duration_ns) {
+  return duration_ns < kShortPollNs && IsPoll(MpiFunctionAt(number).arguments);
+}
+
 void Add(const MpiCallRow& row, uint64_t sent_bytes, uint64_t received_bytes, bool is_unfinished,
          const RowSource& source) {
   if (row.header.flags >= kMpiNumbers) return;  // in salvage a row may say anything
@@ -40,6 +45,7 @@ void Add(const MpiCallRow& row, uint64_t sent_bytes, uint64_t received_bytes, bo
   r.start_ns = source.clock.ToNs(row.start);
   const uint64_t end_ns = source.clock.ToNs(row.start + UnpackDuration(row.duration));
   r.duration_ns = end_ns > r.start_ns ? end_ns - r.start_ns : 0;
+  if (IsShortPoll(row.header.flags, r.duration_ns)) return;
   r.tid = source.log->tid;
   r.function = names[row.header.flags];
   r.communicator = NumberOfCommunicator(row.communicator);
@@ -63,10 +69,11 @@ void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
   Add(row, 0, 0, true, {log, {}, StampClock(), &Output()});
 }
 
-// The clock's pace is known a little better each time.
+// Keeps most of the short polls out of the buffers. The clock's pace is a guess at first, so that half is left to
+// IsShortPoll(), which knows it better.
 void SetShortestPoll() {
   const uint64_t now = MonotonicNs();
-  mpi_poll_stamps.store(StampClock().ToStamp(now) - StampClock().ToStamp(now - kShortPollNs),
+  mpi_poll_stamps.store(StampClock().ToStamp(now) - StampClock().ToStamp(now - kShortPollNs / 2),
                         std::memory_order_relaxed);
 }
 
