@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/copies/transfers.h"
+#include "analysis/facts/interval_set.h"
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
@@ -41,24 +42,41 @@ bool AreKernelBound(const DeviceTimes& times) {
   return times.kernel_ns >= kLeastKernelNs && PercentOf(times.kernel_ns, times.window_ns) >= kKernelBoundPercent;
 }
 
-// Kernels of NCCL run while they wait for other ranks, so that they are no work: the analysis `nccl` says what they
-// are.
-DeviceTimes WithoutNccl(const AnalysisInput& input, const JudgedTime& judged) {
+// When managed memory moves to or from a device, or its pages fault there.
+IntervalSet ManagedTransfersOf(const Trace& trace, uint32_t device) {
+  std::vector<Interval> transfers;
+  for (const ManagedMemory& m : trace.managed_memory) {
+    if (m.source == device || m.destination == device) transfers.push_back({m.start_ns, m.end_ns});
+  }
+  std::sort(transfers.begin(), transfers.end(),
+            [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
+  IntervalSet set;
+  for (const Interval& transfer : transfers) set.Add(transfer.start_ns, transfer.end_ns);
+  return set;
+}
+
+// Kernels of NCCL run while they wait for other ranks, and others while they wait for pages of managed memory. Neither
+// is work: the analyses `nccl` and `memory` say what it is.
+DeviceTimes WorkOfKernels(const AnalysisInput& input, const JudgedTime& judged) {
   const Trace& trace = input.trace();
   DeviceTimes times = judged.devices;
   const NcclKernels of_nccl(trace);
-  if (!of_nccl.HasAny()) return times;
+  if (!of_nccl.HasAny() && trace.managed_memory.empty()) return times;
   const Interval time = judged.steady ? judged.steady->time : Interval{INT64_MIN, INT64_MAX};
-  BusyTime kernels;
+  times.kernel_ns = 0;
   for (const Trace::Slice& slice : trace.device_ops) {
-    kernels.StartOver();
+    IntervalSet kernels;
     for (const Operation op : OperationsOf(trace, slice)) {
       if (!op.is_kernel() || of_nccl.Has(op.shared())) continue;
       const int64_t start_ns = std::max(op.start_ns(), time.start_ns), end_ns = std::min(op.end_ns(), time.end_ns);
       if (start_ns < end_ns) kernels.Add(start_ns, end_ns);
     }
+    const IntervalSet transfers = ManagedTransfersOf(trace, static_cast<uint32_t>(&slice - trace.device_ops.data()));
+    IntervalSet::Cursor waiting(transfers);
+    for (const Interval& kernel : kernels.intervals()) {
+      times.kernel_ns += kernel.DurationNs() - waiting.Covered(kernel.start_ns, kernel.end_ns);
+    }
   }
-  times.kernel_ns = kernels.busy_ns();
   return times;
 }
 
@@ -198,7 +216,7 @@ std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string
   const DeviceTimes& times = judged.devices;
   std::vector<Finding> findings;
   if (times.window_ns <= 0) return findings;
-  const DeviceTimes work = WithoutNccl(input, judged);
+  const DeviceTimes work = WorkOfKernels(input, judged);
   if (AreKernelBound(work)) {
     const std::vector<uint32_t> longest = LongestKernels(input.shared().kernels(), input.shared().kernel_times());
     findings.push_back(longest.empty() ? GraphBound(input, work) : KernelBound(input, work, longest));

@@ -65,6 +65,24 @@ TEST(Devices, AnOperationOfNoLengthIsAWindowOfNoLength) {
   EXPECT_EQ(MetricOf(result, "gpu.idle_percent"), 0);
 }
 
+TEST(Devices, KernelsThatWaitForPagesOfManagedMemoryAreNoWork) {
+  TraceMaker maker;
+  maker.AddKernel(0, 10 * kMs, kNone, "slow");
+  Trace trace = maker.Finish();
+  for (int64_t at_ms = 1; at_ms < 10; at_ms += 2) {
+    ManagedMemory migration;
+    migration.start_ns = at_ms * kMs;
+    migration.end_ns = (at_ms + 1) * kMs;
+    migration.destination = 0;
+    migration.kind = trace::ManagedKind::kHostToDevice;
+    trace.managed_memory.push_back(migration);
+  }
+  EXPECT_TRUE(RunDevices(trace, {}).findings.empty());
+  trace.managed_memory.resize(1);
+  ASSERT_EQ(RunDevices(trace, {}).findings.size(), 1u);
+  EXPECT_EQ(RunDevices(trace, {}).findings[0].id, "gpu.kernel_bound");
+}
+
 TEST(Devices, SayWhatTheGpuDoesWhereItIsNotIdle) {
   TraceMaker maker;
   maker.AddKernel(0, 9 * kMs, kNone, "slow");
