@@ -5,6 +5,7 @@ import unittest
 
 import facts
 import recorded
+import soak
 
 DUMP = """\
 chunk kind=context pid=7 host=5 start_ticks=3
@@ -120,6 +121,31 @@ class Comparison(unittest.TestCase):
         for name in ("cudaMemcpyAsync", "cudaMemcpyAsync_v3020", "cudaMemcpyAsync_ptsz_v7000", "cudaMemcpyAsync_ptsz"):
             self.assertEqual(recorded.function({"function": name}), "cudaMemcpyAsync")
         self.assertEqual(recorded.function({"function": "__cudaLaunchKernel_v13000"}), "cudaLaunchKernel")
+
+
+class Soak(unittest.TestCase):
+    """What the soak test compares: the counts of workers with the records of their processes."""
+
+    DUMP = ["chunk kind=kernel pid=7", "kernel start_ns=1", "kernel start_ns=2", "chunk kind=nvtx pid=8",
+            'nvtx event=2 message="round"', 'nvtx event=2 message="other"', "chunk kind=memset pid=8", "memset start_ns=5"]
+    WORKERS = [{"pid": 7, "end": "kill", "counts": {"kernel": 2}}, {"pid": 8, "end": "_exit", "counts": {"push": 1}},
+               {"pid": 8, "end": "return", "counts": {"memset": 1}}]  # the number came again
+
+    def test_equal(self):
+        found, losses = soak.recorded(self.DUMP)
+        self.assertEqual((soak.differences(self.WORKERS, found), losses), ([], []))
+
+    def test_every_difference(self):
+        for line, kind in ((1, "kernel"), (4, "push"), (7, "memset")):
+            found, _ = soak.recorded(self.DUMP[:line] + self.DUMP[line + 1:])
+            wrong = soak.differences(self.WORKERS, found)
+            self.assertEqual([(w["kind"], w["expected"] - w["recorded"]) for w in wrong], [(kind, 1)])
+        twice, _ = soak.recorded(self.DUMP + self.DUMP[-1:])
+        self.assertEqual([w["recorded"] for w in soak.differences(self.WORKERS, twice)], [2])
+        self.assertEqual(len(soak.differences(self.WORKERS, {})), 3)
+
+    def test_losses(self):
+        self.assertEqual(len(soak.recorded(["# chunk 3 is damaged", "loss count=4"])[1]), 2)
 
 
 if __name__ == "__main__":
