@@ -510,7 +510,10 @@ constexpr FindingInfo kFindings[] = {
      "Counts and sums are too low by the lost records. Record a shorter part of the program, or fewer event types "
      "(--trace)."},
     {"health.bad_times", "operations without usable times, excluded from all figures", Always(kWarning), "health",
-     Nowhere(kTrust), "CUPTI could not time them. Record again, with a newer driver if the problem persists."},
+     Nowhere(kTrust),
+     "CUPTI could not time them. Of CUDA graphs that run on several GPUs it times all with --cuda-graph-trace node; "
+     "for "
+     "others, try a newer driver."},
     {"health.unmatched_launches", "launch calls without a GPU operation", Always(kNote), "health", Nowhere(kTrust),
      "Their operations had not been delivered when recording ended, or were lost: idle time may be too high."},
     {"health.unmatched_ops", "GPU operations without a CUDA call", Always(kNote), "health", Nowhere(kTrust),

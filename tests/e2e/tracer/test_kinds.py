@@ -145,11 +145,11 @@ class GraphNodes(Kinds):
 class GraphLevel(Kinds):
     """--cuda-graph-trace auto: as a whole first, node by node once that is known to be affordable."""
 
-    def launch_until_decided(self, nodes, pause_us, words):
+    def launch_until_decided(self, nodes, pause_us, words, *more):
         """Runs until the decision is in the trace; the program then launches ten times more."""
         stop = self.folder / "stop"
         options = ["--cuda-graph-trace", "auto", "--flush-ms", "20"]
-        trace, command = self.profile_command(kinds("13.0"), ["graphs", nodes, pause_us, stop], options)
+        trace, command = self.profile_command(kinds("13.0"), ["graphs", nodes, pause_us, stop, *more], options)
         with subprocess.Popen(command, env=self.environment("13.0", None), cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
             try:
@@ -180,6 +180,10 @@ class GraphLevel(Kinds):
         notices = [n["message"] for n in trace.of("notice") if "nodes per second" in n["message"]]
         self.assertEqual(len(notices), 1)
         self.assertGreater(int(re.search(r"about (\d+) nodes", notices[0]).group(1)), 20000)
+
+    def test_several_devices_are_recorded_node_by_node_at_once(self):
+        trace, launches = self.launch_until_decided(3, 0, b"several GPUs", "second")
+        self.assertEqual((trace.of("graph_launch"), len(trace.of("kernel"))), ([], 3 * launches))
 
 
 class HostFunctions(Kinds):

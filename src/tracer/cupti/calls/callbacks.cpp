@@ -13,6 +13,7 @@
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/calls/call_counts.h"
 #include "tracer/cupti/calls/callback_listener.h"
+#include "tracer/cupti/calls/graph_level.h"
 #include "tracer/cupti/calls/graph_nodes.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/cupti/guest_profiler.h"
@@ -313,6 +314,12 @@ void OnApi(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   if (info->callbackSite == CUPTI_API_EXIT) OnProfilerApi(duty, info);
 }
 
+void OnContextCreated(const CUpti_ResourceData* data) {
+  uint32_t device = 0;
+  if (data == nullptr || Cupti().cuptiGetDeviceId == nullptr) return;
+  if (Cupti().cuptiGetDeviceId(data->context, &device) == CUPTI_SUCCESS) NoteDevice(device);
+}
+
 void OnStreamCreated(const CUpti_ResourceData* data) {
   ThreadLog* log = OwnLog();
   const auto handle = reinterpret_cast<uint64_t>(data->resourceHandle.stream);
@@ -400,6 +407,7 @@ void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cb
   if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED || cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
     FlushBeforeDriverGoes();
     if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) EnableLateKinds();
+    if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) OnContextCreated(static_cast<const CUpti_ResourceData*>(data));
   } else if (cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED && data != nullptr) {
     OnStreamCreated(static_cast<const CUpti_ResourceData*>(data));
   } else if (cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING || cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED) {

@@ -24,7 +24,8 @@ constinit std::atomic<uint64_t> graph_count{0}, node_count{0};
 
 // Of the launches so far.
 constinit std::atomic<uint64_t> launches{0}, nodes_run{0}, first_ns{0}, last_ns{0};
-bool is_decided = false;
+constinit std::atomic<bool> is_decided{false};
+constinit std::atomic<uint32_t> first_device{0};  // more by one; 0: none yet
 
 // Null when there are too many graphs: the average stands for the rest.
 Graph* GraphOf(uint32_t id, bool may_add) {
@@ -81,12 +82,23 @@ void CountGraphLaunch(uint32_t graph, uint64_t start_ns, uint64_t end_ns) {
   launches.fetch_add(1, std::memory_order_release);
 }
 
+void NoteDevice(uint32_t device) {
+  uint32_t first = 0;
+  if (first_device.compare_exchange_strong(first, device + 1, std::memory_order_relaxed) || first == device + 1) return;
+  if (Config().graph_mode != GraphMode::kAuto || is_decided.exchange(true)) return;
+  RecordGraphNodes();
+  Message message;
+  message << "CUDA graphs are recorded node by node, because the program uses several GPUs: CUPTI does not time all of "
+             "their graphs as a whole";
+  Say(trace::NoticeLevel::kInfo, message);
+}
+
 void DecideGraphLevel() {
-  if (is_decided || Config().graph_mode != GraphMode::kAuto) return;
+  if (is_decided.load(std::memory_order_relaxed) || Config().graph_mode != GraphMode::kAuto) return;
   const uint64_t count = launches.load(std::memory_order_acquire);
   const uint64_t span_ns = last_ns.load(std::memory_order_relaxed) - first_ns.load(std::memory_order_relaxed);
   if (count == 0 || (count < kEnoughLaunches && span_ns < kEnoughNs)) return;
-  is_decided = true;
+  if (is_decided.exchange(true)) return;
   constexpr uint64_t kShortestNs = 1000000;
   const uint64_t nodes = nodes_run.load(std::memory_order_relaxed);
   const double seconds = static_cast<double>(std::max(span_ns, kShortestNs)) * 1e-9;

@@ -29,6 +29,7 @@ struct CuptiApi {
   X(cuptiSetThreadIdType, false)                       \
   X(cuptiGetStreamIdEx, false)                         \
   X(cuptiGetContextId, false)                          \
+  X(cuptiGetDeviceId, false)                           \
   X(cuptiGetGraphId, false)                            \
   X(cuptiGetGraphNodeId, false)
 #define X(name, required) decltype(&::name) name = nullptr;

@@ -1,6 +1,6 @@
 // Everything that is recorded beyond launches and copies: memory, pools, managed memory, events, graph nodes, host
 // functions and the profiler API. usage: kinds_facts memory|managed|events|graph|host|profiler, or graphs NODES PAUSE
-// STOP
+// STOP [second, for a context on the second device]
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -139,6 +139,14 @@ void UseGraph() {
 }
 
 // Launches a graph of `nodes` kernels every `pause_us` until the file `stop` is there, then ten times more.
+bool UseSecondDevice() {
+  CHECK(cudaFree(nullptr));
+  CHECK(cudaSetDevice(1));
+  CHECK(cudaFree(nullptr));
+  CHECK(cudaSetDevice(0));
+  return true;
+}
+
 void LaunchGraphs(int nodes, int pause_us, const char* stop) {
   cudaGraph_t graph;
   cudaGraphNode_t node;
@@ -198,6 +206,8 @@ int main(int argc, char** argv) {
     UseEvents();
   else if (what == "graph")
     UseGraph();
+  else if (what == "graphs" && argc == 6 && UseSecondDevice())
+    LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
   else if (what == "graphs" && argc == 5)
     LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
   else if (what == "host")
