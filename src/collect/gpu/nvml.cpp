@@ -9,8 +9,9 @@
 namespace gprof {
 namespace {
 
-// What takes milliseconds of its own, or changes slowly.
-constexpr int64_t kRarePeriodNs = kSecondNs;
+// What takes milliseconds of its own, or changes slowly. Where it takes longer than that share of the time, as with
+// many GPUs, it is read less often: meanwhile calls of the program into the driver may have to wait.
+constexpr int64_t kRarePeriodNs = kSecondNs, kLongestRarePeriodNs = 10 * kSecondNs, kRareShare = 100;
 // GPM needs 100 ms between two of its samples.
 constexpr int64_t kGpmPeriodNs = 100'000'000;
 // Driver 580 on an H200 counts up to ticks of its own, 100 ms apart, and tells of each 44 ms later: what is read is 44
@@ -75,16 +76,12 @@ constexpr GpmMetric kGpmMetrics[] = {
     {13, GpuTrack::kFp16},           {20, GpuTrack::kGpmPcieSent}, {21, GpuTrack::kGpmPcieReceived},
     {60, GpuTrack::kNvlinkReceived}, {61, GpuTrack::kNvlinkSent},
 };
-struct ThrottleField {
-  unsigned field;
-  GpuTrack track;
-};
-constexpr ThrottleField kThrottleFields[] = {
-    {nvml::kFieldPowerCapNs, GpuTrack::kThrottledByPower},
-    {nvml::kFieldSwThermalNs, GpuTrack::kThrottledByHeat},
-    {nvml::kFieldHwThermalNs, GpuTrack::kThrottledByHardwareHeat},
-    {nvml::kFieldPowerBrakeNs, GpuTrack::kThrottledByBrake},
-};
+// For how long the clocks were held down, and by what. Drivers that do not tell software from hardware have one counter
+// of heat, the last one.
+constexpr unsigned kThrottleFields[] = {nvml::kFieldPowerCapNs, nvml::kFieldSwThermalNs, nvml::kFieldHwThermalNs,
+                                        nvml::kFieldPowerBrakeNs, nvml::kFieldThermalNs};
+constexpr GpuTrack kThrottleTracks[] = {GpuTrack::kThrottledByPower, GpuTrack::kThrottledByHeat,
+                                        GpuTrack::kThrottledByHardwareHeat, GpuTrack::kThrottledByBrake};
 
 trace::MetricLossReason ReasonOf(int result) {
   return result == nvml::kNoPermission ? trace::MetricLossReason::kNotAllowed : trace::MetricLossReason::kUnknown;
@@ -191,11 +188,15 @@ void NvmlCollector::TakeFast(std::size_t index, int64_t now_ns, Journal* journal
     Add({index, track, answer.result, now_ns, 0, static_cast<int64_t>(answer.value)}, journal);
   };
   if (!gpus_[index].is_instance) {
-    add(GpuTrack::kPower, nvml::ReadPower(api_, gpu));
+    constexpr unsigned kFields[] = {nvml::kFieldPowerInstant, nvml::kFieldMemoryTemperature};
+    nvml::Answer fields[std::size(kFields)];
+    nvml::ReadFields(api_, gpu, kFields, fields);
+    const bool has_instant = fields[0].result == nvml::kSuccess || fields[0].result == nvml::kGpuIsLost;
+    add(GpuTrack::kPower, has_instant ? fields[0] : nvml::Read(api_.nvmlDeviceGetPowerUsage, gpu));
     add(GpuTrack::kSmClock, nvml::Read(api_.nvmlDeviceGetClockInfo, gpu, nvml::kClockSm));
     add(GpuTrack::kMemoryClock, nvml::Read(api_.nvmlDeviceGetClockInfo, gpu, nvml::kClockMemory));
     add(GpuTrack::kTemperature, nvml::Read(api_.nvmlDeviceGetTemperature, gpu, nvml::kSensorGpu));
-    add(GpuTrack::kMemoryTemperature, nvml::ReadField(api_, gpu, nvml::kFieldMemoryTemperature));
+    add(GpuTrack::kMemoryTemperature, fields[1]);
     add(GpuTrack::kReasons, nvml::ReadClockLimits(api_, gpu));
     nvml::Utilization utilization = {};
     const int result = nvml::Call(api_.nvmlDeviceGetUtilizationRates, gpu, &utilization);
@@ -215,13 +216,18 @@ void NvmlCollector::TakeSlow(int64_t now_ns) {
     const std::lock_guard lock(mutex_);
     capture = capture_;
   }
-  const bool is_rare_due = rare_ns_ == 0 || now_ns - rare_ns_ >= kRarePeriodNs;
+  const bool is_rare_due = rare_ns_ == 0 || now_ns - rare_ns_ >= rare_period_ns_;
   if (is_rare_due) rare_ns_ = now_ns;
+  int64_t taken_ns = 0;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     if (gpus_[i].is_instance) continue;
     if (gpus_[i].has_gpm) TakeGpm(i, now_ns, &answers);
-    if (is_rare_due) TakeRare(i, now_ns, &answers, &processes);
+    if (!is_rare_due) continue;
+    const int64_t start_ns = options_.clock();
+    TakeRare(i, now_ns, &answers, &processes);
+    taken_ns += options_.clock() - start_ns;
   }
+  if (is_rare_due) rare_period_ns_ = std::clamp(kRareShare * taken_ns, kRarePeriodNs, kLongestRarePeriodNs);
   const std::lock_guard lock(mutex_);
   if (capture != capture_) return;
   slow_answers_.insert(slow_answers_.end(), answers.begin(), answers.end());
@@ -263,13 +269,12 @@ void NvmlCollector::TakeRare(std::size_t index, int64_t now_ns, std::vector<Trac
   };
   add(GpuTrack::kEnergy, nvml::Read(api_.nvmlDeviceGetTotalEnergyConsumption, gpu));
   add(GpuTrack::kPowerLimit, nvml::Read(api_.nvmlDeviceGetEnforcedPowerLimit, gpu));
-  for (const ThrottleField& throttle : kThrottleFields) {
-    nvml::Answer held_ns = nvml::ReadField(api_, gpu, throttle.field);
-    // Drivers that do not tell software from hardware have one counter of heat.
-    const bool is_missing = held_ns.result != nvml::kSuccess && held_ns.result != nvml::kGpuIsLost;
-    if (throttle.track == GpuTrack::kThrottledByHeat && is_missing)
-      held_ns = nvml::ReadField(api_, gpu, nvml::kFieldThermalNs);
-    add(throttle.track, held_ns);
+  nvml::Answer held_ns[std::size(kThrottleFields)];
+  nvml::ReadFields(api_, gpu, kThrottleFields, held_ns);
+  for (std::size_t i = 0; i < std::size(kThrottleTracks); ++i) {
+    const bool is_missing = held_ns[i].result != nvml::kSuccess && held_ns[i].result != nvml::kGpuIsLost;
+    const bool is_heat = kThrottleTracks[i] == GpuTrack::kThrottledByHeat;
+    add(kThrottleTracks[i], is_heat && is_missing ? held_ns[std::size(kThrottleTracks)] : held_ns[i]);
   }
   unsigned long long errors = 0;
   const int result =

@@ -32,6 +32,8 @@ struct NvmlOptions {
   std::string proc = "/proc";
   // CPU time that looking takes, of this process.
   std::function<int64_t()> own_cpu_clock;
+  // Tells how long calls take.
+  std::function<int64_t()> clock = MonotonicNs;
   // Calls that take milliseconds are made in a thread of their own. Tests call TakeSlow() instead.
   bool has_slow_thread = true;
 };
@@ -140,7 +142,8 @@ class NvmlCollector : public Collector {
   uint32_t next_source_ = 1;
   int64_t first_ns_ = 0;
   OwnCost own_cost_;
-  int64_t rare_ns_ = 0;  // of the slow thread: when rare things were read last
+  // Of the slow thread: when rare things were read last, and when they are due again.
+  int64_t rare_ns_ = 0, rare_period_ns_ = 1'000'000'000;
 
   std::atomic<int64_t> slow_period_ns_ = 0;
   std::thread slow_;

@@ -14,6 +14,22 @@ namespace {
 
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
 
+Answer ValueOf(const FieldValue& field) {
+  constexpr int kDouble = 0, kUnsigned = 1, kSigned = 5, kUnsignedShort = 6;
+  if (field.result != kSuccess) return {field.result, 0};
+  switch (field.type) {
+    case kDouble:
+      return {kSuccess, static_cast<uint64_t>(field.value.as_double)};
+    case kUnsigned:
+    case kSigned:
+      return {kSuccess, field.value.as_unsigned};
+    case kUnsignedShort:
+      return {kSuccess, field.value.as_unsigned_short};
+    default:
+      return {kSuccess, field.value.as_unsigned_long_long};
+  }
+}
+
 }  // namespace
 
 bool MayBeHere() {
@@ -50,23 +66,17 @@ bool Load(Api* api, std::string* why) {
 }
 
 Answer ReadField(const Api& api, Device gpu, unsigned field) {
-  constexpr int kDouble = 0, kUnsigned = 1, kSigned = 5, kUnsignedShort = 6;
-  FieldValue one = {};
-  one.field = field;
-  int result = Call(api.nvmlDeviceGetFieldValues, gpu, 1, &one);
-  if (result == kSuccess) result = one.result;
-  if (result != kSuccess) return {result, 0};
-  switch (one.type) {
-    case kDouble:
-      return {result, static_cast<uint64_t>(one.value.as_double)};
-    case kUnsigned:
-    case kSigned:
-      return {result, one.value.as_unsigned};
-    case kUnsignedShort:
-      return {result, one.value.as_unsigned_short};
-    default:
-      return {result, one.value.as_unsigned_long_long};
-  }
+  Answer answer;
+  ReadFields(api, gpu, {&field, 1}, {&answer, 1});
+  return answer;
+}
+
+void ReadFields(const Api& api, Device gpu, std::span<const unsigned> fields, std::span<Answer> answers) {
+  FieldValue values[kMostFields] = {};
+  for (std::size_t i = 0; i < fields.size(); ++i) values[i].field = fields[i];
+  const int result = Call(api.nvmlDeviceGetFieldValues, gpu, static_cast<int>(fields.size()), values);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    answers[i] = result == kSuccess ? ValueOf(values[i]) : Answer{result, 0};
 }
 
 Answer ReadPower(const Api& api, Device gpu) {

@@ -128,6 +128,9 @@ Answer Read(int (*function)(Device, unsigned, T*), Device gpu, unsigned kind) {
   return {result, value};
 }
 Answer ReadField(const Api& api, Device gpu, unsigned field);
+// Several fields by one call, at most kMostFields.
+inline constexpr std::size_t kMostFields = 8;
+void ReadFields(const Api& api, Device gpu, std::span<const unsigned> fields, std::span<Answer> answers);
 // In mW: at this instant where that is told, else a mean over a second on some GPUs.
 Answer ReadPower(const Api& api, Device gpu);
 // What holds the clocks down: bits.

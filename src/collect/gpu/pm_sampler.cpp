@@ -72,23 +72,39 @@ std::vector<Counter> Available(const Api& api, const char* chip, const std::vect
   return found;
 }
 
+// A host object for the counters of the plan. False: they are not all there, or take more than one pass.
+bool PlanForAll(const Api& api, const char* chip, const std::vector<uint8_t>& availability, Plan* plan, int* result) {
+  plan->names.clear();
+  for (const Counter& counter : plan->counters) plan->names.push_back(counter.metric.c_str());
+  plan->host = NewHost(api, chip, availability, result);
+  if (plan->host == nullptr) return false;
+  std::size_t passes = 0;
+  *result = AddMetrics(api, plan->host, &plan->names);
+  if (*result == kSuccess) *result = MakeConfig(api, plan->host, &plan->config, &passes);
+  if (*result == kSuccess && passes == 1) return true;
+  DeleteHost(api, std::exchange(plan->host, nullptr));
+  return false;
+}
+
+// What a chip has of the first names of all, as most have: to ask for each counter takes a host object each.
+void TakeFirstNames(const std::vector<Wanted>& wanted, Plan* plan) {
+  plan->counters.clear();
+  for (const Wanted& one : wanted) {
+    if (!one.candidates.empty()) plan->counters.push_back(one.candidates.front());
+  }
+}
+
 }  // namespace
 
 int MakePlan(const Api& api, const char* chip, const std::vector<uint8_t>& availability,
              const std::vector<Wanted>& wanted, Plan* plan, std::vector<std::string>* missing) {
   int result = kSuccess;
+  TakeFirstNames(wanted, plan);
+  if (!plan->counters.empty() && PlanForAll(api, chip, availability, plan, &result)) return kSuccess;
   plan->counters = Available(api, chip, availability, wanted, missing, &result);
   if (plan->counters.empty()) return result != kSuccess ? result : kNotFound;
   for (; !plan->counters.empty(); plan->counters.pop_back()) {
-    plan->names.clear();
-    for (const Counter& counter : plan->counters) plan->names.push_back(counter.metric.c_str());
-    plan->host = NewHost(api, chip, availability, &result);
-    if (plan->host == nullptr) return result;
-    std::size_t passes = 0;
-    result = AddMetrics(api, plan->host, &plan->names);
-    if (result == kSuccess) result = MakeConfig(api, plan->host, &plan->config, &passes);
-    if (result == kSuccess && passes == 1) return kSuccess;
-    DeleteHost(api, std::exchange(plan->host, nullptr));
+    if (PlanForAll(api, chip, availability, plan, &result)) return kSuccess;
     missing->push_back(plan->counters.back().name);
   }
   return result != kSuccess ? result : kNotFound;

@@ -40,6 +40,7 @@ class NvmlTest : public testing::Test {
     options.proc = proc_.path();
     options.has_slow_thread = false;
     options.own_cpu_clock = [this] { return own_cpu_ns_; };
+    options.clock = [this] { return clock_ns_ += look_ns_; };
     auto nvml = std::make_unique<NvmlCollector>(options);
     RunView run;
     run.program = 10;
@@ -66,6 +67,7 @@ class NvmlTest : public testing::Test {
   TraceFile output_;
   std::unique_ptr<Journal> journal_;
   int64_t own_cpu_ns_ = 0;
+  int64_t clock_ns_ = 0, look_ns_ = 0;  // what each look takes
   std::string sources_;
 };
 
@@ -142,6 +144,22 @@ TEST_F(NvmlTest, SlowThingsAreReadOnceASecond) {
             "metric_block start_ns=2000000000 source=4\n"
             "metric_block start_ns=2000000000 source=5\n");
   EXPECT_NE(sources_.find("name=\"energy\" unit=\"J\" origin=\"nvml\" metric_kind=2"), std::string::npos) << sources_;
+}
+
+TEST_F(NvmlTest, WhatTakesLongIsReadLessOften) {
+  Say("gpus 1\nnvmlDeviceGetTotalEnergyConsumption 5000\n");
+  const auto nvml = Start();
+  look_ns_ = 30 * kMs;  // one percent of three seconds
+  for (const int64_t at_ms : {1000, 2000, 3900, 4000, 6900}) nvml->TakeSlow(at_ms * kMs);
+  look_ns_ = 1 * kMs;
+  for (const int64_t at_ms : {7000, 8000}) nvml->TakeSlow(at_ms * kMs);
+  nvml->Drain(8000 * kMs, journal_.get());
+  const std::string written = Written();
+  for (const int64_t at_ms : {1000, 2000, 3900, 4000, 6900, 7000, 8000}) {
+    const bool is_read = at_ms % 3000 == 1000 || at_ms == 8000;
+    const std::string sample = "start_ns=" + std::to_string(at_ms * kMs) + " source=1 ";
+    EXPECT_EQ(written.find(sample) != std::string::npos, is_read) << at_ms << "\n" << written;
+  }
 }
 
 TEST_F(NvmlTest, AnswersOfACaptureThatIsOverAreDropped) {
