@@ -5,6 +5,8 @@
 namespace gprof {
 namespace {
 
+constexpr uint32_t kManyThreads = 1'000'000;  // what counting costs is spread over them
+
 // `ns`: from one call to the next.
 void Add(Trace* trace, uint32_t number, bool is_recorded, int64_t ns, uint32_t process = 0) {
   WorkRate rate;
@@ -13,6 +15,7 @@ void Add(Trace* trace, uint32_t number, bool is_recorded, int64_t ns, uint32_t p
   rate.is_recorded = is_recorded;
   rate.calls = 101;
   rate.span_ns = 100 * ns;
+  rate.threads = kManyThreads;
   trace->work_rates.push_back(rate);
 }
 
@@ -35,6 +38,15 @@ TEST(MeasuredSlowDown, IsTheMedianOfItsWindows) {
   // Of nine values the second and the last but one: a fair coin gives fewer than two heads in 2 % of all cases.
   EXPECT_NEAR(slow_down.low_percent, 1, 1e-9);
   EXPECT_NEAR(slow_down.high_percent, 7, 1e-9);
+}
+
+TEST(MeasuredSlowDown, AllowsForWhatCountingCosts) {
+  Trace trace = WithWindows(9);
+  for (WorkRate& rate : trace.work_rates) rate.threads = 2;  // 200 ns of the 1000 without recording
+  const MeasuredSlowDown slow_down = MeasureSlowDown(trace);
+  EXPECT_DOUBLE_EQ(slow_down.percent, 4);
+  EXPECT_NEAR(slow_down.low_percent, 1, 1e-9);
+  EXPECT_NEAR(slow_down.high_percent, 100 * (1070.0 / 800 - 1), 1e-9);
 }
 
 TEST(MeasuredSlowDown, NeedsSixWindows) {
