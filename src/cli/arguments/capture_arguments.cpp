@@ -131,12 +131,12 @@ void CaptureArguments::AddSignalOption(CLI::App& app) {
 
 void CaptureArguments::AddWindowOptions(CLI::App& app) {
   app.add_flag("--measure-overhead", measures_overhead_,
-               "measure by how much recording slows APP down: switch it off in every other window of 0.1 s and compare "
-               "the rates at which APP works")
+               "measure how much recording slows APP down: record in every other window of 0.1 s and compare how fast "
+               "APP progresses in both")
       ->group(kGroup);
   app.add_option("--overhead-budget", overhead_budget_,
-                 "keep the slow-down below this share of the run time, for example 1%: record in windows, with pauses "
-                 "as long as necessary")
+                 "keep the slow-down below this share of the run time, for example 1%: record in windows, and pause "
+                 "between them as long as needed")
       ->type_name("PERCENT")
       ->group(kGroup);
 }

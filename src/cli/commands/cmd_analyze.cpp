@@ -33,15 +33,15 @@ constexpr auto kPollInterval = std::chrono::milliseconds(20);
 class Analyze : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("INPUT", words_, "traces and partials, folders of them, or a .txt file with a path a line")
+    app.add_option("INPUT", words_, "traces and partials, folders of them, or a .txt file with one path per line")
         ->type_name("");
     app.add_option("--engine", engine_,
-                   "who does the work: local (default), processes on this machine; mpi, the "
-                   "processes that mpirun or srun started; dask, ray: workers of these")
+                   "what does the work: processes on this machine (local, default), the processes "
+                   "started by mpirun or srun (mpi), or workers of dask or ray")
         ->type_name("local|mpi|dask|ray")
         ->check(OneOf({"local", "mpi", "dask", "ray"}))
         ->group("Engine");
-    app.add_option("--workers", workers_, "processes at the same time (default: the cores of this machine; mpi: 1)")
+    app.add_option("--workers", workers_, "parallel processes (default: the cores of this machine; mpi: 1)")
         ->type_name("N")
         ->check(WholeNumber(1, 4096))
         ->group("Engine");
@@ -53,7 +53,7 @@ class Analyze : public Command {
         ->type_name("SECONDS")
         ->check(WholeNumber(1, 1'000'000))
         ->group("Engine");
-    app.add_option("--rows", rows_, "most rows of a table, 0 for all (default 16)")
+    app.add_option("--rows", rows_, "maximum rows per table (default 16); 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, UINT32_MAX))
         ->group("Display");
@@ -63,7 +63,7 @@ class Analyze : public Command {
         ->check(OneOf({"text", "json"}))
         ->group("Output");
     app.add_option("-o,--output", output_,
-                   "keep what was read as a partial; with mpi: a folder that all processes see (required)")
+                   "also write the result as a partial; with mpi: a folder visible to all processes (required)")
         ->type_name("FILE.gpart")
         ->group("Output");
   }
@@ -111,7 +111,7 @@ class Analyze : public Command {
   std::optional<std::string> RunMpi(const std::vector<std::string>& paths) const {
     const MpiPlace place = FindMpiPlace();
     if (output_.empty()) {
-      throw Error(ExitCode::kUsage, "--engine mpi needs a folder that all processes see", "add -o FOLDER");
+      throw Error(ExitCode::kUsage, "--engine mpi needs a folder visible to all processes", "add -o FOLDER");
     }
     std::error_code error;
     fs::create_directories(output_, error);

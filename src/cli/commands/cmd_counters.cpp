@@ -40,27 +40,27 @@ struct CollectOption {
 };
 constexpr CollectOption kCollect[] = {
     {"-k,--kernel-name", "NAME", "only kernels of this name, or regex:EXPRESSION"},
-    {"--kernel-name-base", "WHAT", "name that -k is compared with: function or mangled"},
+    {"--kernel-name-base", "WHAT", "name that -k matches: function or mangled"},
     {"--kernel-id", "ID", "only this launch: context:stream:[operation:]name:number"},
-    {"-s,--launch-skip", "N", "leave out the first N launches that match"},
-    {"--launch-skip-before-match", "N", "leave out the first N launches of any kernel"},
+    {"-s,--launch-skip", "N", "skip the first N matching launches"},
+    {"--launch-skip-before-match", "N", "skip the first N launches of any kernel"},
     {"-c,--launch-count", "N", "collect at most N launches"},
-    {"--filter-mode", "MODE", "what counts are of: global, per-gpu or per-launch-config"},
+    {"--filter-mode", "MODE", "what -s and -c count: all launches (global), or those per-gpu or per-launch-config"},
     {"--nvtx-include", "RANGE", "only launches while this NVTX range is open: RANGE or DOMAIN@RANGE"},
     {"--nvtx-exclude", "RANGE", "no launches in this NVTX range"},
-    {"--range-filter", "RANGES", "only these of the ranges that --replay-mode range finds"},
+    {"--range-filter", "RANGES", "with --replay-mode range: only these ranges"},
     {"--replay-mode", "MODE",
-     "what runs again for each pass: none, kernel, or auto (default: kernel where one pass is not enough); range "
-     "measures the run or a range as one"},
-    {"--graph-profiling", "WHAT", "how graphs are measured: not at all in this build"},
-    {"--cache-control", "WHAT", "caches before each pass: none (as they are)"},
-    {"--clock-control", "WHAT", "clocks: none (as they are)"},
+     "what is replayed for each pass: none, kernel, or auto (default: kernel if one pass is not enough); range "
+     "measures the run or an NVTX range as a whole"},
+    {"--graph-profiling", "WHAT", "for ncu compatibility; CUDA graphs are not measured"},
+    {"--cache-control", "WHAT", "cache control before each pass: none, caches are left as they are"},
+    {"--clock-control", "WHAT", "clock control: none, clocks are left as they are"},
     {"--target-processes", "WHICH", "all or application-only"},
     {"--devices", "LIST", "only these GPUs"},
     {"--profile-from-start", "WHETHER", "on, or off until cudaProfilerStart"},
-    {"--kill", "WHETHER", "end the program after the last launch that is asked for: off"},
+    {"--kill", "WHETHER", "off: the program runs to its end after the last requested launch"},
     {"--page", "PAGE", "summary (default), details, raw, or source: samples instructions instead of counting"},
-    {"--sampling-interval", "N", "with --page source: a sample every 2^N cycles, 5 to 31 (default: CUPTI's)"},
+    {"--sampling-interval", "N", "with --page source: sample every 2^N cycles, 5 to 31 (default: CUPTI's)"},
     {"--print-units", "UNITS", "auto or base"},
     {"--print-summary", "WHAT", "none, per-kernel, per-nvtx or per-gpu"}};
 constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
@@ -68,9 +68,9 @@ constexpr const char* kCollectGroup = "Collection";
 struct CollectFlag {
   const char *name, *meaning;
 };
-constexpr CollectFlag kFlags[] = {{"--nvtx", "tell NVTX ranges of launches"},
+constexpr CollectFlag kFlags[] = {{"--nvtx", "print the NVTX ranges of launches"},
                                   {"--csv", "print CSV"},
-                                  {"--like-ncu", "the defaults of ncu: set basic, all launches, kernel replay"}};
+                                  {"--like-ncu", "use the defaults of ncu: set basic, all launches, kernel replay"}};
 
 std::string LongName(std::string_view names) { return std::string(names.substr(names.rfind(',') + 1)); }
 
@@ -86,7 +86,7 @@ class Counters : public Command {
           ->group(kCollectGroup);
     }
     app.add_option("--hang-limit", hang_limit_s_,
-                   "say which kernel when measuring a launch takes longer than this (default 20, 0: never)")
+                   "name the kernel when measuring a launch takes longer than this (default 20, 0: never)")
         ->type_name("SECONDS")
         ->check(WholeNumber(0, 1'000'000))
         ->group(kCollectGroup);
@@ -330,7 +330,7 @@ class Counters : public Command {
         ->check(OneOf(sets))
         ->allow_extra_args(false)
         ->group("Metrics");
-    app.add_option("--section", wanted_.sections, "section, by our name or that of ncu; may be repeated")
+    app.add_option("--section", wanted_.sections, "section, by its name here or in ncu; repeatable")
         ->type_name("SECTION")
         ->allow_extra_args(false)
         ->group("Metrics");
@@ -346,7 +346,7 @@ class Counters : public Command {
     app.add_flag("--list-sections", wants_sections_, "list the sections and exit")->group("Planning (without a GPU)");
     app.add_flag("--query-metrics", wants_metrics_, "list the base metrics of a chip and exit")
         ->group("Planning (without a GPU)");
-    app.add_flag("--dry-run", is_dry_run_, "say how many passes the metrics take, and which of them chips lack")
+    app.add_flag("--dry-run", is_dry_run_, "print the number of passes and the metrics that each chip lacks")
         ->group("Planning (without a GPU)");
     app.add_option("--chip", chip_, "chip: GH100, AD102, … (default of --dry-run: all that libcupti knows)")
         ->type_name("CHIP")

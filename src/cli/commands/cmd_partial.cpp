@@ -16,7 +16,7 @@ namespace {
 class Partial : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", words_, "traces, folders of traces, or a .txt file with a path a line")->type_name("");
+    app.add_option("TRACE", words_, "traces, folders of traces, or a .txt file with one path per line")->type_name("");
     app.add_option("--shard", shard_, "only every N-th trace, beginning with number I (from 0)")
         ->type_name("I/N")
         ->group("Input");

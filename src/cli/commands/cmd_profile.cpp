@@ -56,12 +56,12 @@ class Profile : public Command {
   void AddCounterOptions(CLI::App& app) {
     constexpr char kGroup[] = "Trace options";
     app.add_option("--counters", counters_,
-                   "measure a few launches of the hottest kernels with hardware counters now and then (light, or none)")
+                   "occasionally measure a few launches of the hottest kernels with hardware counters (light, or none)")
         ->type_name("light|none")
         ->check(OneOf({"light", "none"}))
         ->group(kGroup);
     app.add_option("--counters-budget", counters_budget_percent_,
-                   "share of the run that this may take, in percent (default 2)")
+                   "maximum share of the run that --counters may take, in percent (default 2)")
         ->type_name("PERCENT")
         ->check(CLI::Range(0.1, 50.0).description(""))
         ->group(kGroup);

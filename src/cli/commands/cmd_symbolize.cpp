@@ -23,9 +23,8 @@ namespace {
 class Symbolize : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", trace_, "the trace whose functions are to be named");
-    app.add_option("--debug-dir", options_.folders,
-                   "folder with debug files, laid out like /usr/lib/debug; may be repeated")
+    app.add_option("TRACE", trace_, "the trace whose function names to resolve");
+    app.add_option("--debug-dir", options_.folders, "folder with debug files, laid out like /usr/lib/debug; repeatable")
         ->type_name("DIR")
         ->group("Debug files");
     app.add_flag("--debuginfod", options_.asks_debuginfod,

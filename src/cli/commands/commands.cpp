@@ -21,8 +21,7 @@ constexpr std::array kCommands = {
                 "gprof-cli profile --compress python train.py\n"
                 "gprof-cli profile --repeat 5 --warmup 1 ./app",
                 true, MakeProfile, true},
-    CommandInfo{"counters", "run a program and measure its kernels with hardware counters, or plan that",
-                "[options] [--] [APP [ARGS...]]",
+    CommandInfo{"counters", "measure the kernels of a program with hardware counters", "[options] [--] [APP [ARGS...]]",
                 "gprof-cli counters ./app\n"
                 "gprof-cli counters --set full -k saxpy -c 1 ./app\n"
                 "gprof-cli counters --dry-run --set full --chip GH100",
@@ -90,7 +89,7 @@ constexpr std::array kCommands = {
                 "gprof-cli dump run.trace\n"
                 "gprof-cli dump run.trace --kind kernel,memcpy",
                 false, MakeDump},
-    CommandInfo{"symbolize", "name functions of CPU samples by separate debug files", "TRACE [options]",
+    CommandInfo{"symbolize", "resolve function names of CPU samples from separate debug files", "TRACE [options]",
                 "gprof-cli symbolize run.trace\n"
                 "gprof-cli symbolize run.trace --debug-dir ./debug -o named.trace\n"
                 "gprof-cli symbolize run.trace --debuginfod",
