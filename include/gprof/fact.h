@@ -39,12 +39,15 @@ enum class Fact : uint8_t {
   kHostWaits,      // that threads waited in the operating system: from one of those two
   kCpuSamples,     // which code threads ran
   kMpiCalls,
-  kCounters,  // kernel counters
-  kGemms,     // matrix multiplications of cuBLAS with their sizes
-  kWholeRun,  // the run from begin to end: recording was on in windows that the tracer chose
-  kSlowDown,  // by how much recording slowed the program down, measured in the run itself
+  kCounters,     // kernel counters
+  kGemms,        // matrix multiplications of cuBLAS with their sizes
+  kWholeRun,     // the run from begin to end: recording was on in windows that the tracer chose
+  kSlowDown,     // by how much recording slowed the program down, measured in the run itself
+  kCollectives,  // operations of NCCL, as NCCL itself tells of them
+  kOpenMp,       // constructs of OpenMP
+  kOpenAcc,
 };
-inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kSlowDown) + 1;
+inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kOpenAcc) + 1;
 
 // There is no default: who needs nothing says so.
 class FactSet {

@@ -204,6 +204,78 @@ struct MpiCall {
   }
 };
 
+// An operation that a rank gave to NCCL.
+struct Collective {
+  int64_t start_ns = 0, end_ns = 0;  // when it was asked for, and when its kernel had been launched
+  uint64_t communicator = 0;         // the same in all its ranks
+  uint64_t sequence = 0;             // how many of the function came before; 0 for sends and receives
+  uint64_t size_bytes = 0;           // what one rank gives; of scattering what it receives
+  uint32_t process = kNone, thread = kNone;
+  NameId function, datatype, algorithm, protocol;
+  NameId communicator_name;
+  uint32_t ranks = 0, nodes = 0;  // of the communicator, 0 not known
+  int32_t rank = -1;              // within the communicator
+  int32_t peer = -1;              // the root, or the other rank of a send or receive; -1 none
+  uint32_t channels = 0;
+  bool is_captured = false;  // into a CUDA graph
+  int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"communicator", Role::kKnown}, m.communicator);
+    v(FieldOf{"sequence"}, m.sequence);
+    v(FieldOf{"size_bytes"}, m.size_bytes);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"function"}, m.function);
+    v(FieldOf{"datatype"}, m.datatype);
+    v(FieldOf{"algorithm"}, m.algorithm);
+    v(FieldOf{"protocol"}, m.protocol);
+    v(FieldOf{"communicator_name"}, m.communicator_name);
+    v(FieldOf{"ranks", Role::kKnown}, m.ranks);
+    v(FieldOf{"nodes", Role::kKnown}, m.nodes);
+    v(FieldOf{"rank"}, m.rank);
+    v(FieldOf{"peer"}, m.peer);
+    v(FieldOf{"channels", Role::kKnown}, m.channels);
+    v(FieldOf{"is_captured"}, m.is_captured);
+  }
+};
+
+// A construct of OpenMP or OpenACC that a thread was in.
+struct Directive {
+  int64_t start_ns = 0, end_ns = 0;
+  uint64_t code = 0;        // address that it returns to, 0 not known
+  uint64_t size_bytes = 0;  // that were moved
+  uint32_t process = kNone, thread = kNone;
+  NameId model;          // OpenMP, OpenACC
+  NameId construct;      // such as parallel, implicit barrier, target, launch
+  NameId name;           // source file, kernel or variable
+  uint32_t region = 0;   // number of the parallel region in its process, 0 none
+  uint32_t line = 0;     // of the source file, 0 not known
+  uint32_t threads = 0;  // of a parallel region, 0 not known
+  int32_t device = -1;   // as the runtime counts them, -1 none
+  bool is_wait = false;  // for other threads or a device
+  int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"code", Role::kKnown}, m.code);
+    v(FieldOf{"size_bytes", Role::kKnown}, m.size_bytes);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"model"}, m.model);
+    v(FieldOf{"construct"}, m.construct);
+    v(FieldOf{"name"}, m.name);
+    v(FieldOf{"region", Role::kKnown}, m.region);
+    v(FieldOf{"line", Role::kKnown}, m.line);
+    v(FieldOf{"threads", Role::kKnown}, m.threads);
+    v(FieldOf{"device"}, m.device);
+    v(FieldOf{"is_wait"}, m.is_wait);
+  }
+};
+
 // A matrix multiplication by cuBLAS: C = op(A) op(B), column by column.
 struct Gemm {
   int64_t start_ns = 0, end_ns = 0;  // of the call

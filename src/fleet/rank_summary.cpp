@@ -396,9 +396,8 @@ class Summarizer {
     if (!nccl_.HasAny()) return;
     const NcclMessages messages(trace_, [&](const GpuOp& op) { return nccl_.Has(op); });
     std::map<std::string, std::vector<Interval>> calls;
-    for (const auto& [range, message] : messages.messages()) {
-      const std::string_view name = trace_.Text(trace_.ranges[range].name);
-      if (message.communicator.empty() || !message.kernels || name == "ncclSend" || name == "ncclRecv") continue;
+    for (const NcclMessage& message : messages.all()) {
+      if (message.communicator.empty() || !message.kernels || message.IsPeerToPeer()) continue;
       calls["NCCL " + Short(message.communicator)].push_back(*message.kernels);
     }
     if (calls.empty()) {

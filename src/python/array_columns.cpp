@@ -14,11 +14,11 @@ namespace {
 // Columns of text: told apart from numbers where a table has no row, or no row with a value.
 // clang-format off
 constexpr std::string_view kTextColumns[] = {
-    "build_id", "caches", "capture_mode", "category_name", "chip", "clocks", "command_line", "destination_memory", "device_uuid", "direction",
-    "domain", "end", "entry_kind", "function", "file", "host", "kernel", "key", "level", "library", "managed_kind", "mangled_name", "memory",
-    "message", "metric", "metric_kind", "metric_set", "module_kind", "name", "nvtx", "nvtx_path", "object_kind", "operation", "origin",
-    "overhead_kind", "path", "reason", "replay", "sample_kind", "schema", "scope", "short_name", "source", "source_memory",
-    "stack", "status", "style", "sync_kind", "text", "tracer_version", "unit", "uuid"};
+    "algorithm", "build_id", "caches", "capture_mode", "category_name", "chip", "clocks", "command_line", "communicator_name", "construct",
+    "datatype", "destination_memory", "device_uuid", "direction", "domain", "end", "entry_kind", "file", "function", "host", "kernel", "key",
+    "level", "library", "managed_kind", "mangled_name", "memory", "message", "metric", "metric_kind", "metric_set", "model", "module_kind", "name",
+    "nvtx", "nvtx_path", "object_kind", "operation", "origin", "overhead_kind", "path", "protocol", "reason", "replay", "sample_kind", "schema",
+    "scope", "short_name", "source", "source_memory", "stack", "status", "style", "sync_kind", "text", "tracer_version", "unit", "uuid"};
 // clang-format on
 
 ColumnType UsualType(const RecordTable& table, std::string_view name) {

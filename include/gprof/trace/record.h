@@ -68,6 +68,8 @@ enum class RecordKind : uint16_t {
   kWorkRate = 50,
   kPcSample = 51,
   kInstruction = 52,
+  kCollective = 53,
+  kDirective = 54,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -1273,6 +1275,78 @@ struct MpiCallRecord {
   }
 };
 
+struct CollectiveRecord {
+  static constexpr RecordKind kKind = RecordKind::kCollective;
+  static constexpr const char* kName = "collective";
+  static constexpr const char* kMeaning = "an operation that a rank gave to NCCL: a collective, a send or a receive";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t pid = 0, tid = 0;
+  StringId function, datatype, algorithm, protocol, communicator_name;
+  uint64_t communicator = 0, sequence = 0, size_bytes = 0;
+  uint32_t ranks = 0, nodes = 0;
+  int32_t rank = -1, peer = -1;
+  uint32_t channels = 0;
+  uint8_t is_captured = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "when the rank called NCCL for it; before 2.28 when it was enqueued"},
+      r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "from there until its kernel was launched"}, r.duration_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "the thread that launched the kernel"}, r.tid);
+    v(FieldInfo{"function", Shape::kPlain, "such as AllReduce, Send"}, r.function);
+    v(FieldInfo{"datatype", Shape::kPlain,
+                "of the elements, such as ncclFloat32; bytes (ncclInt8) where NCCL moves bytes"},
+      r.datatype);
+    v(FieldInfo{"algorithm", Shape::kPlain, "such as RING, NVLS; empty for sends and receives"}, r.algorithm);
+    v(FieldInfo{"protocol", Shape::kPlain, "such as LL, SIMPLE"}, r.protocol);
+    v(FieldInfo{"communicator_name", Shape::kPlain, "that the program gave it"}, r.communicator_name);
+    v(FieldInfo{"communicator", Shape::kPlain, "number of the communicator, the same in all its ranks"},
+      r.communicator);
+    v(FieldInfo{"sequence", Shape::kPlain, "how many of the function came before on the communicator; sends: 0"},
+      r.sequence);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "what one rank gives; of scattering what it receives"}, r.size_bytes);
+    v(FieldInfo{"ranks", Shape::kPlain, "of the communicator, 0 not known"}, r.ranks);
+    v(FieldInfo{"nodes", Shape::kPlain, "that these are on, 0 not known"}, r.nodes);
+    v(FieldInfo{"rank", Shape::kPlain, "within the communicator"}, r.rank);
+    v(FieldInfo{"peer", Shape::kPlain, "the root, or the other rank of a send or receive; -1 none"}, r.peer);
+    v(FieldInfo{"channels", Shape::kPlain, "of NCCL that it uses at most, 0 not known"}, r.channels);
+    v(FieldInfo{"is_captured", Shape::kPlain, "1: it was captured into a CUDA graph"}, r.is_captured);
+  }
+};
+
+struct DirectiveRecord {
+  static constexpr RecordKind kKind = RecordKind::kDirective;
+  static constexpr const char* kName = "directive";
+  static constexpr const char* kMeaning = "a construct of OpenMP or OpenACC that a thread was in";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t pid = 0, tid = 0;
+  StringId model, construct, name;
+  uint64_t code = 0;
+  uint32_t region = 0, line = 0, threads = 0;
+  int32_t device = -1;
+  uint64_t size_bytes = 0;
+  uint8_t is_wait = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "when the thread entered it"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "until it left"}, r.duration_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "the thread"}, r.tid);
+    v(FieldInfo{"model", Shape::kPlain, "OpenMP or OpenACC"}, r.model);
+    v(FieldInfo{"construct", Shape::kPlain, "such as parallel, implicit barrier, target, launch"}, r.construct);
+    v(FieldInfo{"name", Shape::kPlain, "source file, kernel or variable, where the runtime says it"}, r.name);
+    v(FieldInfo{"code", Shape::kPlain, "address that the construct returns to, 0 not known"}, r.code);
+    v(FieldInfo{"region", Shape::kPlain, "number of the parallel region, also of those that wait in it; 0 none"},
+      r.region);
+    v(FieldInfo{"line", Shape::kPlain, "of the source file, 0 not known"}, r.line);
+    v(FieldInfo{"threads", Shape::kPlain, "of a parallel region, 0 not known"}, r.threads);
+    v(FieldInfo{"device", Shape::kPlain, "number of the device as the runtime counts them, -1 none"}, r.device);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "that were moved, 0 none or not known"}, r.size_bytes);
+    v(FieldInfo{"is_wait", Shape::kPlain, "1: the thread waited for other threads or for a device"}, r.is_wait);
+  }
+};
+
 struct GemmRecord {
   static constexpr RecordKind kKind = RecordKind::kGemm;
   static constexpr const char* kName = "gemm";
@@ -1520,7 +1594,7 @@ using AllRecords =
                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
                MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
-               WorkRateRecord, PcSampleRecord, InstructionRecord>;
+               WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

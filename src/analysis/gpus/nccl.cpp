@@ -1,8 +1,9 @@
 // Collectives of NCCL: how long they ran, how much of that no other kernel ran beside them, and their bandwidth.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
-#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -79,42 +80,26 @@ class Collectives {
   std::map<NameId, OfKernel> kernels_;
 };
 
-struct OfPath {
-  int64_t count = 0, bytes = 0, kernel_ns = 0, ranks = 0;
-  double algorithm_bytes = 0, bus_bytes = 0;
+// Operations that have something in common, and the time of their kernels.
+struct Traffic {
+  int64_t count = 0, ranks = 0;
+  SaturatingSum bytes;
+  double kernel_ns = 0, algorithm_bytes = 0, bus_bytes = 0;
   bool has_ranks = true;
-};
 
-class Bandwidths {
- public:
-  explicit Bandwidths(const NcclMessages& messages) : trace_(messages.trace()), messages_(messages) {
-    for (const auto& [range, message] : messages.messages()) AddToPath(range, message);
+  void Add(const NcclMessage& message) {
+    ++count;
+    bytes += message.bytes;
+    kernel_ns += message.kernel_ns;
+    has_ranks &= message.ranks > 0 || !message.NeedsRanks();
+    ranks = std::max(ranks, message.ranks);
+    algorithm_bytes += message.AlgorithmBytes();
+    bus_bytes += message.BusBytes();
   }
-
-  const std::map<NameId, OfPath>& paths() const { return paths_; }
-
- private:
-  // As nccl-tests has it: a message of NCCL is what one rank gives; gathering and scattering move one for each rank.
-  void AddToPath(uint32_t range, const NcclMessage& message) {
-    if (!message.kernels) return;
-    OfPath& path = paths_[trace_.ranges[range].path];
-    const std::string_view name = trace_.Text(trace_.ranges[range].name);
-    const bool is_gather = name == "ncclAllGather" || name == "ncclReduceScatter";
-    const bool is_all_reduce = name == "ncclAllReduce";
-    const int64_t ranks = messages_.RanksOf(range, message);
-    const double n = static_cast<double>(ranks), bytes = static_cast<double>(message.bytes);
-    ++path.count;
-    path.bytes += message.bytes;
-    path.kernel_ns += message.kernels->DurationNs();
-    path.has_ranks &= ranks > 0 || (!is_gather && !is_all_reduce);
-    path.ranks = std::max(path.ranks, ranks);
-    path.algorithm_bytes += is_gather ? bytes * n : bytes;
-    path.bus_bytes += is_gather ? bytes * (n - 1) : is_all_reduce && n > 0 ? bytes * 2 * (n - 1) / n : bytes;
+  int64_t KernelNs() const { return static_cast<int64_t>(std::llround(kernel_ns)); }
+  Cell Rate(double moved_bytes) const {
+    return has_ranks && kernel_ns > 0 ? Cell(moved_bytes / (kernel_ns / 1e9)) : Cell();
   }
-
-  const Trace& trace_;
-  const NcclMessages& messages_;
-  std::map<NameId, OfPath> paths_;
 };
 
 Table KernelTable(const Trace& trace, const Collectives& collectives, int64_t total_ns, uint32_t max_rows) {
@@ -136,7 +121,7 @@ Table KernelTable(const Trace& trace, const Collectives& collectives, int64_t to
   return table;
 }
 
-Table MessageTable(const Trace& trace, const Bandwidths& messages, uint32_t max_rows) {
+Table MessageTable(const NcclMessages& messages, uint32_t max_rows) {
   Table table{"nccl_messages",
               "Collective bandwidth",
               {{"kernel_ns", "Kernel time", Unit::kNs, false},
@@ -149,16 +134,72 @@ Table MessageTable(const Trace& trace, const Bandwidths& messages, uint32_t max_
               {},
               "Collectives of known size. Algorithm and bus bandwidth as in nccl-tests, from the first start to the "
               "last end of the kernels of a call. Calls inside a group are not included."};
-  for (const auto& [name, path] : messages.paths()) {
-    const double seconds = static_cast<double>(path.kernel_ns) / 1e9;
-    const bool has_rate = path.has_ranks && path.kernel_ns > 0;
-    table.rows.push_back({path.kernel_ns, path.count, path.bytes,
-                          has_rate ? Cell(path.algorithm_bytes / seconds) : Cell(),
-                          has_rate ? Cell(path.bus_bytes / seconds) : Cell(),
-                          path.ranks > 0 ? Cell(path.ranks) : Cell(), PathName(trace, name)});
+  if (messages.AreRecords()) {
+    table.note =
+        "By the range that the kernel was launched in. Algorithm and bus bandwidth as in nccl-tests, for the "
+        "time of the kernels; that of a group is divided by bytes.";
+  }
+  std::map<NameId, Traffic> paths;
+  for (const NcclMessage& message : messages.all()) {
+    if (message.kernels && message.path != NameId{}) paths[message.path].Add(message);
+  }
+  for (const auto& [name, path] : paths) {
+    table.rows.push_back({path.KernelNs(), path.count, int64_t{path.bytes}, path.Rate(path.algorithm_bytes),
+                          path.Rate(path.bus_bytes), path.ranks > 0 ? Cell(path.ranks) : Cell(),
+                          PathName(messages.trace(), name)});
   }
   SortAndCut(&table, 0, 6, max_rows);
   return table;
+}
+
+// What NCCL decided for operations of one function and size.
+Table OperationTable(const NcclMessages& messages, uint32_t max_rows) {
+  Table table{"nccl_operations",
+              "NCCL operations",
+              {{"kernel_ns", "Kernel time", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"size_bytes", "Size", Unit::kBytes, false},
+               {"bus_bytes_per_second", "Bus BW", Unit::kBytesPerSecond, false},
+               {"algorithm_bytes_per_second", "Algorithm BW", Unit::kBytesPerSecond, true},
+               {"ranks", "Ranks", Unit::kCount, false},
+               {"channels", "Channels", Unit::kCount, true},
+               {"datatype", "Type", Unit::kText, true},
+               {"algorithm", "Algorithm", Unit::kText, false},
+               {"protocol", "Protocol", Unit::kText, false},
+               {"function", "Function", Unit::kText, false}},
+              {},
+              "As NCCL reported them to its profiler plug-in, by size of one. Bandwidth as in nccl-tests, for the time "
+              "of the kernels; that of a group is divided by bytes. Captured into CUDA graphs: without a time."};
+  using Key = std::tuple<NameId, uint64_t, NameId, NameId, NameId, uint32_t, int64_t, bool>;
+  std::map<Key, Traffic> groups;
+  for (const NcclMessage& message : messages.all()) {
+    const Collective& r = *message.record;
+    groups[{r.function, r.size_bytes, r.datatype, r.algorithm, r.protocol, r.channels, message.ranks,
+            message.kernels.has_value()}]
+        .Add(message);
+  }
+  const Trace& trace = messages.trace();
+  for (const auto& [key, traffic] : groups) {
+    const auto& [function, bytes, datatype, algorithm, protocol, channels, ranks, has_kernels] = key;
+    const auto text = [&](NameId name) { return Cell(std::string(trace.Text(name))); };
+    table.rows.push_back({has_kernels ? Cell(traffic.KernelNs()) : Cell(), traffic.count,
+                          static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)), traffic.Rate(traffic.bus_bytes),
+                          traffic.Rate(traffic.algorithm_bytes), ranks > 0 ? Cell(ranks) : Cell(), int64_t{channels},
+                          text(datatype), text(algorithm), text(protocol), text(function)});
+  }
+  SortAndCut(&table, 0, 10, max_rows);
+  return table;
+}
+
+void AddOperationMetrics(const NcclMessages& messages, AnalysisResult* result) {
+  Traffic all, timed;
+  for (const NcclMessage& message : messages.all()) {
+    all.Add(message);
+    if (message.kernels) timed.Add(message);
+  }
+  AddMetric(result, "nccl.operations", all.count);
+  AddMetric(result, "nccl.bytes", all.bytes);
+  if (timed.kernel_ns > 0) AddMetric(result, "nccl.bus_bytes_per_second", timed.bus_bytes / (timed.kernel_ns / 1e9));
 }
 
 // Waiting for a late rank is not what other work beside it could hide.
@@ -207,7 +248,11 @@ AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(KernelTable(trace, collectives, kernels_ns, options.max_rows));
   const IsCollective is_collective = [&](const GpuOp& op) { return collectives.IsCollective(op); };
   const NcclMessages messages(trace, is_collective);
-  result.tables.push_back(MessageTable(trace, Bandwidths(messages), options.max_rows));
+  if (messages.AreRecords()) {
+    result.tables.push_back(OperationTable(messages, options.max_rows));
+    AddOperationMetrics(messages, &result);
+  }
+  result.tables.push_back(MessageTable(messages, options.max_rows));
   const int64_t waiting_ns = AddNcclWaits(input, messages, is_collective, options.max_rows, &result);
   const size_t gpus = collectives.devices().size();
   AddFinding(gpus == 1 ? DeviceScope(trace, collectives.devices()[0].device) : std::to_string(gpus) + " GPUs", sum,

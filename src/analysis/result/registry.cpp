@@ -25,6 +25,7 @@ constexpr Analysis kAnalyses[] = {
     {"sync", "calls in which the host waited for the GPU", RunSync},
     {"api", "time in CUDA calls by function", RunApi},
     {"api_errors", "CUDA calls that returned an error", RunApiErrors},
+    {"directives", "constructs of OpenMP and OpenACC: time, waiting at barriers, GPU time", RunDirectives},
     {"mpi", "MPI calls: time, message sizes, ranks that arrive late", RunMpi},
     {"os_calls", "long operating system calls: lock contention, file I/O", RunOsCalls},
     {"threads", "running, preempted and blocked time of threads", RunThreads},

@@ -58,6 +58,10 @@ constexpr FactInfo kFacts[] = {
     {Fact::kWholeRun, "whole_run", "the whole run", "recording was on in windows only, so totals are not known"},
     {Fact::kSlowDown, "slow_down", "measured slow-down",
      "the slow-down was not measured (profile --measure-overhead, --overhead-budget)"},
+    {Fact::kCollectives, "collectives", "operations of NCCL",
+     "operations of NCCL were not recorded (profile -t nccl, NCCL 2.23 or newer)"},
+    {Fact::kOpenMp, "openmp", "OpenMP constructs", "OpenMP constructs were not recorded (profile -t openmp)"},
+    {Fact::kOpenAcc, "openacc", "OpenACC constructs", "OpenACC constructs were not recorded (profile -t openacc)"},
 };
 static_assert(std::size(kFacts) == kFactCount);
 

@@ -22,7 +22,6 @@ constexpr std::string_view kNoNetwork = "network adapters and switches are not s
 constexpr std::string_view kNoStorage = "storage and GPUDirect Storage are not recorded";
 constexpr std::string_view kNoGraphics = "graphics and video APIs are not recorded";
 constexpr std::string_view kNoShmem = "UCX and OpenSHMEM calls are not recorded";
-constexpr std::string_view kNoOpenMp = "OpenMP and OpenACC are not recorded; CUDA work issued by OpenACC is";
 constexpr std::string_view kNoEmbedded = "only for embedded platforms";
 constexpr std::string_view kNoWindows = "only for Windows";
 constexpr std::string_view kAllDomains = "all NVTX domains are recorded; report --nvtx selects ranges afterwards";
@@ -34,7 +33,8 @@ constexpr std::array kOptions = {
     NsysOption{"-o,--output", "FILE", kOurs, "",
                "used as is, no extension is added; default names count up: run.trace, run.2.trace"},
     NsysOption{"-f,--force-overwrite", kBool, kOurs, "", ""},
-    NsysOption{"-t,--trace", "LIST", kOurs, "", "values in the next table; the default is cuda,nvtx,osrt,mpi,gemm"},
+    NsysOption{"-t,--trace", "LIST", kOurs, "",
+               "values in the next table; the default is cuda,nvtx,osrt,mpi,gemm,nccl"},
     NsysOption{"-y,--delay", "SEC", kOurs, "", ""},
     NsysOption{"-d,--duration", "SEC", kOurs, "",
                "the program keeps running; nsys ends it, as --kill sigterm does here"},
@@ -132,7 +132,7 @@ constexpr std::array kOptions = {
 
     NsysOption{"--mpi-impl", "openmpi|mpich", kInert, "", "the MPI library in use is recognised"},
     NsysOption{"--nccl-trace", "LIST", kUnavailable, "none",
-               "NCCL is recorded through its NVTX ranges, which need no option"},
+               "operations of NCCL are recorded by -t nccl, without proxy and network events"},
     NsysOption{"--nic-metrics", "LIST", kUnavailable, "none,false", kNoNetwork},
     NsysOption{"--dts-api-port", "PORT", kUnavailable, "", kNoNetwork},
     NsysOption{"--ib-net-info-devices", "LIST", kUnavailable, "none", kNoNetwork},
@@ -167,7 +167,7 @@ constexpr std::array kTraces = {
     NsysTrace{"cuda-sw", NsysDomain::kCuda, ""},
     NsysTrace{"cuda-hw", NsysDomain::kCuda, "hardware-based tracing is not used; CUDA is recorded in software"},
     NsysTrace{"nvtx", NsysDomain::kNvtx, ""},
-    NsysTrace{"nccl", NsysDomain::kNvtx, ""},
+    NsysTrace{"nccl", NsysDomain::kNccl, ""},
     NsysTrace{"none", NsysDomain::kNone, ""},
     NsysTrace{"osrt", NsysDomain::kOsrt, ""},
     NsysTrace{"python-gil", NsysDomain::kOsrt, ""},
@@ -183,8 +183,8 @@ constexpr std::array kTraces = {
     NsysTrace{"gemm", NsysDomain::kGemm, ""},
     NsysTrace{"ucx", NsysDomain::kUnavailable, kNoShmem},
     NsysTrace{"oshmem", NsysDomain::kUnavailable, kNoShmem},
-    NsysTrace{"openacc", NsysDomain::kUnavailable, kNoOpenMp},
-    NsysTrace{"openmp", NsysDomain::kUnavailable, kNoOpenMp},
+    NsysTrace{"openacc", NsysDomain::kOpenAcc, ""},
+    NsysTrace{"openmp", NsysDomain::kOpenMp, ""},
     NsysTrace{"gds", NsysDomain::kUnavailable, kNoStorage},
     NsysTrace{"s3", NsysDomain::kUnavailable, kNoStorage},
     NsysTrace{"syscall", NsysDomain::kUnavailable, kNoKernelEvents},
@@ -259,12 +259,15 @@ std::string NsysOptionsMarkdown() {
   text += "\n| `-t` | | |\n|---|---|---|\n";
   for (const NsysTrace& trace : kTraces) {
     const bool is_missing = trace.domain == NsysDomain::kUnavailable;
-    const std::string_view sense = trace.domain == NsysDomain::kCuda   ? "cuda"
-                                   : trace.domain == NsysDomain::kNvtx ? "nvtx"
-                                   : trace.domain == NsysDomain::kOsrt ? "osrt"
-                                   : trace.domain == NsysDomain::kMpi  ? "mpi"
-                                   : trace.domain == NsysDomain::kGemm ? "gemm"
-                                                                       : "none";
+    const std::string_view sense = trace.domain == NsysDomain::kCuda      ? "cuda"
+                                   : trace.domain == NsysDomain::kNvtx    ? "nvtx"
+                                   : trace.domain == NsysDomain::kOsrt    ? "osrt"
+                                   : trace.domain == NsysDomain::kMpi     ? "mpi"
+                                   : trace.domain == NsysDomain::kGemm    ? "gemm"
+                                   : trace.domain == NsysDomain::kNccl    ? "nccl"
+                                   : trace.domain == NsysDomain::kOpenMp  ? "openmp"
+                                   : trace.domain == NsysDomain::kOpenAcc ? "openacc"
+                                                                          : "none";
     const std::string remark = trace.variables.empty() ? std::string(trace.sentence) : "sets " + Code(trace.variables);
     text += "| " + Code(trace.name) + " | " + (is_missing ? "warning" : "accepted as `" + std::string(sense) + "`") +
             " | " + remark + " |\n";

@@ -51,9 +51,9 @@ Variables ReadVariables(const std::string& text) {
   std::vector<std::string> names;
   for (const NsysTrace& trace : NsysTraces()) names.emplace_back(trace.name);
   const std::string nearest = Nearest(name, names);
-  throw Error(
-      ExitCode::kUsage, "-t: unknown value '" + name + "'",
-      nearest.empty() ? "use cuda, nvtx, osrt, mpi, gemm, a list of them, or none" : "did you mean " + nearest + "?");
+  throw Error(ExitCode::kUsage, "-t: unknown value '" + name + "'",
+              nearest.empty() ? "use cuda, nvtx, osrt, mpi, gemm, nccl, openmp, openacc, a list of them, or none"
+                              : "did you mean " + nearest + "?");
 }
 
 }  // namespace
@@ -81,9 +81,9 @@ void ProgramArguments::AddCompressOption(CLI::App& app) {
 void ProgramArguments::AddTraceOptions(CLI::App& app) {
   constexpr char kGroup[] = "Trace options";
   app_ = &app;
-  app.add_option(
-         "-t,--trace", trace_,
-         "what to trace: cuda, nvtx, osrt, mpi, gemm (default: these five), cublas, cudnn, cusolver, cusparse, or none")
+  app.add_option("-t,--trace", trace_,
+                 "what to trace: cuda, nvtx, osrt, mpi, gemm, nccl (default: these six), openmp, openacc, cublas, "
+                 "cudnn, cusolver, cusparse, or none")
       ->type_name("LIST")
       ->group(kGroup);
   app.add_option("--osrt-threshold", osrt_threshold_ns_,
@@ -322,17 +322,20 @@ void ProgramArguments::ReadGpuMetrics() {
 
 void ProgramArguments::ReadTraceList() {
   options_.trace_cuda = options_.trace_nvtx = options_.trace_osrt = options_.trace_mpi = false;
-  options_.trace_gemm = false;
+  options_.trace_gemm = options_.trace_nccl = options_.trace_openmp = options_.trace_openacc = false;
   bool wants_none = false;
   std::string missing;
   for (const std::string& name : SplitList(trace_)) {
     const NsysTrace* const known = FindNsysTrace(name);
     if (known == nullptr) RefuseDomain(name);
     options_.trace_cuda |= known->domain == NsysDomain::kCuda;
-    options_.trace_nvtx |= known->domain == NsysDomain::kNvtx;
+    options_.trace_nvtx |= known->domain == NsysDomain::kNvtx || known->domain == NsysDomain::kNccl;
     options_.trace_osrt |= known->domain == NsysDomain::kOsrt;
     options_.trace_mpi |= known->domain == NsysDomain::kMpi;
     options_.trace_gemm |= known->domain == NsysDomain::kGemm || name.starts_with("cublas");
+    options_.trace_nccl |= known->domain == NsysDomain::kNccl;
+    options_.trace_openmp |= known->domain == NsysDomain::kOpenMp;
+    options_.trace_openacc |= known->domain == NsysDomain::kOpenAcc;
     wants_none |= known->domain == NsysDomain::kNone;
     if (!known->variables.empty()) {
       const Variables variables = ReadVariables(std::string(known->variables));
@@ -344,7 +347,7 @@ void ProgramArguments::ReadTraceList() {
   if (options_.TracesNothing() && !wants_none) {
     throw Error(ExitCode::kUsage,
                 "-t " + trace_ + ": nothing to record: " + std::string(FindNsysTrace(missing)->sentence),
-                "add cuda, nvtx, osrt, mpi or gemm to -t");
+                "add cuda, nvtx, osrt, mpi, gemm or nccl to -t");
   }
 }
 

@@ -45,7 +45,7 @@ class ProgramArguments {
   CLI::App* app_ = nullptr;
   LaunchOptions options_;
   NsysArguments nsys_;
-  std::string trace_ = "cuda,nvtx,osrt,mpi,gemm";
+  std::string trace_ = "cuda,nvtx,osrt,mpi,gemm,nccl";
   ShowOutput show_ = ShowOutput::kByDefault;
   std::string show_output_, trace_children_ = "true", host_load_ = "on", nvml_;
   std::string gpu_metrics_devices_ = "none", gpu_metrics_;

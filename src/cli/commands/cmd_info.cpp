@@ -56,6 +56,8 @@ std::vector<Amount> AmountsOf(const Trace& trace) {
           {"os_calls", "OS calls", trace.os_calls.size()},
           {"mpi_calls", "MPI calls", trace.mpi_calls.size()},
           {"gemms", "Matrix multiplications", trace.gemms.size()},
+          {"collectives", "NCCL operations", trace.collectives.size()},
+          {"directives", "OpenMP and OpenACC constructs", trace.directives.size()},
           {"cpu_samples", "CPU samples", trace.cpu_samples.size()},
           {"switches", "Context switches", trace.switches.size()},
           {"stacks", "Stack frames", trace.stacks.size()},

@@ -77,7 +77,7 @@ std::string CounterRequest(const CounterWishes& wishes) {
 
 LaunchOptions CounterLaunch(const CounterWishes& wishes) {
   LaunchOptions options;
-  options.trace_cuda = options.trace_osrt = options.trace_mpi = options.trace_gemm = false;
+  options.trace_cuda = options.trace_osrt = options.trace_mpi = options.trace_gemm = options.trace_nccl = false;
   options.collect = CollectorOptions::None();
   options.counters = CounterRequest(wishes);
   return options;

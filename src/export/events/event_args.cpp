@@ -174,6 +174,31 @@ void EventArgs::OfMpiCall(const MpiCall& call, ArgSink& sink) {
   if (call.is_unfinished) sink.Bool("unfinished", true);
 }
 
+void EventArgs::OfCollective(const Collective& operation, ArgSink& sink) {
+  sink.Uint("bytes", operation.size_bytes);
+  sink.Uint("communicator", operation.communicator);
+  if (operation.communicator_name != NameId{}) sink.Text("name", trace_.Text(operation.communicator_name));
+  sink.Uint("sequence", operation.sequence);
+  if (operation.rank >= 0) sink.Int("rank", operation.rank);
+  if (operation.ranks != 0) sink.Uint("ranks", operation.ranks);
+  if (operation.peer >= 0) sink.Int("peer", operation.peer);
+  if (operation.datatype != NameId{}) sink.Text("type", trace_.Text(operation.datatype));
+  if (operation.algorithm != NameId{}) sink.Text("algorithm", trace_.Text(operation.algorithm));
+  if (operation.protocol != NameId{}) sink.Text("protocol", trace_.Text(operation.protocol));
+  if (operation.channels != 0) sink.Uint("channels", operation.channels);
+  if (operation.is_captured) sink.Bool("captured into a graph", true);
+}
+
+void EventArgs::OfDirective(const Directive& directive, ArgSink& sink) {
+  sink.Text("model", trace_.Text(directive.model));
+  if (directive.name != NameId{}) sink.Text("name", trace_.Text(directive.name));
+  if (directive.line != 0) sink.Uint("line", directive.line);
+  if (directive.region != 0) sink.Uint("region", directive.region);
+  if (directive.threads != 0) sink.Uint("threads", directive.threads);
+  if (directive.device >= 0) sink.Int("device", directive.device);
+  if (directive.size_bytes != 0) sink.Uint("bytes", directive.size_bytes);
+}
+
 void EventArgs::OfSample(const CpuSample& sample, ArgSink& sink) {
   OfStack(sample.stack, sink);
   if (sample.cpu != kNone) sink.Uint("cpu", sample.cpu);

@@ -23,6 +23,13 @@ class ArgSink {
   virtual void Dim(std::string_view key, uint32_t x, uint32_t y, uint32_t z) = 0;
 };
 
+// What calls of the host are shown as.
+template <class HostCall>
+NameId NameOfCall(const HostCall& call) {
+  return call.function;
+}
+inline NameId NameOfCall(const Directive& directive) { return directive.construct; }
+
 class EventArgs {
  public:
   explicit EventArgs(const Trace& trace);
@@ -34,6 +41,8 @@ class EventArgs {
   void OfMark(uint32_t mark, ArgSink& sink) const;
   void OfOsCall(const OsCall& call, ArgSink& sink);
   void OfMpiCall(const MpiCall& call, ArgSink& sink);
+  void OfCollective(const Collective& operation, ArgSink& sink);
+  void OfDirective(const Directive& directive, ArgSink& sink);
   void OfSample(const CpuSample& sample, ArgSink& sink);
 
   // Processes number their calls alike. From now on those of each go on where those of the one before end, for readers

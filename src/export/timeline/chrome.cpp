@@ -176,6 +176,8 @@ void ChromeWriter::Write() {
   SampledCounters();
   HostCalls(trace_.os_calls, "os_call", "OS calls", &EventArgs::OfOsCall);
   HostCalls(trace_.mpi_calls, "mpi_call", "MPI calls", &EventArgs::OfMpiCall);
+  HostCalls(trace_.collectives, "collective", "NCCL operations", &EventArgs::OfCollective);
+  HostCalls(trace_.directives, "directive", "OpenMP and OpenACC", &EventArgs::OfDirective);
   Tracks();
   out_.Write("\n]}\n");
 }
@@ -486,7 +488,7 @@ void ChromeWriter::HostCalls(const std::vector<HostCall>& all, std::string_view 
     for (const uint32_t i : calls) {
       const HostCall& call = all[i];
       const Interval time{call.start_ns, call.end_ns};
-      Open('X', category, labels_.Of(call.function), LaneOf(&places, lanes.Place(time), name), call.start_ns);
+      Open('X', category, labels_.Of(NameOfCall(call)), LaneOf(&places, lanes.Place(time), name), call.start_ns);
       Duration(time);
       Args([&](ArgSink& sink) { (args_.*args)(call, sink); });
       Close();

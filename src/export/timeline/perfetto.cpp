@@ -105,6 +105,8 @@ class PerfettoWriter {
     SampledCounters();
     HostCalls(trace_.os_calls, "os_call", "OS calls", &EventArgs::OfOsCall);
     HostCalls(trace_.mpi_calls, "mpi_call", "MPI calls", &EventArgs::OfMpiCall);
+    HostCalls(trace_.collectives, "collective", "NCCL operations", &EventArgs::OfCollective);
+    HostCalls(trace_.directives, "directive", "OpenMP and OpenACC", &EventArgs::OfDirective);
     Switches();
     Samples();
   }
@@ -348,7 +350,7 @@ void PerfettoWriter::HostCalls(const std::vector<HostCall>& all, std::string_vie
     Row row(&packets_, Lanes::Nesting::kNested, packets_.AddTrack(track), track);
     for (const uint32_t i : calls) {
       const HostCall& call = all[i];
-      const uint32_t label = labels_.Of(call.function);
+      const uint32_t label = labels_.Of(NameOfCall(call));
       packets_.Event(EventType::kBegin, row.Begin({call.start_ns, call.end_ns}), call.start_ns, category, label,
                      labels_.Text(label), [&](ArgSink& sink, auto&) { (args_.*args)(call, sink); });
     }

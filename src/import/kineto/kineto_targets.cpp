@@ -184,7 +184,7 @@ void KinetoImport::AddLacks() {
   builder_.SetLacks(Fact::kStreamsMade | Fact::kPriorities | Fact::kMemory | Fact::kManagedMemory |
                     Fact::kGpuPageFaults | Fact::kCpuPageFaults | Fact::kCompilations | Fact::kOsCalls |
                     Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples | Fact::kMpiCalls | Fact::kGemms |
-                    Fact::kCounters);
+                    Fact::kCollectives | Fact::kOpenMp | Fact::kOpenAcc | Fact::kCounters);
 }
 
 void KinetoImport::AddLosses(const ChromeReader& reader, const std::string& damage) {

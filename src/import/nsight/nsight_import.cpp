@@ -234,7 +234,7 @@ void NsightImport::AddLacks() {
   builder_.SetLacks(Fact::kStreamsMade);
   // Its tables of these are not read.
   builder_.SetLacks(Fact::kOsCalls | Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples | Fact::kMpiCalls |
-                    Fact::kGemms | Fact::kCounters);
+                    Fact::kGemms | Fact::kCollectives | Fact::kOpenMp | Fact::kOpenAcc | Fact::kCounters);
   const bool has_gpu_faults = file_.HasTable("CUDA_UM_GPU_PAGE_FAULT_EVENTS");
   const bool has_cpu_faults = file_.HasTable("CUDA_UM_CPU_PAGE_FAULT_EVENTS");
   const bool has_memory = file_.HasTable("CUDA_GPU_MEMORY_USAGE_EVENTS");

@@ -45,6 +45,9 @@ Environment::Environment(const char* const* inherited, const LaunchOptions& opti
     Inject("CUDA_INJECTION64_PATH", env::kNextCudaInjection, tracer);
   if (options.trace_nvtx || (traces_host && !options.trace_cuda))
     Inject("NVTX_INJECTION64_PATH", env::kNextNvtxInjection, tracer);
+  if (options.trace_nccl) InjectIntoNccl(tracer);
+  if (options.trace_openmp) InjectIntoList("OMP_TOOL_LIBRARIES", ':', tracer);
+  if (options.trace_openacc) InjectIntoList("ACC_PROFLIB", ';', tracer);
   SetTracerOptions(options);
   if (options.pytorch.empty()) return;
   Set(env::kPytorch, options.pytorch);
@@ -63,6 +66,9 @@ void Environment::SetTracerOptions(const LaunchOptions& options) {
   add(options.trace_osrt, "osrt");
   add(options.trace_mpi, "mpi");
   add(options.trace_gemm, "gemm");
+  add(options.trace_nccl, "nccl");
+  add(options.trace_openmp, "openmp");
+  add(options.trace_openacc, "openacc");
   Set(env::kTrace, kinds.empty() ? "none" : kinds);
   if (options.osrt_threshold_ns) Set(env::kOsrtThreshold, std::to_string(*options.osrt_threshold_ns));
   if (!options.osrt_functions.empty()) Set(env::kOsrtFunctions, options.osrt_functions);
@@ -113,6 +119,22 @@ void Environment::Set(std::string_view name, std::string_view value) {
 
 void Environment::Erase(std::string_view name) {
   std::erase_if(entries_, [name](const std::string& entry) { return IsEntryOf(entry, name); });
+}
+
+// NCCL has room for one plug-in, and the user's may be what the program is tuned by.
+void Environment::InjectIntoNccl(const std::string& tracer) {
+  constexpr char kPlugin[] = "NCCL_PROFILER_PLUGIN";
+  const std::optional<std::string> before = Get(kPlugin);
+  if (!before || before->empty() || *before == tracer) return Set(kPlugin, tracer);
+  warnings_.push_back(std::string(kPlugin) + " is set to '" + *before +
+                      "', which is left alone: operations of NCCL are not recorded");
+}
+
+// Runtimes that take a list try one tool after another: those of the user come first.
+void Environment::InjectIntoList(std::string_view name, char separator, const std::string& tracer) {
+  const std::string before = Get(name).value_or("");
+  if (before == tracer || before.ends_with(separator + tracer)) return;
+  Set(name, before.empty() ? tracer : before + separator + tracer);
 }
 
 void Environment::Inject(std::string_view name, std::string_view next, const std::string& tracer) {

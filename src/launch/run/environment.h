@@ -30,6 +30,8 @@ class Environment {
  private:
   void Set(std::string_view name, std::string_view value);
   void Erase(std::string_view name);
+  void InjectIntoList(std::string_view name, char separator, const std::string& tracer);
+  void InjectIntoNccl(const std::string& tracer);
   void Inject(std::string_view name, std::string_view next, const std::string& tracer);
   void SetTracerOptions(const LaunchOptions& options);
   void SetCapture(const CaptureOptions& capture);

@@ -65,13 +65,17 @@ struct LaunchOptions {
   bool is_default_output = false;    // nobody chose it: where it is taken, run.2.trace and so on
   bool may_overwrite = false;
   bool trace_cuda = true, trace_nvtx = true, trace_osrt = true, trace_mpi = true, trace_gemm = true;
+  bool trace_nccl = true, trace_openmp = false, trace_openacc = false;
   std::optional<uint64_t> osrt_threshold_ns;  // empty: left to the tracer
   std::string osrt_functions;                 // empty: all
   bool osrt_file_access = false;
   // Of the program, unless it has them: libraries that annotate their calls by NVTX ask for them.
   std::vector<std::pair<std::string, std::string>> library_variables;
   std::string counters;  // which kernel counters to collect: gprof/trace/counter_request.h; empty: none
-  bool TracesNothing() const { return !trace_cuda && !trace_nvtx && !TracesHostCalls() && counters.empty(); }
+  bool TracesNothing() const {
+    return !trace_cuda && !trace_nvtx && !TracesThroughRuntimes() && !TracesHostCalls() && counters.empty();
+  }
+  bool TracesThroughRuntimes() const { return trace_nccl || trace_openmp || trace_openacc; }
   bool TracesHostCalls() const { return trace_osrt || trace_mpi || trace_gemm; }
   bool all_apis = false;
   ProgramOutput program_output = ProgramOutput::kShown;

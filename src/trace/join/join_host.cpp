@@ -56,6 +56,8 @@ class HostJoin {
     JoinOsCalls();
     JoinMpiCalls();
     JoinGemms();
+    JoinCollectives();
+    JoinDirectives();
   }
 
  private:
@@ -251,6 +253,58 @@ class HostJoin {
     }
     SortNearlySorted(t_.gemms.begin(), t_.gemms.end(),
                      [](const Gemm& a, const Gemm& b) { return a.start_ns < b.start_ns; });
+  }
+
+  void JoinCollectives() {
+    for (const auto& [writer, r] : TakeKept<trace::CollectiveRecord>(unjoined_)) {
+      Collective c;
+      c.start_ns = TimeNs(r.start_ns);
+      c.end_ns = EndNs(r.start_ns, r.duration_ns);
+      c.communicator = r.communicator;
+      c.sequence = r.sequence;
+      c.size_bytes = r.size_bytes;
+      c.process = by_pid_.Find(writer, r.pid, c.start_ns);
+      c.thread = by_pid_.ThreadOf(c.process, r.tid);
+      c.function = unjoined_.Name(writer, r.function);
+      c.datatype = unjoined_.Name(writer, r.datatype);
+      c.algorithm = unjoined_.Name(writer, r.algorithm);
+      c.protocol = unjoined_.Name(writer, r.protocol);
+      c.communicator_name = unjoined_.Name(writer, r.communicator_name);
+      c.ranks = r.ranks;
+      c.nodes = r.nodes;
+      c.rank = r.rank;
+      c.peer = r.peer;
+      c.channels = r.channels;
+      c.is_captured = r.is_captured != 0;
+      TouchWriter(unjoined_, writer, c.process, c.start_ns, c.end_ns);
+      t_.collectives.push_back(c);
+    }
+    SortNearlySorted(t_.collectives.begin(), t_.collectives.end(),
+                     [](const Collective& a, const Collective& b) { return a.start_ns < b.start_ns; });
+  }
+
+  void JoinDirectives() {
+    for (const auto& [writer, r] : TakeKept<trace::DirectiveRecord>(unjoined_)) {
+      Directive d;
+      d.start_ns = TimeNs(r.start_ns);
+      d.end_ns = EndNs(r.start_ns, r.duration_ns);
+      d.code = r.code;
+      d.size_bytes = r.size_bytes;
+      d.process = by_pid_.Find(writer, r.pid, d.start_ns);
+      d.thread = by_pid_.ThreadOf(d.process, r.tid);
+      d.model = unjoined_.Name(writer, r.model);
+      d.construct = unjoined_.Name(writer, r.construct);
+      d.name = unjoined_.Name(writer, r.name);
+      d.region = r.region;
+      d.line = r.line;
+      d.threads = r.threads;
+      d.device = r.device;
+      d.is_wait = r.is_wait != 0;
+      TouchWriter(unjoined_, writer, d.process, d.start_ns, d.end_ns);
+      t_.directives.push_back(d);
+    }
+    SortNearlySorted(t_.directives.begin(), t_.directives.end(),
+                     [](const Directive& a, const Directive& b) { return a.start_ns < b.start_ns; });
   }
 
   UnjoinedTrace& unjoined_;

@@ -26,6 +26,11 @@ bool HasWholeGraphs(const Trace& trace) {
   return false;
 }
 
+bool HasDirectives(const Trace& trace, std::string_view model) {
+  return std::any_of(trace.directives.begin(), trace.directives.end(),
+                     [&](const Directive& directive) { return trace.Text(directive.model) == model; });
+}
+
 // Graphs were launched, and no operation is of a graph.
 bool LacksGraphWork(const Trace& trace) {
   bool has_launches = false;
@@ -59,6 +64,9 @@ FactSet LackingFactsOf(const Trace& trace) {
   if (trace.cpu_samples.empty() && !WasAskedFor(trace, "CPU samples")) lacks |= Fact::kCpuSamples;
   if (trace.mpi_calls.empty() && !WasAskedFor(trace, "MPI")) lacks |= Fact::kMpiCalls;
   if (trace.gemms.empty() && !WasAskedFor(trace, "GEMM")) lacks |= Fact::kGemms;
+  if (trace.collectives.empty() && !WasAskedFor(trace, "NCCL")) lacks |= Fact::kCollectives;
+  if (!HasDirectives(trace, "OpenMP") && !WasAskedFor(trace, "OpenMP")) lacks |= Fact::kOpenMp;
+  if (!HasDirectives(trace, "OpenACC") && !WasAskedFor(trace, "OpenACC")) lacks |= Fact::kOpenAcc;
   const bool is_in_windows = std::any_of(trace.captures.begin(), trace.captures.end(), [](const Capture& capture) {
     return capture.trigger == trace::CaptureTrigger::kWindow;
   });

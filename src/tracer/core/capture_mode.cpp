@@ -22,6 +22,9 @@ void AddWhat(const TracerConfig& c, Message* text) {
   add(c.wants_osrt, "OS runtime");
   add(c.wants_mpi, "MPI");
   add(c.wants_gemms, "GEMM");
+  add(c.wants_nccl, "NCCL");
+  add(c.wants_openmp, "OpenMP");
+  add(c.wants_openacc, "OpenACC");
 }
 
 void AddRange(const TracerConfig& c, Message* text) {

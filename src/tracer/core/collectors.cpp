@@ -11,9 +11,11 @@
 #include "tracer/counters/counter_collector.h"
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/gpu_work.h"
+#include "tracer/directives/directives.h"
 #include "tracer/gemm/gemm_calls.h"
 #include "tracer/imports/import_slots.h"
 #include "tracer/mpi/mpi_calls.h"
+#include "tracer/nccl/collectives.h"
 #include "tracer/nvtx/nvtx_records.h"
 #include "tracer/osrt/os_calls.h"
 #include "tracer/python/python_stacks.h"
@@ -26,8 +28,9 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector, kControlCollector,
-    kCaptureCollector, kNvtxCollector,    kOsCallCollector,    kMpiCallCollector, kGemmCollector,
+    kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector,
+    kControlCollector, kCaptureCollector, kNvtxCollector,      kOsCallCollector,
+    kMpiCallCollector, kGemmCollector,    kNcclCollector,      kDirectiveCollector,
     kImportCollector,  kPythonCollector,  kCounterCollector,   kNoticeCollector,
 };
 

@@ -120,6 +120,9 @@ void ReadConfig() {
     config.wants_nvtx = Lists(kinds, "nvtx");
     config.wants_mpi = Lists(kinds, "mpi");
     config.wants_gemms = Lists(kinds, "gemm");
+    config.wants_nccl = Lists(kinds, "nccl");
+    config.wants_openmp = Lists(kinds, "openmp");
+    config.wants_openacc = Lists(kinds, "openacc");
     config.wants_osrt = Lists(kinds, "osrt");
   }
   config.wants_all_apis = IsSet(trace::env::kAllApis);

@@ -21,6 +21,9 @@ struct TracerConfig {
   bool wants_nvtx = true;
   bool wants_mpi = false;
   bool wants_gemms = false;
+  bool wants_nccl = false;
+  bool wants_openmp = false;
+  bool wants_openacc = false;
   bool wants_osrt = false;
   uint64_t osrt_threshold_ns = 10'000;         // of threads that have called CUDA or NVTX
   uint64_t osrt_other_threshold_ns = 100'000;  // of others

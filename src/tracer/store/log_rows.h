@@ -25,12 +25,14 @@ enum class RowType : uint8_t {
   kOsCall = 14,
   kMpiCall = 15,
   kGemm = 16,
+  kCollective = 17,
+  kDirective = 18,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 17;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 19;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>

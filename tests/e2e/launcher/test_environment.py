@@ -7,7 +7,8 @@ import unittest
 
 from launcher import LauncherTest
 
-OURS = {"GPROF_OUTPUT", "GPROF_TRACE", "GPROF_PYTHON_STACKS", "GPROF_RUN_ID", "GPROF_RUN_FOLDER", "GPROF_RUN_BASE", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}
+OURS = {"GPROF_OUTPUT", "GPROF_TRACE", "GPROF_PYTHON_STACKS", "GPROF_RUN_ID", "GPROF_RUN_FOLDER", "GPROF_RUN_BASE", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
+        "NCCL_PROFILER_PLUGIN"}
 
 
 class Variables(LauncherTest):
@@ -28,10 +29,11 @@ class Variables(LauncherTest):
         found = self.variables("-o", "x.trace")
         status = os.stat(self.folder / "x.trace")
         self.assertEqual({name: found.get(name) for name in OURS}, {
-            "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx,osrt,mpi,gemm", "GPROF_PYTHON_STACKS": "1",
+            "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx,osrt,mpi,gemm,nccl", "GPROF_PYTHON_STACKS": "1",
             "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}", "GPROF_RUN_BASE": None,
             "GPROF_RUN_FOLDER": found["GPROF_RUN_FOLDER"],
-            "CUDA_INJECTION64_PATH": str(self.stub), "NVTX_INJECTION64_PATH": str(self.stub)})
+            "CUDA_INJECTION64_PATH": str(self.stub), "NVTX_INJECTION64_PATH": str(self.stub),
+            "NCCL_PROFILER_PLUGIN": str(self.stub)})
 
     def test_options_of_the_tracer(self):
         library = self.write("libcupti.so", "")
@@ -86,6 +88,7 @@ class Variables(LauncherTest):
     def test_only_what_is_recorded_is_injected(self):
         self.assertNotIn("NVTX_INJECTION64_PATH", self.variables("-t", "cuda"))
         self.assertNotIn("CUDA_INJECTION64_PATH", self.variables("-t", "nvtx"))
+        self.assertNotIn("NCCL_PROFILER_PLUGIN", self.variables("-t", "cuda,nvtx"))
         found = self.variables("-t", "none")
         self.assertNotIn("CUDA_INJECTION64_PATH", found)
         self.assertNotIn("NVTX_INJECTION64_PATH", found)

@@ -365,7 +365,7 @@ class Ranks(harness.Case):
         self.check({"PMI_RANK": "99999999999999999999"}, (-1, -1, 0, ""))
 
     def test_capture_mode(self):
-        self.assertEqual(self.process({})["capture_mode"], "CUDA, NVTX, OS runtime, MPI, GEMM; from the beginning")
+        self.assertEqual(self.process({})["capture_mode"], "CUDA, NVTX, OS runtime, MPI, GEMM, NCCL; from the beginning")
         run = self.profile("nvtx_payload", version=None, options=["-t", "nvtx"])
         self.assertEqual(run.trace.of("process")[0]["capture_mode"], "NVTX; from the beginning")
 

@@ -128,5 +128,75 @@ TEST(Nccl, CollectivesThatDoNotPairAreNotGuessed) {
   EXPECT_EQ(FindingOf(result, "nccl.straggler"), nullptr);
 }
 
+// The operations of a launch: an all-reduce of 3000 bytes and an all-gather of 1000 of four ranks.
+void AddOperations(TraceMaker* maker, int64_t called_ns, int64_t enqueued_ns, uint32_t thread, uint64_t sequence) {
+  Collective operation;
+  operation.start_ns = called_ns, operation.end_ns = enqueued_ns;
+  operation.process = 0, operation.thread = thread;
+  operation.communicator = 0xf00dfeedcafe0001, operation.sequence = sequence;
+  operation.ranks = 4, operation.channels = 24;
+  operation.datatype = maker->Name("ncclFloat32");
+  operation.algorithm = maker->Name("RING"), operation.protocol = maker->Name("SIMPLE");
+  operation.function = maker->Name("AllReduce"), operation.size_bytes = 3000;
+  maker->trace().collectives.push_back(operation);
+  operation.function = maker->Name("AllGather"), operation.size_bytes = 1000;
+  maker->trace().collectives.push_back(operation);
+}
+
+TEST(Nccl, OperationsOfAGroupShareTheTimeOfItsKernelByBytes) {
+  TraceMaker maker;
+  AddOperations(&maker, 100, 150, 0, 0);
+  maker.AddKernel(50, 60, maker.AddCall(10, 20, "cuLaunchKernelExC"), kAllReduce);  // before the call: not recorded
+  maker.AddKernel(200, 1000, maker.AddCall(120, 140, "cuLaunchKernelExC"), kAllReduce);
+  const AnalysisResult result = RunNccl(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "nccl.operations"), 2);
+  EXPECT_EQ(MetricOf(result, "nccl.bytes"), 4000);
+  const Table& table = TableOf(result, "nccl_operations");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(TextOf(table, 0, "function"), "AllReduce");
+  EXPECT_EQ(IntOf(table, 0, "kernel_ns"), 600);
+  EXPECT_EQ(IntOf(table, 0, "channels"), 24);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "bus_bytes_per_second"), 3000 * 1.5 / 600e-9);
+  EXPECT_EQ(IntOf(table, 1, "kernel_ns"), 200);
+  EXPECT_DOUBLE_EQ(RealOf(table, 1, "algorithm_bytes_per_second"), 4000 / 200e-9);
+}
+
+TEST(Nccl, WhatWasCapturedIsCountedWithoutATime) {
+  TraceMaker maker;
+  AddOperations(&maker, 100, 150, 0, 0);
+  for (Collective& operation : maker.trace().collectives) operation.is_captured = true;
+  maker.AddKernel(200, 1000, maker.AddCall(120, 140, "cuLaunchKernelExC"), kAllReduce);
+  const AnalysisResult result = RunNccl(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "nccl.operations"), 2);
+  EXPECT_FALSE(HasMetric(result, "nccl.bus_bytes_per_second"));
+}
+
+// Two ranks make one collective, one on each GPU. That of gpu1 begins at 1000; its host called NCCL at `called_ns`.
+AnalysisResult LateBy(int64_t called_ns) {
+  TraceMaker maker;
+  const uint32_t second = maker.AddDevice(1), thread = maker.AddThread(0, 8);
+  const auto reduce = [&](int64_t at_ns, int64_t start_ns, uint32_t on, uint64_t sequence) -> GpuOp& {
+    AddOperations(&maker, at_ns, at_ns + 30, on, sequence);
+    maker.trace().collectives.pop_back();
+    return maker.AddKernel(start_ns, 1100, maker.AddCall(at_ns + 10, at_ns + 20, "cuLaunchKernelExC", on), kAllReduce);
+  };
+  reduce(100, 200, 0, 5);
+  reduce(called_ns, 1000, thread, 5).device = second;
+  return RunNccl(maker.Finish(), {});
+}
+
+TEST(Nccl, TellsALateHostFromAGpuThatIsBehind) {
+  const AnalysisResult host = LateBy(960);
+  EXPECT_EQ(MetricOf(host, "nccl.waiting_ns"), 800);
+  EXPECT_EQ(MetricOf(host, "nccl.late_host_ns"), 760);
+  EXPECT_EQ(IntOf(TableOf(host, "nccl_waits"), 0, "for_hosts_ns"), 760);
+  ASSERT_NE(FindingOf(host, "nccl.straggler"), nullptr);
+  EXPECT_NE(FindingOf(host, "nccl.straggler")->message.find("the host is late"), std::string::npos);
+  const AnalysisResult gpu = LateBy(150);
+  EXPECT_EQ(MetricOf(gpu, "nccl.waiting_ns"), 800);
+  EXPECT_EQ(MetricOf(gpu, "nccl.late_host_ns"), 0);
+  EXPECT_NE(FindingOf(gpu, "nccl.straggler")->message.find("its GPU is"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gprof::test

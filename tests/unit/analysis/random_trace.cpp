@@ -206,6 +206,32 @@ class Randomiser {
       t.gemms.push_back(gemm);
     }
     at_ns = 0;
+    for (int64_t i = OneIn(4) ? Below(15) : 0; i > 0; --i) {
+      Collective operation;
+      operation.start_ns = at_ns += Below(40);
+      operation.end_ns = operation.start_ns + Below(25);
+      operation.thread = OneIn(8) ? kNone : Pick(t.threads.size());
+      operation.function = maker_.Name(OneIn(2) ? "AllReduce" : "Send");
+      operation.communicator = Pick(3);
+      operation.sequence = Pick(4);
+      operation.size_bytes = Pick(4096);
+      operation.ranks = Pick(3);
+      t.collectives.push_back(operation);
+    }
+    at_ns = 0;
+    for (int64_t i = Below(15); i > 0; --i) {
+      Directive directive;
+      directive.start_ns = at_ns += Below(40);
+      directive.end_ns = directive.start_ns + Below(60);
+      directive.thread = OneIn(8) ? kNone : Pick(t.threads.size());
+      directive.model = maker_.Name(OneIn(2) ? "OpenMP" : "OpenACC");
+      directive.is_wait = OneIn(2);
+      directive.construct = maker_.Name(directive.is_wait ? "barrier" : "parallel");
+      directive.region = Pick(4);
+      directive.threads = Pick(4);
+      t.directives.push_back(directive);
+    }
+    at_ns = 0;
     for (int64_t i = Below(30); i > 0; --i) {
       ThreadSwitch off;
       off.start_ns = at_ns += Below(20);

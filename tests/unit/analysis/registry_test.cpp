@@ -210,6 +210,34 @@ Trace TraceOfGemm() {
   return trace;
 }
 
+// Two ranks reduce once, and the host of the second is late.
+Trace TraceOfCollectives() {
+  TraceMaker maker;
+  const uint32_t second = maker.AddDevice(1);
+  const auto reduce = [&](int64_t at_ns, uint32_t thread) -> GpuOp& {
+    Collective operation;
+    operation.start_ns = at_ns, operation.end_ns = at_ns + 30;
+    operation.communicator = 7, operation.size_bytes = 1000, operation.ranks = 2;
+    operation.process = 0, operation.thread = thread;
+    operation.function = maker.Name("AllReduce");
+    maker.trace().collectives.push_back(operation);
+    return maker.Launch(at_ns + 10, at_ns + 20, at_ns + 40, 1000, thread);
+  };
+  const uint32_t thread = maker.AddThread(0, 8);
+  reduce(100, 0).name = maker.Name("ncclDevKernel_AllReduce");
+  GpuOp& late = reduce(400, thread);
+  late.name = maker.Name("ncclDevKernel_AllReduce");
+  late.device = second;
+  Directive region;
+  region.start_ns = 10, region.end_ns = 90;
+  region.process = region.thread = 0, region.region = 1, region.threads = 2;
+  region.model = maker.Name("OpenMP"), region.construct = maker.Name("parallel");
+  Directive launch = region;
+  launch.model = maker.Name("OpenACC"), launch.construct = maker.Name("launch"), launch.region = 0;
+  maker.trace().directives = {region, launch};
+  return maker.Finish();
+}
+
 TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   std::set<std::string_view> emitted;
   const auto run_all = [&](const Trace& trace) {
@@ -226,6 +254,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   run_all(SampledTrace());
   run_all(TraceOfRanks());
   run_all(TraceOfGemm());
+  run_all(TraceOfCollectives());
   for (const MetricInfo& info : MetricCatalogue()) {
     if (info.id.starts_with("occupancy.") && !HasOccupancyCalculator()) continue;
     if (info.id.starts_with("kernel.")) continue;  // tests/unit/counters

@@ -127,7 +127,8 @@ const std::vector<Taken>& TakenLines() {
       {"-t cuda,nvtx --python-backtrace=none", [](auto& s) { return !s.launch.python_stacks; }},
       {"--osrt-file-access=true", [](auto& s) { return s.launch.osrt_file_access; }},
       {"--trace=cuda-sw", [](auto& s) { return s.launch.trace_cuda && !s.launch.trace_nvtx; }},
-      {"-t nccl", [](auto& s) { return !s.launch.trace_cuda && s.launch.trace_nvtx; }},
+      {"-t nccl", [](auto& s) { return !s.launch.trace_cuda && s.launch.trace_nvtx && s.launch.trace_nccl; }},
+      {"-t openmp,openacc", [](auto& s) { return s.launch.trace_openmp && s.launch.trace_openacc; }},
       {"-y 5", [](auto& s) { return s.capture.delay_ns == 5'000'000'000; }},
       {"--delay=5", [](auto& s) { return s.capture.delay_ns == 5'000'000'000; }},
       {"-d 10", [](auto& s) { return s.capture.duration_ns == 10'000'000'000 && s.capture.kill_signal == 0; }},
@@ -238,7 +239,7 @@ struct Said {
 constexpr Said kWarningLines[] = {
     {"-t cuda,nvtx,opengl", "-t opengl: graphics and video APIs are not recorded"},
     {"-t cuda,nvtx,mpi,ucx", "-t ucx: UCX and OpenSHMEM"},
-    {"-t cuda,nvtx,openacc,openmp", "-t openacc, -t openmp: OpenMP"},
+    {"-t cuda,nvtx,ucx,oshmem", "-t ucx, -t oshmem: UCX"},
     {"-t cuda,nvtx,gds", "-t gds: storage"},
     {"-t cuda,nvtx,opengl,vulkan", "-t opengl, -t vulkan"},
     {"-t cuda-hw,nvtx", "-t cuda-hw: hardware-based tracing is not used"},
@@ -262,7 +263,7 @@ constexpr Said kWarningLines[] = {
     {"--os-events=1", "--os-events=1: Linux kernel events"},
     {"--ftrace=sched/sched_switch", "Linux kernel events"},
     {"--syscall=process-tree", "Linux kernel events"},
-    {"--nccl-trace=all", "through its NVTX ranges"},
+    {"--nccl-trace=all", "recorded by -t nccl"},
     {"--nvtx-domain-include=default", "all NVTX domains are recorded"},
     {"--nvtx-domain-exclude=default", "all NVTX domains are recorded"},
     {"--session-new=s1", "gprof-cli launch --session NAME"},
@@ -278,7 +279,7 @@ constexpr Said kWarningLines[] = {
 
 constexpr Said kRefusedLines[] = {
     {"-t opengl",
-     "nothing to record: graphics and video APIs are not recorded; add cuda, nvtx, osrt, mpi or gemm to -t"},
+     "nothing to record: graphics and video APIs are not recorded; add cuda, nvtx, osrt, mpi, gemm or nccl to -t"},
     {"-t opengl,vulkan", "nothing to record"},
     {"-t cuda,nvxt", "did you mean nvtx?"},
     {"-Y true", "gprof-cli launch"},

@@ -160,14 +160,16 @@ TEST(Lacks, MetricsThatRestOnWhatIsNotThereAreLeftOut) {
 
 TEST(Lacks, OurOwnTracesLackWhatWasNotAskedFor) {
   const Trace nothing = Own("thread tid=1\nend time_ns=5 reason=1\n");
-  for (const Fact fact : {Fact::kMemory, Fact::kManagedMemory, Fact::kNvtx, Fact::kOsCalls, Fact::kSwitches,
-                          Fact::kHostWaits, Fact::kCpuSamples, Fact::kMpiCalls, Fact::kGemms})
+  for (const Fact fact :
+       {Fact::kMemory, Fact::kManagedMemory, Fact::kNvtx, Fact::kOsCalls, Fact::kSwitches, Fact::kHostWaits,
+        Fact::kCpuSamples, Fact::kMpiCalls, Fact::kGemms, Fact::kCollectives, Fact::kOpenMp, Fact::kOpenAcc})
     EXPECT_TRUE(nothing.Lacks(fact));
   for (const Fact fact : {Fact::kCompilations, Fact::kSyncs, Fact::kMemoryKinds}) EXPECT_FALSE(nothing.Lacks(fact));
-  const Trace all = Own(
-      "process capture_mode=\"CUDA, memory usage, managed memory, NVTX, OS runtime, MPI, GEMM, context switches, CPU "
-      "samples; "
-      "from the beginning\" tracer_version=\"0.2.0\"\n");
+  const Trace all =
+      Own("process capture_mode=\"CUDA, memory usage, managed memory, NVTX, OS runtime, MPI, GEMM, NCCL, OpenMP, "
+          "OpenACC, context "
+          "switches, CPU samples; "
+          "from the beginning\" tracer_version=\"0.2.0\"\n");
   EXPECT_EQ(all.lacks, FactSet(Fact::kCounters));  // which profile does not collect
   // Switches alone tell that threads waited, not in which call.
   const Trace switches = Own("switch start_ns=5 duration_ns=3 tid=1\n");

@@ -46,7 +46,7 @@ TEST(Environment, WarnsOnceForEachForeignInjection) {
 
 TEST(Environment, ComesInThroughBothForTheOperatingSystemAlone) {
   LaunchOptions options;
-  options.trace_cuda = options.trace_nvtx = options.trace_mpi = options.trace_gemm = false;
+  options.trace_cuda = options.trace_nvtx = options.trace_mpi = options.trace_gemm = options.trace_nccl = false;
   options.osrt_threshold_ns = 1000;
   options.osrt_functions = "read,poll";
   options.osrt_file_access = true;
@@ -74,6 +74,26 @@ TEST(Environment, PassesOnWhatAForeignInjectionWas) {
   EXPECT_EQ(environment.Get("LD_PRELOAD"), "/p.so");
   EXPECT_EQ(Make({"CUDA_INJECTION64_PATH=/opt/lib/gprof-cli/libgprof-tracer.so"}).Get("GPROF_NEXT_CUDA_INJECTION"),
             std::nullopt);
+}
+
+TEST(Environment, IsThePluginOfNcclUnlessTheUserHasOne) {
+  EXPECT_EQ(Make({}).Get("NCCL_PROFILER_PLUGIN"), kTracer);
+  const Environment environment = Make({"NCCL_PROFILER_PLUGIN=inspector"});
+  EXPECT_EQ(environment.Get("NCCL_PROFILER_PLUGIN"), "inspector");
+  EXPECT_EQ(environment.warnings().size(), 1u);
+  LaunchOptions without;
+  without.trace_nccl = false;
+  EXPECT_EQ(Make({}, without).Get("NCCL_PROFILER_PLUGIN"), std::nullopt);
+}
+
+TEST(Environment, ComesBehindTheToolsOfTheUser) {
+  EXPECT_EQ(Make({}).Get("OMP_TOOL_LIBRARIES"), std::nullopt);
+  LaunchOptions options;
+  options.trace_openmp = options.trace_openacc = true;
+  EXPECT_EQ(Make({}, options).Get("OMP_TOOL_LIBRARIES"), kTracer);
+  const Environment environment = Make({"OMP_TOOL_LIBRARIES=/a.so", "ACC_PROFLIB=/b.so"}, options);
+  EXPECT_EQ(environment.Get("OMP_TOOL_LIBRARIES"), std::string("/a.so:") + kTracer);
+  EXPECT_EQ(environment.Get("ACC_PROFLIB"), std::string("/b.so;") + kTracer);
 }
 
 TEST(Environment, TellsTheTracerOnlyWhatIsNotDefault) {
