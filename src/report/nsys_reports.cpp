@@ -163,6 +163,18 @@ Table MpiCalls(const AnalysisInput& input) {
   return CallsByFunction(input.trace(), input.trace().mpi_calls, "Instances");
 }
 
+// As nsys: sends and receives of each call are messages of their own.
+Table MpiSizes(const AnalysisInput& input) {
+  SamplesByName samples;
+  for (const MpiCall& call : input.trace().mpi_calls) {
+    const std::string name(input.trace().Text(call.function));
+    for (const uint64_t bytes : {call.sent_bytes, call.received_bytes}) {
+      if (bytes > 0) samples[{name}].push_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
+    }
+  }
+  return TableOf(std::move(samples), "Count", Unit::kBytes, {"Name"});
+}
+
 constexpr NsysReport kReports[] = {
     {"nvtx_sum", "NVTX range summary", "nvtx", AllRanges, true},
     {"osrt_sum", "OS runtime summary", "", OsCalls, true},
@@ -171,6 +183,7 @@ constexpr NsysReport kReports[] = {
     {"cuda_gpu_mem_time_sum", "CUDA GPU memory operations, by time", "memcpy", MemoryTimes, true},
     {"cuda_gpu_mem_size_sum", "CUDA GPU memory operations, by size", "memcpy", MemorySizes, true},
     {"mpi_event_sum", "MPI event summary", "mpi", MpiCalls},
+    {"mpi_msg_size_sum", "MPI message size summary", "mpi", MpiSizes},
     {"nvtx_pushpop_sum", "NVTX push/pop range summary", "nvtx", PushPopRanges},
     {"nvtx_startend_sum", "NVTX start/end range summary", "nvtx", StartEndRanges},
     // Of these `stats` makes no table, and `report` has the figures.

@@ -227,6 +227,22 @@ class Sqlite(exporting.ExportTest):
         switches = database.execute("SELECT start, isSchedIn, globalTid & 0xFFFFFF FROM SCHED_EVENTS").fetchall()
         self.assertEqual(switches, [(370, 0, 70), (400, 1, 70)])
 
+    def test_calls_of_mpi(self):
+        trace = exporting.case_trace("report/mpi_calls.test", self.folder / "mpi.trace")
+        database = self.database(trace)
+        sends = database.execute("SELECT value, COUNT(*), SUM(size), MIN(remoteRank), MAX(remoteRank), SUM(end - start) "
+                                 "FROM MPI_P2P_EVENTS JOIN StringIds ON id = textId GROUP BY 1").fetchall()
+        self.assertEqual(sends, [("MPI_Isend", 8, 8 * 65536, 0, 1, 16000)])
+        collectives = database.execute("SELECT value, COUNT(*), SUM(size), SUM(recvSize), COUNT(rootRank), SUM(end - start) "
+                                       "FROM MPI_COLLECTIVES_EVENTS JOIN StringIds ON id = textId GROUP BY 1").fetchall()
+        self.assertEqual(collectives, [("MPI_Allreduce", 8, 64, 64, 0, 960000)])
+        self.assertNotIn("MPI_OTHER_EVENTS", tables(database))
+        figures = {m["id"]: m["value"] for m in exporting.report(trace)["metrics"] if m["id"].startswith("mpi.") and not m["scope"]}
+        again = exporting.report(self.export(trace, "sqlite", name="again.sqlite"))
+        read = {metric["id"]: metric["value"] for metric in again["metrics"] if not metric["scope"]}
+        for name in ("mpi.calls", "mpi.call_ns", "mpi.sent_bytes"):
+            self.assertEqual(read[name], figures[name])
+
     def test_an_empty_trace(self):
         database = self.database(self.empty())
         self.assertEqual(database.execute("SELECT pid, name FROM PROCESSES").fetchall(), [(7, "app")])

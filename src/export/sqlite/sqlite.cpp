@@ -127,6 +127,7 @@ void WriteSqlite(const Trace& trace, const ExportOptions& options, const std::st
   WriteSqliteMemory(out);
   WriteSqliteNvtx(out);
   WriteSqliteThreads(out);
+  WriteSqliteMpi(out);
   WriteSqliteMetrics(out);
   WriteSqliteCounters(out);
   WriteSqliteEnums(database);

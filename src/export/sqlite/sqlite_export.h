@@ -84,6 +84,7 @@ void WriteSqliteHost(SqliteExport& out);
 void WriteSqliteMemory(SqliteExport& out);
 void WriteSqliteNvtx(SqliteExport& out);
 void WriteSqliteThreads(SqliteExport& out);
+void WriteSqliteMpi(SqliteExport& out);
 void WriteSqliteMetrics(SqliteExport& out);
 void WriteSqliteCounters(SqliteExport& out);
 

@@ -57,6 +57,7 @@ Trace NsightImport::Run() {
   ReadJits();
   ReadNvtx();
   ReadOsCalls();
+  ReadMpi();
   if (builder_.process_count() == 0) ProcessOf(0);  // notices need a process to be said of
   ReadGpuMetrics();
   builder_.Enter(0);
@@ -233,8 +234,9 @@ void NsightImport::AddLacks() {
   // TARGET_INFO_CUDA_STREAM has the streams of the driver among those of the program, and no times.
   builder_.SetLacks(Fact::kStreamsMade);
   // Its tables of these are not read.
-  builder_.SetLacks(Fact::kOsCalls | Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples | Fact::kMpiCalls |
-                    Fact::kGemms | Fact::kCollectives | Fact::kOpenMp | Fact::kOpenAcc | Fact::kCounters);
+  builder_.SetLacks(Fact::kOsCalls | Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples | Fact::kGemms |
+                    Fact::kCollectives | Fact::kOpenMp | Fact::kOpenAcc | Fact::kCounters);
+  if (!HasMpi()) builder_.SetLacks(Fact::kMpiCalls);
   const bool has_gpu_faults = file_.HasTable("CUDA_UM_GPU_PAGE_FAULT_EVENTS");
   const bool has_cpu_faults = file_.HasTable("CUDA_UM_CPU_PAGE_FAULT_EVENTS");
   const bool has_memory = file_.HasTable("CUDA_GPU_MEMORY_USAGE_EVENTS");

@@ -115,6 +115,11 @@ class NsightImport {
   void AddMetricSample(uint32_t at, uint64_t time_ns, int64_t value);
   void AddMetricSources();
 
+  // nsight_mpi.cpp
+  bool HasMpi() const;
+  void ReadMpi();
+  void ReadMpiCalls(std::string_view table);
+
   // nsight_targets.cpp
   void ReadTargets();
   void ReadProcessNames();

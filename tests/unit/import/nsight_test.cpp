@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "database.h"
 #include "gprof/error.h"
 #include "trace/reshape/merge.h"
@@ -487,6 +489,28 @@ INSERT INTO OSRT_API VALUES (1500, 1600, 27, $T, 70, 3, 0, 0, 0), (1700, 1800, 2
   EXPECT_EQ(t.threads[t.os_calls[0].thread].tid, 500u);
   EXPECT_EQ(t.os_calls[1].object_kind, trace::OsObject::kPoll);
   EXPECT_EQ(t.start_ns, 900);
+}
+
+TEST(Nsight, CallsOfMpiAreReadFromTheirTables) {
+  const Trace t = Read(New(R"sql(
+CREATE TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, tag INTEGER,
+  remoteRank INTEGER, size INTEGER, requestHandle INTEGER);
+CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER,
+  rootRank INTEGER, size INTEGER, recvSize INTEGER);
+CREATE TABLE MPI_START_WAIT_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, requestHandle INTEGER);
+INSERT INTO StringIds VALUES (70, 'MPI_Send'), (71, 'MPI_Recv'), (72, 'MPI_Bcast'), (73, 'MPI_Wait');
+INSERT INTO MPI_P2P_EVENTS VALUES (1500, 1600, $T, 70, 1, 7, 3, 4096, NULL), (1700, 1800, $T, 71, 1, 8, 2, 512, NULL);
+INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (1900, 2000, $T, 72, 1, 0, 64, 64);
+INSERT INTO MPI_START_WAIT_EVENTS VALUES (2100, 2150, $T, 73, 9);)sql"));
+  ASSERT_EQ(t.mpi_calls.size(), 4u);
+  const MpiCall &send = t.mpi_calls[0], &receive = t.mpi_calls[1], &broadcast = t.mpi_calls[2], &wait = t.mpi_calls[3];
+  EXPECT_EQ(t.Text(send.function), "MPI_Send");
+  EXPECT_EQ(std::tuple(send.sent_bytes, send.received_bytes, send.peer, send.tag), std::tuple(4096, 0, 3, 7));
+  EXPECT_EQ(std::tuple(receive.sent_bytes, receive.received_bytes, receive.peer), std::tuple(0, 512, 2));
+  EXPECT_EQ(std::tuple(broadcast.sent_bytes, broadcast.received_bytes, broadcast.peer), std::tuple(64, 64, 0));
+  EXPECT_EQ(std::tuple(wait.sent_bytes, wait.peer, wait.tag, wait.DurationNs()), std::tuple(0, -1, -1, 50));
+  EXPECT_EQ(t.threads[send.thread].tid, 500u);
+  EXPECT_FALSE(t.Lacks(Fact::kMpiCalls));
 }
 
 TEST(Nsight, CallsAreOfTheRuntimeWhereTheExportSaysSo) {
