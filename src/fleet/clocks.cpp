@@ -175,6 +175,23 @@ class Aligner {
   Alignment result_;
 };
 
+// Where NCCL told all members when their hosts called it.
+void AddLateHosts(const Meeting& meeting, const Alignment& alignment, std::vector<Arrivals>* arrivals) {
+  for (const Meeting::Member& member : meeting.members) {
+    if (member.collectives->called_ns.ns.size() != meeting.size()) return;
+  }
+  for (size_t i = 0; i < meeting.size(); ++i) {
+    std::vector<int64_t> times;
+    for (const Meeting::Member& member : meeting.members) {
+      times.push_back(member.collectives->called_ns.ns[i] + alignment.shift_ns[member.rank]);
+    }
+    const int64_t median_ns = MedianOf(times);
+    for (size_t m = 0; m < times.size(); ++m) {
+      (*arrivals)[meeting.members[m].rank].late_host_ns += std::max<int64_t>(times[m] - median_ns, 0);
+    }
+  }
+}
+
 }  // namespace
 
 int64_t MedianOf(std::vector<int64_t> values) {
@@ -189,6 +206,7 @@ Alignment AlignClocks(const Ranks& ranks) { return Aligner(ranks).Run(); }
 std::vector<Arrivals> ArrivalsOf(const Alignment& alignment, size_t ranks) {
   std::vector<Arrivals> arrivals(ranks);
   for (const Meeting& meeting : alignment.meetings) {
+    AddLateHosts(meeting, alignment, &arrivals);
     for (size_t i = 0; i < meeting.size(); ++i) {
       std::vector<int64_t> times;
       for (const auto& member : meeting.members) {

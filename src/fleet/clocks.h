@@ -43,8 +43,9 @@ Alignment AlignClocks(const Ranks& ranks);
 
 struct Arrivals {
   int64_t collectives = 0, last = 0;
-  int64_t waited_ns = 0;  // for the last rank
-  int64_t late_ns = 0;    // after the median rank
+  int64_t waited_ns = 0;     // for the last rank
+  int64_t late_ns = 0;       // after the median rank
+  int64_t late_host_ns = 0;  // its host called NCCL after that of the median rank
 };
 
 struct MeetingTimes {

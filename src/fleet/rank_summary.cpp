@@ -395,24 +395,31 @@ class Summarizer {
   void NcclCollectives() {
     if (!nccl_.HasAny()) return;
     const NcclMessages messages(trace_, [&](const GpuOp& op) { return nccl_.Has(op); });
-    std::map<std::string, std::vector<Interval>> calls;
+    struct Call {
+      Interval kernels;
+      int64_t called_ns = 0;
+    };
+    std::map<std::string, std::vector<Call>> calls;
     for (const NcclMessage& message : messages.all()) {
       if (message.communicator.empty() || !message.kernels || message.IsPeerToPeer()) continue;
-      calls["NCCL " + Short(message.communicator)].push_back(*message.kernels);
+      calls["NCCL " + Short(message.communicator)].push_back({*message.kernels, message.called_ns});
     }
     if (calls.empty()) {
       for (const Operation op : OperationsOf(trace_)) {
         if (!nccl_.Has(op.shared()) || trace_.Text(op.shared().name).find("SendRecv") != std::string_view::npos)
           continue;
-        calls["NCCL"].push_back({op.start_ns(), op.end_ns()});
+        calls["NCCL"].push_back({{op.start_ns(), op.end_ns()}});
       }
     }
-    for (auto& [name, intervals] : calls) {
-      std::stable_sort(intervals.begin(), intervals.end(),
-                       [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
+    for (auto& [name, of_communicator] : calls) {
+      std::stable_sort(of_communicator.begin(), of_communicator.end(),
+                       [](const Call& a, const Call& b) { return a.kernels.start_ns < b.kernels.start_ns; });
       Communicator communicator;
       communicator.name = name;
-      for (const Interval& call : intervals) Add(call.start_ns, call.end_ns, &communicator);
+      for (const Call& call : of_communicator) {
+        Add(call.kernels.start_ns, call.kernels.end_ns, &communicator);
+        if (messages.AreRecords()) communicator.called_ns.ns.push_back(call.called_ns);
+      }
       rank_.communicators.push_back(std::move(communicator));
     }
   }
@@ -429,9 +436,11 @@ class Summarizer {
         if (c.numbers[i] % c.every != 0 && i + 1 != c.numbers.size()) continue;
         c.numbers[kept] = c.numbers[i];
         c.arrival_ns.ns[kept] = c.arrival_ns.ns[i];
+        if (!c.called_ns.ns.empty()) c.called_ns.ns[kept] = c.called_ns.ns[i];
         c.duration_ns[kept++] = c.duration_ns[i];
       }
       c.numbers.resize(kept), c.arrival_ns.ns.resize(kept), c.duration_ns.resize(kept);
+      if (!c.called_ns.ns.empty()) c.called_ns.ns.resize(kept);
     }
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   }

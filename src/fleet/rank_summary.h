@@ -61,6 +61,7 @@ struct Communicator {
   int64_t count = 0, every = 1;
   std::vector<int64_t> numbers, duration_ns;
   Times arrival_ns;
+  Times called_ns;  // when the host asked for it; empty where NCCL did not tell
 };
 
 struct RankSummary {

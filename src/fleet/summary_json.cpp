@@ -37,7 +37,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankCopies, direction, memory, c
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(IdlePlace, cause, kind, name, idle_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepColumns, path, count, steps_in_one, wall_ns, kernel_ns, copy_ns,
                                                 exposed_ns, idle_ns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Communicator, name, count, every, numbers, duration_ns, arrival_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Communicator, name, count, every, numbers, duration_ns, arrival_ns,
+                                                called_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankSummary, source, unreadable, host, program, rank_source, rank,
                                                 local_rank, world_size, pid, start_ns, is_complete, records,
                                                 lost_records, problems, has_day, day_offset_ns, day_uncertainty_ns,
@@ -87,7 +88,9 @@ void BoundCommunicator(Communicator& c) {
   BoundColumn(c.numbers);
   BoundColumn(c.duration_ns);
   for (int64_t& ns : c.arrival_ns.ns) BoundTime(ns);
+  for (int64_t& ns : c.called_ns.ns) BoundTime(ns);
   const size_t size = c.numbers.size();
+  Check(c.called_ns.ns.empty() || c.called_ns.ns.size() == size);
   Check(c.every > 0 && c.duration_ns.size() == size && c.arrival_ns.ns.size() == size);
   Check(size <= 2 * kKeptCollectives && std::is_sorted(c.numbers.begin(), c.numbers.end()));
 }

@@ -340,9 +340,11 @@ class Judge {
   static std::string ArrivalText(const RankVerdict& rank) {
     const Arrivals& arrivals = rank.arrivals;
     if (arrivals.collectives == 0 || arrivals.late_ns == 0) return "";
-    return fmt::format("; in {}{} it arrived later than the median rank, by {} in all",
+    const bool is_host_late = 10 * arrivals.late_host_ns > arrivals.late_ns;
+    return fmt::format("; in {}{} it arrived later than the median rank, by {} in all{}",
                        CountOf(arrivals.collectives, "collective"),
-                       arrivals.last > 0 ? " (last in " + FormatCount(arrivals.last) + ")" : "", Ns(arrivals.late_ns));
+                       arrivals.last > 0 ? " (last in " + FormatCount(arrivals.last) + ")" : "", Ns(arrivals.late_ns),
+                       is_host_late ? "; its host called NCCL later by " + Ns(arrivals.late_host_ns) : "");
   }
 
   // Long though all arrive together; or longer than on other communicators of the same size.

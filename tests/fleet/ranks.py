@@ -32,8 +32,9 @@ class Faults:
 
 
 class Rank:
-    def __init__(self, number, ranks, faults):
+    def __init__(self, number, ranks, faults, tells_operations):
         self.number, self.ranks, self.faults = number, ranks, faults
+        self.tells_operations, self.steps = tells_operations, 0
         self.host = number // RANKS_OF_A_HOST
         chance = random.Random(self.host)
         self.boot_ns = DAY_NS - chance.randrange(10**15)  # the monotonic clock of each host began at another time
@@ -90,6 +91,10 @@ class Rank:
             gpu_ns = start_ns + duration_ns
             at_ns += 4000
         self.call(at_ns, 3000, "cudaLaunchKernel")
+        if self.tells_operations:
+            self.line("collective", start_ns=at_ns - 500, duration_ns=4000, tid=70, function="AllReduce", communicator=77,
+                      sequence=self.steps, size_bytes=1 << 20, ranks=self.ranks, rank=self.number)
+        self.steps += 1
         self.waits_from_ns, self.arrived_ns = at_ns + 4000, gpu_ns + 500
         return self.arrived_ns + self.boot_ns
 
@@ -110,10 +115,10 @@ class Rank:
         return "\n".join(self.lines) + "\n"
 
 
-def texts(ranks, steps, with_faults=True):
+def texts(ranks, steps, with_faults=True, with_operations=False):
     """(file name, records as text) of each rank but the missing one."""
     faults = Faults(ranks) if with_faults else None
-    all_ranks = [Rank(number, ranks, faults) for number in range(ranks)]
+    all_ranks = [Rank(number, ranks, faults, with_operations) for number in range(ranks)]
     for rank in all_ranks:
         rank.begin(DAY_NS)
     at_ns = [DAY_NS + 1_000_000] * ranks
@@ -128,7 +133,7 @@ def texts(ranks, steps, with_faults=True):
             yield f"rank{rank.number}.trace", rank.end(at_ns[rank.number] + 1_000_000)
 
 
-def write(folder, assemble, ranks, steps=40, with_faults=True):
+def write(folder, assemble, ranks, steps=40, with_faults=True, with_operations=False):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     faults = Faults(ranks)
@@ -141,7 +146,7 @@ def write(folder, assemble, ranks, steps=40, with_faults=True):
         (folder / name).write_bytes(made)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, texts(ranks, steps, with_faults)))
+        list(pool.map(one, texts(ranks, steps, with_faults, with_operations)))
     return faults
 
 

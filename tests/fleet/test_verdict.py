@@ -89,6 +89,20 @@ class Verdict(fleet.FleetTest):
         self.assertLess(self.all.stat().st_size / self.RANKS, 256_000)
 
 
+class Operations(fleet.FleetTest):
+    """Ranks whose NCCL told when their hosts called it."""
+
+    def test_by_how_much_a_host_called_later(self):
+        told = self.folder / "told"
+        steps = 8
+        faults = ranks.write(told, fleet.ASSEMBLE, self.RANKS, steps, with_operations=True)
+        found = {finding["id"]: finding["message"] for finding in self.analyze(told)["findings"]}
+        self.assertIn(f"node{faults.late_host:03}", found["fleet.late_host"])
+        later_ms = 3 * ranks.READ_NS * steps / 1e6
+        self.assertRegex(found["fleet.late_host"], rf"its host called NCCL later by {later_ms:.1f}\d? ms")
+        self.assertNotIn("its host called", self.analyze(self.traces)["findings"][0]["message"])
+
+
 class Alike(fleet.FleetTest):
     """Ranks of which nobody is worse than the others."""
 
