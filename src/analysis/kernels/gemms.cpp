@@ -58,7 +58,7 @@ struct GemmWork {
   int64_t gpu_ns = 0, runs = 0;
 };
 
-std::vector<GemmWork> WorkOfGemms(const Trace& trace) {
+std::vector<GemmWork> WorkOfCalls(const Trace& trace) {
   std::vector<GemmWork> work(trace.gemms.size());
   if (work.empty()) return work;
   const GemmAt gemm_at(trace);
@@ -144,6 +144,29 @@ uint32_t BytesOfElement(uint8_t type) {
 // A multiplication and an addition are two operations; those of complex numbers take four of each.
 double OperationsOfRun(const Gemm& gemm) {
   return (IsComplex(gemm) ? 8.0 : 2.0) * gemm.m * gemm.n * gemm.k * gemm.batch;
+}
+
+bool AreOfOneCall(const Gemm& a, const Gemm& b) {
+  return a.thread == b.thread && a.start_ns == b.start_ns && a.end_ns == b.end_ns && a.function == b.function;
+}
+
+// The groups of a call are multiplications of their own, and what ran for it was found with the last of them: its time
+// is divided by their operations.
+std::vector<GemmWork> WorkOfGemms(const Trace& trace) {
+  std::vector<GemmWork> work = WorkOfCalls(trace);
+  for (size_t first = 0, last = 0; first < work.size(); first = last + 1) {
+    double operations = OperationsOfRun(trace.gemms[first]);
+    for (last = first; last + 1 < work.size() && AreOfOneCall(trace.gemms[first], trace.gemms[last + 1]); ++last) {
+      operations += OperationsOfRun(trace.gemms[last + 1]);
+    }
+    if (first == last || operations <= 0) continue;
+    const GemmWork whole = work[last];
+    for (size_t i = first; i <= last; ++i) {
+      const double part = OperationsOfRun(trace.gemms[i]) / operations;
+      work[i] = {whole.device, static_cast<int64_t>(part * static_cast<double>(whole.gpu_ns)), whole.runs};
+    }
+  }
+  return work;
 }
 
 bool IsAligned(const Gemm& gemm) {

@@ -48,7 +48,7 @@ void ApplyMathMode(uintptr_t handle, GemmShape* shape) {
 bool ShapeOfCall(std::size_t number, const GemmWords& words, GemmShape* shape) {
   const GemmFunction& function = GemmFunctionAt(number);
   const GemmPlaces at = PlacesOf(function.form);
-  const bool is_large = HasLargeSizes(number);
+  const bool is_large = HasLargeSizes(number) || function.form == GemmForm::kXt;
   shape->batch = 1;
   if (!Narrow(words[3], is_large, &shape->m) || !Narrow(words[4], is_large, &shape->n) ||
       !Narrow(words[5], is_large, &shape->k) || !Narrow(words[at.lda], is_large, &shape->lda) ||
@@ -62,8 +62,13 @@ bool ShapeOfCall(std::size_t number, const GemmWords& words, GemmShape* shape) {
   shape->compute_type = at.compute_type != 0 ? static_cast<uint8_t>(words[at.compute_type]) : ComputeTypeOf(own);
   shape->transposes = static_cast<uint8_t>((words[1] & 3) | (words[2] & 3) << 2);
   if (at.a != 0) shape->alignment = AlignmentOf(words[at.a], words[at.b], words[at.c]);
-  ApplyMathMode(words[0], shape);
+  if (function.form != GemmForm::kXt) ApplyMathMode(words[0], shape);
   return true;
+}
+
+uintptr_t ElementOf(uintptr_t array, uint32_t place, bool is_large) {
+  if (is_large) return reinterpret_cast<const uint64_t*>(array)[place];
+  return reinterpret_cast<const uint32_t*>(array)[place];
 }
 
 // Attributes of cuBLASLt's descriptors.
@@ -119,6 +124,24 @@ bool ShapeOfLtCall(const GemmWords& words, GemmShape* shape) {
 
 bool ShapeOf(std::size_t number, const GemmWords& words, GemmShape* shape) {
   return GemmFunctionAt(number).form == GemmForm::kLt ? ShapeOfLtCall(words, shape) : ShapeOfCall(number, words, shape);
+}
+
+uint32_t GroupsOf(std::size_t number, const GemmWords& words) {
+  const uint8_t sizes = PlacesOf(GemmFunctionAt(number).form).batch;  // the number stands before them
+  uint32_t groups = 0;
+  if (!Narrow(words[sizes - 1u], HasLargeSizes(number), &groups)) return 0;
+  return groups < kMostGroups ? groups : kMostGroups;
+}
+
+bool ShapeOfGroup(std::size_t number, const GemmWords& words, uint32_t group, GemmShape* shape) {
+  const GemmPlaces at = PlacesOf(GemmFunctionAt(number).form);
+  GemmWords one = words;
+  for (const std::size_t place : {1, 2}) one[place] = ElementOf(words[place], group, false);
+  for (const std::size_t place : {std::size_t{3}, std::size_t{4}, std::size_t{5}, std::size_t{at.lda},
+                                  std::size_t{at.ldb}, std::size_t{at.ldc}, std::size_t{at.batch}}) {
+    one[place] = ElementOf(words[place], group, HasLargeSizes(number));
+  }
+  return ShapeOfCall(number, one, shape);
 }
 
 }  // namespace gprof::tracer

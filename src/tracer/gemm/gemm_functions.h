@@ -16,6 +16,9 @@ enum class GemmForm : uint8_t {
   kExTyped,    // the same without these two
   kExArrays,   // as kEx, with arrays of matrices, and their number before the type to compute in
   kExStrided,  // the same with strides
+  kXt,         // as kPlain, with sizes of 64 bits and a handle of another kind
+  kGrouped,    // as kArrays; all but the handle are arrays with an element a group; the number of groups, their sizes
+  kExGrouped,  // as kExArrays, in the same way
   kLt,         // cublasLtMatmul: what it does is in descriptors
 };
 
@@ -54,6 +57,13 @@ inline constexpr GemmFunction kGemmFunctions[] = {
     {"cublasGemmEx", GemmForm::kEx},
     {"cublasGemmBatchedEx", GemmForm::kExArrays},
     {"cublasGemmStridedBatchedEx", GemmForm::kExStrided},
+    {"cublasXtSgemm", GemmForm::kXt, GemmType::kFp32},
+    {"cublasXtDgemm", GemmForm::kXt, GemmType::kFp64},
+    {"cublasXtCgemm", GemmForm::kXt, GemmType::kComplex64},
+    {"cublasXtZgemm", GemmForm::kXt, GemmType::kComplex128},
+    {"cublasSgemmGroupedBatched", GemmForm::kGrouped, GemmType::kFp32},
+    {"cublasDgemmGroupedBatched", GemmForm::kGrouped, GemmType::kFp64},
+    {"cublasGemmGroupedBatchedEx", GemmForm::kExGrouped},
     {"cublasLtMatmul", GemmForm::kLt},
 };
 inline constexpr std::size_t kGemmFunctionCount = std::size(kGemmFunctions);
@@ -64,8 +74,10 @@ static_assert(kGemmNumbers <= 256, "rows have eight bits for it");
 constexpr bool HasLargeSizes(std::size_t number) { return number >= kGemmFunctionCount; }
 constexpr const GemmFunction& GemmFunctionAt(std::size_t number) { return kGemmFunctions[number % kGemmFunctionCount]; }
 constexpr bool IsGemm(std::size_t number) {
-  return !HasLargeSizes(number) || GemmFunctionAt(number).form != GemmForm::kLt;
+  const GemmForm form = GemmFunctionAt(number).form;
+  return !HasLargeSizes(number) || (form != GemmForm::kLt && form != GemmForm::kXt);
 }
+constexpr bool IsGrouped(GemmForm form) { return form == GemmForm::kGrouped || form == GemmForm::kExGrouped; }
 
 struct GemmSymbol {
   char text[40];
@@ -87,6 +99,7 @@ struct GemmPlaces {
 constexpr GemmPlaces PlacesOf(GemmForm form) {
   switch (form) {
     case GemmForm::kPlain:
+    case GemmForm::kXt:
       return {14, 7, 9, 12, 8, 10, 13, 0, 0, 0, 0, 0};
     case GemmForm::kArrays:
       return {15, 0, 0, 0, 8, 10, 13, 0, 0, 0, 14, 0};
@@ -100,6 +113,10 @@ constexpr GemmPlaces PlacesOf(GemmForm form) {
       return {20, 0, 0, 0, 9, 12, 16, 8, 11, 15, 17, 18};
     case GemmForm::kExStrided:
       return {23, 7, 11, 16, 9, 13, 18, 8, 12, 17, 20, 21};
+    case GemmForm::kGrouped:
+      return {16, 0, 0, 0, 8, 10, 13, 0, 0, 0, 15, 0};
+    case GemmForm::kExGrouped:
+      return {20, 0, 0, 0, 9, 12, 16, 8, 11, 15, 18, 19};
     case GemmForm::kLt:
       return {16, 3, 5, 10, 0, 0, 0, 0, 0, 0, 0, 0};
   }
@@ -121,5 +138,10 @@ using GemmWords = std::array<uintptr_t, kMostGemmArguments>;
 
 // False where sizes do not fit, or the library does not say. [the thread that called it]
 bool ShapeOf(std::size_t number, const GemmWords& words, GemmShape* shape);
+
+// Of a call with groups, each of which is a batch of its own shape: how many are recorded, and the shape of one.
+inline constexpr uint32_t kMostGroups = 256;
+uint32_t GroupsOf(std::size_t number, const GemmWords& words);
+bool ShapeOfGroup(std::size_t number, const GemmWords& words, uint32_t group, GemmShape* shape);
 
 }  // namespace gprof::tracer

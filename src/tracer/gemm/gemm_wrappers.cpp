@@ -33,20 +33,36 @@ __attribute__((noinline)) void Write(std::size_t number, const GemmShape& shape,
   errno = kept;
 }
 
+// The arrays of the groups are the caller's until the call returns to it.
+__attribute__((noinline)) void WriteGroups(std::size_t number, const GemmWords& words, uint64_t start,
+                                           uint64_t stamps) {
+  const uint32_t groups = GroupsOf(number, words);
+  for (uint32_t group = 0; group < groups; ++group) {
+    GemmShape shape;
+    if (ShapeOfGroup(number, words, group, &shape)) Write(number, shape, start, stamps);
+  }
+}
+
 // The shape is read before the call: descriptors may be gone afterwards when another thread made them.
 template <std::size_t kNumber, std::size_t... kPlace>
 int Call(Word<kPlace>... words) {
   auto* const real = reinterpret_cast<int (*)(Word<kPlace>...)>(gemm_targets[kNumber].real);
   const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   if (!gemms_are_on.load(std::memory_order_relaxed) || frame < gemm_frame) return real(words...);
+  constexpr bool kIsGrouped = IsGrouped(GemmFunctionAt(kNumber).form);
   GemmShape shape;
-  if (!ShapeOf(kNumber, GemmWords{words...}, &shape)) return real(words...);
+  if (!kIsGrouped && !ShapeOf(kNumber, GemmWords{words...}, &shape)) return real(words...);
   gemm_frame = frame;
   const uint64_t start = Stamp();
   const int result = real(words...);
   const uint64_t stamps = Stamp() - start;
   gemm_frame = 0;
-  if (result == 0) Write(kNumber, shape, start, stamps);
+  if (result != 0) return result;
+  if (kIsGrouped) {
+    WriteGroups(kNumber, GemmWords{words...}, start, stamps);
+  } else {
+    Write(kNumber, shape, start, stamps);
+  }
   return result;
 }
 

@@ -16,6 +16,9 @@ EXPECTED = [
     ("cublasGemmEx_64", 128, 256, 1 << 31, 1, 128, 4096, 128, BF16, BF16, COMPUTE_32, 0, 0, 16),
     ("cublasGemmStridedBatchedEx", 11, 12, 13, 3, 11, 13, 11, FP16, FP16, COMPUTE_32, 0, 0, 2),
     ("cublasLtMatmul", 48, 24, 96, 2, 96, 96, 48, BF16, FP16, COMPUTE_32, 1, 0, 16),
+    ("cublasXtSgemm", 70, 71, 72, 1, 72, 72, 70, FP32, FP32, COMPUTE_32, 1, 0, 16),
+    ("cublasSgemmGroupedBatched", 10, 30, 50, 2, 50, 30, 10, FP32, FP32, COMPUTE_32, 0, 0, 0),
+    ("cublasSgemmGroupedBatched", 20, 40, 60, 3, 60, 40, 20, FP32, FP32, COMPUTE_32, 1, 1, 0),
 ]
 
 
@@ -31,7 +34,8 @@ class MatrixMultiplications(harness.Case):
         self.assertEqual(self.rows_of(run.trace), EXPECTED)
         tid = run.facts("me")[0]["tid"]
         calls = [c for c in run.trace.of("api") if c["function"].startswith("cuLaunchKernel")]
-        for gemm, call in zip(run.trace.of("gemm"), calls, strict=True):
+        # Both groups of the last one are of one call.
+        for gemm, call in zip(run.trace.of("gemm"), [*calls, calls[-1]], strict=True):
             self.assertEqual(gemm["tid"], tid)
             self.assertLessEqual(gemm["start_ns"], call["start_ns"])
             self.assertGreaterEqual(gemm["start_ns"] + gemm["duration_ns"], call["start_ns"] + call["duration_ns"])

@@ -55,6 +55,19 @@ TEST(Gemms, ComplexNumbersTakeFourTimesTheOperations) {
   EXPECT_EQ(MetricOf(RunGemms(maker.Finish(), kAllRows), "gemm.flop"), 3 * 4 * kFlop);
 }
 
+TEST(Gemms, GroupsOfACallShareItsTimeByTheirOperations) {
+  TraceMaker maker;
+  AddGemm(maker, 100 * kUs, 110 * kUs);
+  AddGemm(maker, 100 * kUs, 110 * kUs).m = 3 * 1024;
+  maker.Launch(101 * kUs, 103 * kUs, 120 * kUs, 160 * kUs);
+  const AnalysisResult result = RunGemms(maker.Finish(), kAllRows);
+  const Table& table = TableOf(result, "gemms");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(IntOf(table, 0, "gpu_ns"), 30 * kUs);
+  EXPECT_EQ(IntOf(table, 1, "gpu_ns"), 10 * kUs);
+  EXPECT_EQ(MetricOf(result, "gemm.flop"), 4 * kFlop);
+}
+
 TEST(Gemms, OneInAGraphRunsWhenTheGraphDoes) {
   TraceMaker maker;
   MakeH200(maker);

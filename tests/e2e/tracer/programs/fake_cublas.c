@@ -37,6 +37,18 @@ int cublasSgemmStridedBatched(void* handle, int transa, int transb, int m, int n
   return Launch();
 }
 
+int cublasXtSgemm(void* handle, int transa, int transb, size_t m, size_t n, size_t k, const float* alpha,
+                  const float* a, size_t lda, const float* b, size_t ldb, const float* beta, float* c, size_t ldc) {
+  return Launch();
+}
+
+int cublasSgemmGroupedBatched(void* handle, const int transa[], const int transb[], const int m[], const int n[],
+                              const int k[], const float alpha[], const float* const a[], const int lda[],
+                              const float* const b[], const int ldb[], const float beta[], float* const c[],
+                              const int ldc[], int groups, const int sizes[]) {
+  return Launch();
+}
+
 int cublasGemmEx(void* handle, int transa, int transb, int m, int n, int k, const void* alpha, const void* a,
                  int a_type, int lda, const void* b, int b_type, int ldb, const void* beta, void* c, int c_type,
                  int ldc, int compute_type, int algorithm) {

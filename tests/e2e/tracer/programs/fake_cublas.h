@@ -30,6 +30,12 @@ int cublasGemmStridedBatchedEx(void* handle, int transa, int transb, int m, int 
                                const void* a, int a_type, int lda, long long stride_a, const void* b, int b_type,
                                int ldb, long long stride_b, const void* beta, void* c, int c_type, int ldc,
                                long long stride_c, int count, int compute_type, int algorithm);
+int cublasXtSgemm(void* handle, int transa, int transb, size_t m, size_t n, size_t k, const float* alpha,
+                  const float* a, size_t lda, const float* b, size_t ldb, const float* beta, float* c, size_t ldc);
+int cublasSgemmGroupedBatched(void* handle, const int transa[], const int transb[], const int m[], const int n[],
+                              const int k[], const float alpha[], const float* const a[], const int lda[],
+                              const float* const b[], const int ldb[], const float beta[], float* const c[],
+                              const int ldc[], int groups, const int sizes[]);
 
 struct FakeLayout {
   uint32_t type;

@@ -49,6 +49,10 @@ int main(int argc, char** argv) {
   const FakeMatmul matmul = {kCompute32, kTransposed, kNot};
   const FakeLayout a = {kBf16, 96, 48, 96, 2}, b = {kBf16, 96, 24, 96, 2}, d = {kFp16, 48, 24, 48, 2};
   sum += cublasLtMatmul(handle, &matmul, f, f, &a, f, &b, f, f, &d, f, &d, nullptr, nullptr, 0, nullptr);
+  sum += cublasXtSgemm(handle, kTransposed, kNot, 70, 71, 72, f, f, 72, f, 72, f, f, 70);
+  const int transposed[] = {kNot, kTransposed}, m[] = {10, 20}, n[] = {30, 40}, k[] = {50, 60}, sizes[] = {2, 3};
+  sum += cublasSgemmGroupedBatched(nullptr, transposed, transposed, m, n, k, f, nullptr, k, nullptr, n, f, nullptr, m,
+                                   2, sizes);
   CHECK(cuCtxSynchronize());
   facts::Say(R"({"fact":"me","tid":%u,"sum":%d,"failed":%d})", facts::Tid(), sum, failed);
   if (argc > 1 && std::strcmp(argv[1], "die") == 0) std::abort();
