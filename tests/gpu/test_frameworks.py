@@ -19,12 +19,13 @@ def needs(*modules):
 
 class FrameworkTest(support.GpuTest):
     def run_both(self, program, *arguments, code, options=()):
-        """Without and with us: the same output and exit code. Returns the records."""
+        """Without and with us: the same output, which is kept, and exit code. Returns the records."""
         env = support.environment(PYTHONPATH=support.python_path(), XLA_PYTHON_CLIENT_PREALLOCATE="false")
         plain = support.run(sys.executable, "-B", PROGRAMS / program, *arguments, env=env)
         self.assertEqual(plain.returncode, code, f"without gprof-cli: {plain.stderr}")
         done = self.profile(sys.executable, "-B", PROGRAMS / program, *arguments, code=code, env=env, options=options)
         self.assertEqual(done.stdout, plain.stdout)
+        self.printed = done.stdout
         records = recorded.Records.of(self.trace)
         self.assertEqual(records.problems, [])
         return records

@@ -127,7 +127,7 @@ OperatorName ReadOperatorName(std::string_view range_name, std::string_view doma
       std::min({range_name.find(", op_id = "), range_name.find(", seq = "), range_name.find(", sizes = ")});
   const bool is_emitted = end != std::string_view::npos;
   const std::string_view name = range_name.substr(0, end);
-  if (!is_emitted && domain != "cpu_op" && !HasNamespace(name)) return {};
+  if (!is_emitted && domain != "cpu_op" && domain != "PyTorch" && !HasNamespace(name)) return {};
   if (!is_emitted) return {name};
   OperatorName op{name, FactOf(range_name, ", sizes = "), FactOf(range_name, ", types = "),
                   FactOf(range_name, ", inputs = ")};

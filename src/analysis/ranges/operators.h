@@ -1,4 +1,4 @@
-// Operators of frameworks among the ranges of a trace: of PyTorch's emit_nvtx(), and of captures of torch.profiler.
+// Operators of frameworks among the ranges of a trace: of --pytorch=ops and emit_nvtx(), and of torch.profiler.
 #pragma once
 
 #include <cstdint>

@@ -117,10 +117,10 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
       ->type_name("cuda|none")
       ->check(OneOf({"cuda", "none", "false"}))
       ->group(kGroup);
-  app.add_option(
-         "--pytorch", options_.pytorch,
-         "record PyTorch operators as NVTX ranges, with the sizes of their inputs (autograd-shapes-nvtx), or modules")
-      ->type_name("autograd-nvtx|autograd-shapes-nvtx|modules|none")
+  app.add_option("--pytorch", options_.pytorch,
+                 "record PyTorch operators with the sizes of their inputs (ops, or the slower autograd-shapes-nvtx), "
+                 "or modules")
+      ->type_name("ops|autograd-nvtx|autograd-shapes-nvtx|modules|none")
       ->group(kGroup);
   AddCollectorOptions(app, kGroup);
   app.add_flag(
@@ -364,7 +364,7 @@ void ProgramArguments::ReadOsrt() {
 void ProgramArguments::ReadPytorch() {
   const std::string asked = std::exchange(options_.pytorch, "");
   for (const std::string& what : asked.empty() ? std::vector<std::string>() : SplitList(asked)) {
-    if (what == "autograd-nvtx" || what == "autograd-shapes-nvtx") {
+    if (what == "ops" || what == "autograd-nvtx" || what == "autograd-shapes-nvtx") {
       options_.pytorch += (options_.pytorch.empty() ? "" : ",") + what;
     } else if (what == "modules" || what == "functions-trace") {
       options_.pytorch += std::string(options_.pytorch.empty() ? "" : ",") + "modules";
@@ -373,7 +373,7 @@ void ProgramArguments::ReadPytorch() {
       options_.pytorch += std::string(options_.pytorch.empty() ? "" : ",") + "modules";
     } else if (what != "none") {
       throw Error(ExitCode::kUsage, "--pytorch: unknown value '" + what + "'",
-                  "use autograd-nvtx, autograd-shapes-nvtx, modules, a list of them, or none");
+                  "use ops, autograd-nvtx, autograd-shapes-nvtx, modules, a list of them, or none");
     }
   }
   if (!options_.pytorch.empty() && !options_.trace_nvtx) {

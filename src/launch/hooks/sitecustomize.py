@@ -16,6 +16,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _WANTED = os.environ.get("GPROF_PYTORCH", "").split(",")
 _SHAPES = "autograd-shapes-nvtx" in _WANTED
 _WANTS_OPERATORS = _SHAPES or "autograd-nvtx" in _WANTED
+_WANTS_CALLBACKS = "ops" in _WANTED
 _WANTS_MODULES = "modules" in _WANTED
 
 
@@ -38,11 +39,14 @@ class _Operators:
 
     emitting = None
 
+    def __init__(self, has_shapes):
+        self._has_shapes = has_shapes
+
     def begin(self):
         if self.emitting is not None:
             return
         from torch.autograd import profiler
-        emitting = profiler.emit_nvtx(record_shapes=_SHAPES)
+        emitting = profiler.emit_nvtx(record_shapes=self._has_shapes)
         emitting.__enter__()
         self.emitting = emitting
 
@@ -60,6 +64,37 @@ class _Operators:
             return begin(instance, *args, **keywords)
         __init__.__wrapped__ = begin
         kind.__init__ = __init__
+
+
+def _record_by_callbacks(torch):
+    """Has the tracer called by libtorch. It finds out where things are by operators whose inputs are known to it.
+
+    False where this build of torch is not one that it can read; where nothing is recorded at all, that is no reason to
+    try something else.
+    """
+    import ctypes
+    try_it, finish = 1, 2
+    record = ctypes.CDLL(os.environ["NVTX_INJECTION64_PATH"]).GprofRecordOperators
+    record.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    with torch.inference_mode(False), torch.enable_grad():
+        small = torch.zeros((3, 5), dtype=torch.float32, device="cpu")
+        deep = torch.zeros((2, 1, 3, 1, 1, 7), dtype=torch.int64, device="cpu")
+        answer = record(try_it, small._cdata, deep._cdata)
+        if answer > 0:
+            try:
+                torch.sum(small, dim=[1, 0], keepdim=True)
+                torch.cat([small, small])
+            finally:
+                answer = record(finish, None, None)
+    return answer != 0
+
+
+def _begin_operators(torch):
+    if _quietly(_record_by_callbacks, torch):
+        return
+    operators = _Operators(has_shapes=True)
+    operators.give_way_to(torch.autograd.profiler.profile)
+    operators.begin()
 
 
 class _Modules:
@@ -136,8 +171,10 @@ def _quietly(call, *args):
 
 def _torch_is_there():
     torch = sys.modules["torch"]
-    if _WANTS_OPERATORS:
-        operators = _Operators()
+    if _WANTS_CALLBACKS:
+        torch.cuda._lazy_call(lambda: _quietly(_begin_operators, torch))
+    elif _WANTS_OPERATORS:
+        operators = _Operators(_SHAPES)
         operators.give_way_to(torch.autograd.profiler.profile)
         torch.cuda._lazy_call(lambda: _quietly(operators.begin))
     if _WANTS_MODULES:
@@ -177,6 +214,6 @@ class _Finder:
         return spec
 
 
-if _WANTS_OPERATORS or _WANTS_MODULES:
+if _WANTS_CALLBACKS or _WANTS_OPERATORS or _WANTS_MODULES:
     sys.meta_path.insert(0, _Finder)
 _run_the_next_one()

@@ -27,12 +27,14 @@ enum class RowType : uint8_t {
   kGemm = 16,
   kCollective = 17,
   kDirective = 18,
+  kOperator = 19,
+  kOperatorEnd = 20,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 19;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 21;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>

@@ -130,7 +130,9 @@ class ThreadLog {
   WatchedRange watched;
   uint64_t nvtx_base = kNoBase;  // of the stamps of NVTX rows
   int32_t depths[kDepthDomains] = {};
-  void* python_stacks = nullptr;  // what its threads know of theirs: private memory, of no use to anybody else
+  // What its threads know of theirs: private memory, of no use to anybody else.
+  void* python_stacks = nullptr;
+  void* open_functions = nullptr;  // of PyTorch
   std::atomic<LogState> state{LogState::kFree};
   std::atomic<bool> is_told_of_end{true};  // false: the end of its thread has to be looked for
   ThreadLog* next_log = nullptr;

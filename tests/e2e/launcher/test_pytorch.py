@@ -120,6 +120,12 @@ class Pytorch(launcher.LauncherTest):
             expected[3:3] = [f"enter {shapes}", "exit None None None"]
             self.assertEqual((done.returncode, done.stdout.splitlines()), (0, expected), done.stderr)
 
+    def test_where_the_tracer_cannot_be_called_torch_emits_its_operators(self):
+        done = self.run_with("--pytorch", "ops")
+        expected = list(self.PLAIN)
+        expected[3:3] = ["enter True", "exit None None None"]
+        self.assertEqual((done.returncode, done.stdout.splitlines()), (0, expected), done.stderr)
+
     def test_modules_have_the_names_that_they_have_in_the_outermost_one(self):
         plain = subprocess.run([sys.executable, "model.py"], capture_output=True, text=True, check=True, cwd=self.folder,
                                env=self.python_env())

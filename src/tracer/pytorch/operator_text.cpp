@@ -1,0 +1,183 @@
+#include "tracer/pytorch/operator_text.h"
+
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+
+namespace gprof::tracer {
+namespace {
+
+// As torch.profiler calls them, by number (c10::ScalarType).
+constexpr const char* kTypes[] = {"unsigned char",
+                                  "signed char",
+                                  "short int",
+                                  "int",
+                                  "long int",
+                                  "c10::Half",
+                                  "float",
+                                  "double",
+                                  "c10::complex<c10::Half>",
+                                  "c10::complex<float>",
+                                  "c10::complex<double>",
+                                  "bool",
+                                  "c10::qint8",
+                                  "c10::quint8",
+                                  "c10::qint32",
+                                  "c10::BFloat16",
+                                  "c10::quint4x2",
+                                  "c10::quint2x4",
+                                  "c10::bits1x8",
+                                  "c10::bits2x4",
+                                  "c10::bits4x2",
+                                  "c10::bits8",
+                                  "c10::bits16",
+                                  "c10::Float8_e5m2",
+                                  "c10::Float8_e4m3fn",
+                                  "c10::Float8_e5m2fnuz",
+                                  "c10::Float8_e4m3fnuz",
+                                  "short unsigned int",
+                                  "unsigned int",
+                                  "long unsigned int"};
+
+class TextWriter {
+ public:
+  TextWriter(char* out, std::size_t capacity) : begin_(out), at_(out), end_(out + capacity) {}
+  void Put(const char* text) { Put({text, std::strlen(text)}); }
+  void Put(Bytes text) {
+    const std::size_t room = static_cast<std::size_t>(end_ - at_);
+    const std::size_t size = text.size < room ? text.size : room;
+    std::memcpy(at_, text.data, size);
+    at_ += size;
+  }
+  void PutNumber(uint64_t number) {
+    char digits[20];
+    std::size_t n = sizeof digits;
+    do digits[--n] = static_cast<char>('0' + number % 10);
+    while ((number /= 10) != 0);
+    Put({digits + n, sizeof digits - n});
+  }
+  std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+  char* begin_;
+  char* at_;
+  char* end_;
+};
+
+// What of each input is written.
+enum class Part : uint8_t { kSizes, kTypes, kValues };
+
+class InputReader {
+ public:
+  InputReader(Bytes inputs, Part part, TextWriter* out)
+      : at_(inputs.data), end_(inputs.data + inputs.size), part_(part), out_(out) {}
+
+  void WriteAll() {
+    out_->Put("[");
+    for (bool is_first = true; at_ != end_; is_first = false) {
+      if (!is_first) out_->Put(", ");
+      WriteOne(false);
+    }
+    out_->Put("]");
+  }
+  bool has_tensor() const { return has_tensor_; }
+  bool has_values() const { return has_values_; }
+
+ private:
+  uint8_t Byte() { return at_ == end_ ? 0 : static_cast<uint8_t>(*at_++); }
+  uint64_t Number() {
+    uint64_t number = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const uint8_t byte = Byte();
+      number |= uint64_t{byte & 0x7Fu} << shift;
+      if (byte < 0x80) break;
+    }
+    return number;
+  }
+
+  void PutOf(Part part, const char* text) {
+    if (part_ == part) out_->Put(text);
+  }
+
+  void WriteOne(bool is_listed) {
+    const auto kind = static_cast<OperatorInput>(Byte());
+    if (kind == OperatorInput::kTensor) return WriteTensor(is_listed);
+    if (kind == OperatorInput::kList) return WriteList();
+    if (kind == OperatorInput::kCut) return out_->Put("…");
+    if (kind == OperatorInput::kInt) WriteInt();
+    const bool is_value = kind == OperatorInput::kFalse || kind == OperatorInput::kTrue;
+    if (is_value) PutOf(Part::kValues, kind == OperatorInput::kTrue ? "True" : "False");
+    if (kind == OperatorInput::kScalarList) PutOf(Part::kTypes, "ScalarList");
+    const bool is_scalar = is_value || kind == OperatorInput::kScalar || kind == OperatorInput::kInt;
+    if (is_scalar && !is_listed) PutOf(Part::kTypes, "Scalar");
+    if (!is_listed || kind == OperatorInput::kNoTensor) PutOf(Part::kSizes, "[]");
+    has_values_ = has_values_ || is_value || kind == OperatorInput::kInt;
+  }
+
+  void WriteInt() {
+    const uint64_t folded = Number();
+    if (part_ != Part::kValues) return;
+    if ((folded & 1) != 0) out_->Put("-");
+    out_->PutNumber((folded >> 1) + (folded & 1));
+  }
+
+  void WriteTensor(bool is_listed) {
+    has_tensor_ = true;
+    const uint8_t type = Byte();
+    const uint64_t count = Number();
+    if (!is_listed) PutOf(Part::kTypes, type < std::size(kTypes) ? kTypes[type] : "?");
+    PutOf(Part::kSizes, "[");
+    for (uint64_t i = 0; i < count && at_ != end_; ++i) {
+      const uint64_t size = Number();
+      if (part_ != Part::kSizes) continue;
+      if (i != 0) out_->Put(", ");
+      out_->PutNumber(size);
+    }
+    PutOf(Part::kSizes, "]");
+  }
+
+  void WriteList() {
+    const uint8_t count = Byte();
+    const bool is_of_tensors = at_ != end_ && count != 0 && *at_ <= static_cast<char>(OperatorInput::kNoTensor);
+    PutOf(Part::kTypes, is_of_tensors ? "TensorList" : "ScalarList");
+    const bool has_brackets = part_ == (is_of_tensors ? Part::kSizes : Part::kValues);
+    if (part_ == Part::kSizes && !is_of_tensors) out_->Put("[]");
+    if (has_brackets) out_->Put("[");
+    for (uint8_t i = 0; i < count && at_ != end_; ++i) {
+      if (i != 0 && has_brackets) out_->Put(", ");
+      WriteOne(true);
+    }
+    if (has_brackets) out_->Put("]");
+  }
+
+  const char* at_;
+  const char* end_;
+  Part part_;
+  TextWriter* out_;
+  bool has_tensor_ = false, has_values_ = false;
+};
+
+}  // namespace
+
+bool NeedsValues(const char* name) {
+  constexpr char kConvolution[] = "aten::convolution";
+  return std::strncmp(name, kConvolution, sizeof kConvolution - 1) == 0;
+}
+
+std::size_t WriteOperatorText(Bytes name, Bytes inputs, char* out, std::size_t capacity) {
+  TextWriter text(out, capacity);
+  text.Put(name);
+  const std::size_t name_alone = text.size();
+  text.Put(", sizes = ");
+  InputReader sizes(inputs, Part::kSizes, &text);
+  sizes.WriteAll();
+  if (!sizes.has_tensor()) return name_alone;
+  text.Put(", types = ");
+  InputReader(inputs, Part::kTypes, &text).WriteAll();
+  if (!sizes.has_values()) return text.size();
+  text.Put(", inputs = ");
+  InputReader(inputs, Part::kValues, &text).WriteAll();
+  return text.size();
+}
+
+}  // namespace gprof::tracer

@@ -1,0 +1,134 @@
+"""What recording the operators of PyTorch costs: an eager training step of a transformer, in several ways in turns.
+
+    GPROF_TEST_BUILD=BUILD tests/bench/torch_operators.py [--seconds 60] [--steps 20] [--cpu]
+
+All programs start first and wait; in each turn one after the other does its steps. Printed is the median of the ratios to
+the untraced program in the same turn, with an interval that holds the median at 95 %.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import paired
+
+BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build" / "release")).resolve()
+GPROF = BUILD / "bin" / "gprof-cli"
+# name: (options of gprof-cli, options of nsys, what torch.profiler is asked for)
+WAYS = {
+    "untraced": (None, None, None),
+    "gprof-cli": ([], None, None),
+    "gprof-cli --pytorch ops": (["--pytorch", "ops"], None, None),
+    "gprof-cli --pytorch ops,modules": (["--pytorch", "ops,modules"], None, None),
+    "gprof-cli --pytorch autograd-shapes-nvtx": (["--pytorch", "autograd-shapes-nvtx"], None, None),
+    "torch.profiler": (None, None, {}),
+    "torch.profiler record_shapes": (None, None, {"record_shapes": True}),
+    "torch.profiler record_shapes with_stack": (None, None, {"record_shapes": True, "with_stack": True}),
+    "nsys --pytorch=autograd-shapes-nvtx": (None, ["--pytorch=autograd-shapes-nvtx"], None),
+}
+
+
+def make_step(device):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "programs"))
+    import torch
+    from torch_training import WIDTH, Block
+    torch.manual_seed(1)
+    small = device == "cpu"
+    model = torch.nn.Sequential(*(Block() for _ in range(2 if small else 4))).to(device)
+    optimizer = torch.optim.AdamW(model.parameters())
+    x = torch.randn(1 if small else 8, 16 if small else 256, WIDTH, device=device)
+
+    def step():
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+    return step
+
+
+def be_the_program(device, asked):
+    """A line on stdin: as many steps. The answer: nanoseconds."""
+    import torch
+    if device == "cpu":  # what waits for CUDA goes on without it
+        torch.set_num_threads(1)
+        [queued[0]() for queued in torch.cuda._queued_calls if queued[0].__module__ == "sitecustomize"]
+    step = make_step(device)
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    for _ in range(5):
+        step()
+    wait()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        with contextlib.nullcontext() if asked is None else torch.profiler.profile(**asked):
+            step()
+            wait()
+            started = time.perf_counter_ns()
+            for _ in range(int(line)):
+                step()
+            wait()
+            took = time.perf_counter_ns() - started
+        print(took, flush=True)
+
+
+def command_of(way, device, folder, number):
+    options, nsys, asked = WAYS[way]
+    program = [sys.executable, "-B", os.path.abspath(__file__), "--be", device, json.dumps(asked)]
+    if options is not None:
+        return [str(GPROF), "profile", "-f", "-o", f"{folder}/{number}.trace", *options, "--", *program]
+    if nsys is not None:
+        return ["nsys", "profile", "-f", "true", "-o", f"{folder}/{number}", "-t", "cuda,nvtx", "-s", "none", "--cpuctxsw=none", *nsys, *program]
+    return program
+
+
+def measure(running, steps, seconds):
+    """way → {turn: ns}"""
+    times, turn, end = {way: {} for way in running}, 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        order = list(running)
+        for way in order[turn % len(order):] + order[:turn % len(order)]:
+            running[way].stdin.write(f"{steps}\n")
+            running[way].stdin.flush()
+            answer = running[way].stdout.readline()
+            times[way][turn] = int(answer) / steps
+        turn += 1
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--cpu", action="store_true")
+    arguments = parser.parse_args()
+    device = "cpu" if arguments.cpu else "cuda"
+    ways = [way for way in WAYS if WAYS[way][1] is None or shutil.which("nsys")]
+    with tempfile.TemporaryDirectory(prefix="gprof-ops-") as folder:
+        running = {way: subprocess.Popen(command_of(way, device, folder, n), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                   for n, way in enumerate(ways)}
+        for way, process in list(running.items()):
+            if process.stdout.readline().strip() != "ready":
+                print(f"{way}: does not run here")
+                running.pop(way)
+        times = measure(running, arguments.steps, arguments.seconds)
+        for process in running.values():
+            process.communicate()
+    plain = times["untraced"]
+    print(f"untraced {paired.time_text(statistics.median(plain.values()))} a step, {len(plain)} turns of {arguments.steps} steps")
+    for way in list(times)[1:]:
+        found = paired.ratios(times[way], plain)
+        low, high = paired.interval(found) or (min(found), max(found))
+        print(f"{statistics.median(found):.3f} ({low:.3f} to {high:.3f})  {way}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--be"]:
+        be_the_program(sys.argv[2], json.loads(sys.argv[3]))
+    else:
+        main()

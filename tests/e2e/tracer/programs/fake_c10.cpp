@@ -1,0 +1,5 @@
+#include "fake_torch.h"
+
+namespace c10 {
+TensorImpl UndefinedTensorImpl::_singleton;
+}

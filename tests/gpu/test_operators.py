@@ -1,0 +1,61 @@
+"""Operators of PyTorch: as many of each as torch.profiler says, with inputs of the same sizes; results are the same bits."""
+
+import collections
+import json
+import sys
+
+import recorded
+import support
+from test_frameworks import FrameworkTest, needs
+
+PROGRAM = "torch_operators_program.py"
+
+
+def plain_sizes(sizes):
+    """Those of single tensors: torch.profiler leaves out those within lists, and we those of inputs without a tensor."""
+    plain = [[] if any(isinstance(size, list) for size in one) else one for one in sizes]
+    return json.dumps(plain if any(plain) else [])
+
+
+def sizes_in(name):
+    return plain_sizes(json.loads(name.partition(", sizes = ")[2].partition(", types = ")[0] or "[]"))
+
+
+def operators_within(records, label):
+    """(name, sizes) → how often, of what began within the range of this name.
+
+    In its thread and in those of the backward pass: torch.profiler does not see those that share the work of an operator.
+    """
+    events = sorted((e for e in records["nvtx"] if records.domain(e) == "PyTorch"), key=lambda e: e["time_ns"])
+    begin = next(e for e in events if e["message"] == label)
+    threads = {begin["tid"], *(e["tid"] for e in events if e["message"].startswith("autograd::engine"))}
+    depth, counts = 0, collections.Counter()
+    for event in (e for e in events[events.index(begin):] if e["tid"] in threads):
+        is_push = event["event"] == recorded.NVTX_PUSH
+        if is_push:
+            name = event["message"].partition(", sizes = ")[0]
+            counts[name, sizes_in(event["message"])] += 1
+        if event["tid"] == begin["tid"]:
+            depth += 1 if is_push else -1
+        if depth == 0:
+            return counts
+    raise AssertionError(f"{label} does not end")
+
+
+class Operators(FrameworkTest):
+    @needs("torch", "numpy")
+    def test_operators_of_six_models(self):
+        records = self.run_both(PROGRAM, code=3, options=["--pytorch", "ops"])
+        self.assertEqual([n["message"] for n in records["notice"] if "emit_nvtx" in n["message"]], [])
+        models = [json.loads(line) for line in self.printed.splitlines()]
+        self.assertEqual(len(models), 6)
+        for model in models:
+            told = collections.Counter()
+            for name, sizes, count in model["operators"]:
+                if not name.startswith("cuda"):
+                    told[name, plain_sizes(json.loads(sizes))] += count
+            self.assertEqual(operators_within(records, "model " + model["model"]), told, model["model"])
+
+
+if __name__ == "__main__":
+    support.main()
