@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -162,9 +163,33 @@ std::vector<RankedFinding> RankedByProgram(const Report& report) {
   return all;
 }
 
+// What key_averages().table(sort_by=…) of torch.profiler calls the columns of `ops`.
+std::string_view ColumnOfTorch(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"cuda_time_total", "gpu_ns"},
+      {"self_cuda_time_total", "gpu_self_ns"},
+      {"device_time_total", "gpu_ns"},
+      {"self_device_time_total", "gpu_self_ns"},
+      {"cpu_time_total", "cpu_ns"},
+      {"self_cpu_time_total", "cpu_self_ns"},
+      {"cuda_time", "gpu_mean_ns"},
+      {"cpu_time", "cpu_mean_ns"},
+      {"device_time", "gpu_mean_ns"},
+      {"cuda_memory_usage", "gpu_memory_bytes"},
+      {"self_cuda_memory_usage", "gpu_memory_self_bytes"},
+      {"device_memory_usage", "gpu_memory_bytes"},
+      {"self_device_memory_usage", "gpu_memory_self_bytes"},
+      {"cpu_memory_usage", "cpu_memory_bytes"},
+      {"self_cpu_memory_usage", "cpu_memory_self_bytes"}};
+  const auto* found =
+      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& known) { return known.first == name; });
+  return found == std::end(kNames) ? name : found->second;
+}
+
 }  // namespace
 
-bool SortTables(const std::string& column, uint32_t max_rows, Report* report) {
+bool SortTables(const std::string& wanted, uint32_t max_rows, Report* report) {
+  const std::string column(ColumnOfTorch(wanted));
   bool is_found = false;
   for (Section& section : report->sections) {
     for (Table& table : section.result.tables) {

@@ -8,7 +8,7 @@ import tree
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 # Our headers that a folder may use, besides its own.
-PUBLIC = r"gprof/(trace|events|fields|host_activity|kernel_counters|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|analysis|error|export|library|version)\.h"
+PUBLIC = r"gprof/(trace|events|fields|host_activity|kernel_counters|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|pytorch|analysis|error|export|library|version)\.h"
 FORMAT = r"gprof/trace/\w+\.h"
 OURS = {
     "include/gprof/trace": FORMAT,

@@ -2,12 +2,15 @@
 #include <charconv>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/ranges/operators.h"
 
 // The formulas of torch.utils.flop_counter. They count what is asked for: causal attention like any other, each group
-// of a grouped convolution's gradient of weights like a whole one.
+// of a grouped convolution's gradient of weights like a whole one. In one way they differ: it takes the inputs of
+// _flash_attention_forward and its like for [batch, heads, length, width], where they are [batch, length, heads,
+// width].
 namespace gprof {
 namespace {
 
@@ -107,6 +110,9 @@ struct Formula {
   std::string_view name;
   std::size_t first;  // input that the formula begins with
   enum Kind : uint8_t { kMatrix, kBatch, kAttention, kAttentionBackward, kConvolution, kConvolutionBackward } kind;
+  // Of attention: the input that says where sequences of a batch begin, which makes their lengths unknown. Inputs of
+  // such operators are of [batch, length, heads, width].
+  std::size_t offsets = 0;
 };
 constexpr Formula kFormulas[] = {
     {"aten::mm", 0, Formula::kMatrix},
@@ -115,6 +121,7 @@ constexpr Formula kFormulas[] = {
     {"aten::bmm", 0, Formula::kBatch},
     {"aten::baddbmm", 1, Formula::kBatch},
     {"aten::convolution", 0, Formula::kConvolution},
+    {"aten::_convolution", 0, Formula::kConvolution},
     {"aten::convolution_backward", 0, Formula::kConvolutionBackward},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", 0, Formula::kAttention},
     {"aten::_scaled_dot_product_flash_attention_for_cpu_backward", 1, Formula::kAttentionBackward},
@@ -124,7 +131,25 @@ constexpr Formula kFormulas[] = {
     {"aten::_scaled_dot_product_flash_attention_backward", 1, Formula::kAttentionBackward},
     {"aten::_scaled_dot_product_efficient_attention_backward", 1, Formula::kAttentionBackward},
     {"aten::_scaled_dot_product_cudnn_attention_backward", 1, Formula::kAttentionBackward},
+    {"aten::_flash_attention_forward", 0, Formula::kAttention, 3},
+    {"aten::_flash_attention_backward", 1, Formula::kAttentionBackward, 6},
+    {"aten::_efficient_attention_forward", 0, Formula::kAttention, 4},
+    {"aten::_efficient_attention_backward", 1, Formula::kAttentionBackward, 6},
 };
+
+// Backward: the scores again, gradients of query, key and scores, and of the values.
+int64_t AttentionFlopsOf(const Formula& formula, std::vector<Shape> inputs) {
+  const std::size_t at = formula.first;
+  if (inputs.size() < std::max(at + 3, formula.offsets + 1)) return 0;
+  if (formula.offsets > 0) {
+    if (!inputs[formula.offsets].empty()) return 0;
+    for (std::size_t i = at; i < at + 3; ++i) {
+      if (inputs[i].size() == 4) std::swap(inputs[i][1], inputs[i][2]);
+    }
+  }
+  const bool is_backward = formula.kind == Formula::kAttentionBackward;
+  return AttentionFlops(inputs[at], inputs[at + 1], inputs[at + 2], is_backward ? 3 : 1, is_backward ? 2 : 1);
+}
 
 }  // namespace
 
@@ -139,10 +164,7 @@ int64_t FlopsOf(const OperatorName& op) {
   if (inputs.size() < at + 2) return 0;
   if (formula->kind == Formula::kMatrix) return MatrixFlops(inputs[at], inputs[at + 1]);
   if (formula->kind == Formula::kBatch) return BatchFlops(inputs[at], inputs[at + 1]);
-  if (inputs.size() < at + 3) return 0;
-  // Backward: the scores again, gradients of query, key and scores, and of the values.
-  const bool is_backward = formula->kind == Formula::kAttentionBackward;
-  return AttentionFlops(inputs[at], inputs[at + 1], inputs[at + 2], is_backward ? 3 : 1, is_backward ? 2 : 1);
+  return AttentionFlopsOf(*formula, inputs);
 }
 
 }  // namespace gprof

@@ -33,56 +33,78 @@ std::string_view FactOf(std::string_view range_name, std::string_view key) {
 
 class OperatorSums {
  public:
-  explicit OperatorSums(const AnalysisInput& input)
-      : input_(input), trace_(input.trace()), of_ranges_(trace_.ranges.size(), kNone) {}
+  OperatorSums(const AnalysisInput& input, Operators* operators)
+      : input_(input),
+        trace_(input.trace()),
+        all_(*operators),
+        of_ranges_(operators->of_ranges),
+        sums_(operators->sums) {}
 
-  std::vector<OperatorSum> Take() {
-    for (uint32_t i = 0; i < trace_.ranges.size(); ++i) Classify(i);
-    if (sums_.empty()) return {};
+  void Run() {
+    // Ranges of one name share their traits, so traces without operators are done with those.
+    std::vector<uint32_t> of_traits;
+    for (uint32_t i = 0; i < trace_.ranges.TraitsCount(); ++i) of_traits.push_back(NumberOf(trace_.ranges.TraitsAt(i)));
+    if (sums_.empty()) return;
+    of_ranges_.reserve(trace_.ranges.size());
+    for (const PackedRanges::Item& range : trace_.ranges.items()) {
+      of_ranges_.push_back(range.is_push_pop ? of_traits[range.traits] : kNone);
+    }
+    all_.is_counted_around.assign(trace_.ranges.size(), false);
+    MergeRepeated();
+    for (const OperatorSum& sum : sums_) {
+      all_.flops_of_call.push_back(FlopsOf({sum.name, sum.sizes, sum.types, sum.inputs}));
+    }
     for (uint32_t i = 0; i < trace_.ranges.size(); ++i) AddHostTime(i);
     for (const Operation op : OperationsOf(trace_)) AddOperation(op);
-    for (OperatorSum& sum : sums_) {
-      sum.flops = FlopsOf({sum.name, sum.sizes, sum.types, sum.inputs}) * sum.calls;
-      sum.cpu_self_ns = std::max<int64_t>(sum.cpu_self_ns, 0);
-    }
-    std::sort(sums_.begin(), sums_.end(), [](const OperatorSum& a, const OperatorSum& b) {
-      return std::tie(b.gpu_self_ns, b.cpu_self_ns, a.name, a.sizes, a.types, a.inputs) <
-             std::tie(a.gpu_self_ns, a.cpu_self_ns, b.name, b.sizes, b.types, b.inputs);
-    });
-    return std::move(sums_);
+    for (OperatorSum& sum : sums_) sum.cpu_self_ns = std::max<int64_t>(sum.cpu_self_ns, 0);
   }
 
  private:
-  void Classify(uint32_t index) {
-    const NvtxRange range = trace_.ranges[index];
-    if (!range.is_push_pop) return;
+  // Of the operator that ranges of this name are; kNone where they are none.
+  uint32_t NumberOf(const PackedRanges::Traits& range) {
     const std::string_view domain =
         range.domain == kNone ? std::string_view() : trace_.Text(trace_.domains[range.domain].name);
     const OperatorName op = ReadOperatorName(trace_.Text(range.name), domain);
-    if (op.name.empty()) return;
+    if (op.name.empty()) return kNone;
     const auto [at, is_new] =
         numbers_.try_emplace(std::tuple(op.name, op.sizes, op.types, op.inputs), static_cast<uint32_t>(sums_.size()));
     if (is_new) {
       sums_.push_back({std::string(op.name), std::string(op.sizes), std::string(op.types), std::string(op.inputs)});
     }
-    of_ranges_[index] = at->second;
+    return at->second;
   }
 
-  // The innermost operator among a range and those around it.
-  uint32_t OperatorAround(uint32_t range) const {
-    for (std::size_t n = 0; range != kNone && n < kMostDeep; ++n) {
-      if (of_ranges_[range] != kNone) return range;
-      const uint32_t parent = trace_.ranges[range].parent;
-      range = parent < range ? parent : kNone;
+  // An operator with nothing in it but another of the same name is one: sum() calls sum() with a list of dimensions.
+  // key_averages() of PyTorch counts them so.
+  void MergeRepeated() {
+    std::vector<uint32_t> around(trace_.ranges.size(), kNone), within(trace_.ranges.size(), 0);
+    for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
+      const uint32_t parent = trace_.ranges.items()[i].parent;
+      if (of_ranges_[i] == kNone || parent >= i) continue;
+      around[i] = OperatorAround(parent);
+      if (around[i] != kNone) ++within[around[i]];
     }
-    return kNone;
+    std::vector<uint32_t> merged;
+    for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
+      if (around[i] == kNone || within[around[i]] != 1) continue;
+      if (sums_[of_ranges_[around[i]]].name == sums_[of_ranges_[i]].name) merged.push_back(i);
+    }
+    for (const uint32_t range : merged) of_ranges_[range] = kNone;
   }
+
+  uint32_t OperatorAround(uint32_t range) const { return all_.OperatorAround(trace_, range); }
 
   void AddHostTime(uint32_t index) {
-    if (of_ranges_[index] == kNone) return;
     const NvtxRange range = trace_.ranges[index];
+    if (range.parent < index) {
+      const uint32_t parent = of_ranges_[range.parent];
+      all_.is_counted_around[index] =
+          all_.is_counted_around[range.parent] || (parent != kNone && all_.flops_of_call[parent] > 0);
+    }
+    if (of_ranges_[index] == kNone) return;
     OperatorSum& sum = sums_[of_ranges_[index]];
     ++sum.calls;
+    sum.flops += all_.FlopsOfRange(index);
     sum.cpu_ns += range.DurationNs();
     sum.cpu_self_ns += range.DurationNs();
     const uint32_t around = range.parent < index ? OperatorAround(range.parent) : kNone;
@@ -115,9 +137,10 @@ class OperatorSums {
 
   const AnalysisInput& input_;
   const Trace& trace_;
-  std::vector<uint32_t> of_ranges_;  // index into sums_
+  Operators& all_;
+  std::vector<uint32_t>& of_ranges_;
+  std::vector<OperatorSum>& sums_;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>, uint32_t> numbers_;
-  std::vector<OperatorSum> sums_;
 };
 
 }  // namespace
@@ -134,6 +157,12 @@ OperatorName ReadOperatorName(std::string_view range_name, std::string_view doma
   return op;
 }
 
+std::string TeraflopsText(int64_t flops, int64_t gpu_ns) {
+  if (flops == 0 || gpu_ns <= 0) return {};
+  const std::string text = std::to_string(static_cast<double>(flops) / static_cast<double>(gpu_ns) / 1e3);
+  return text.substr(0, text.find('.') + 3);
+}
+
 MathType OperatorSum::math() const {
   constexpr std::pair<std::string_view, MathType> kTypes[] = {
       {"BFloat16", MathType::kBf16}, {"Half", MathType::kFp16},  {"Float8", MathType::kFp8},
@@ -147,12 +176,27 @@ MathType OperatorSum::math() const {
   return MathType::kOther;
 }
 
-double OperatorSum::PeakPercent(const Trace& trace) const {
-  if (flops == 0 || gpu_ns <= 0 || device == kNone) return 0;
-  const double peak = PeakOperationsPerSecond(trace.devices[device], math());
-  return peak > 0 ? 100e9 * static_cast<double>(flops) / static_cast<double>(gpu_ns) / peak : 0;
+double OperatorSum::LeastNs(const Trace& trace, int64_t operations) const {
+  const double peak = device == kNone ? 0 : PeakOperationsPerSecond(trace.devices[device], math());
+  return peak > 0 ? 1e9 * static_cast<double>(operations) / peak : 0;
 }
 
-std::vector<OperatorSum> SumOperators(const AnalysisInput& input) { return OperatorSums(input).Take(); }
+double OperatorSum::PeakPercent(const Trace& trace) const {
+  return gpu_ns <= 0 ? 0 : 100 * LeastNs(trace, flops) / static_cast<double>(gpu_ns);
+}
+
+Operators::Operators(const AnalysisInput& input) {
+  OperatorSums(input, this).Run();
+  if (!sums.empty()) AddMemory(input.trace(), this);
+}
+
+uint32_t Operators::OperatorAround(const Trace& trace, uint32_t range) const {
+  for (std::size_t n = 0; range != kNone && n < kMostDeep; ++n) {
+    if (of_ranges[range] != kNone) return range;
+    const uint32_t parent = trace.ranges.items()[range].parent;
+    range = parent < range ? parent : kNone;
+  }
+  return kNone;
+}
 
 }  // namespace gprof

@@ -3,10 +3,12 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "analysis/facts/statistics.h"
 #include "analysis/ranges/operators.h"
+#include "analysis/ranges/ops_utilisation.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/tables.h"
 #include "base/text.h"
@@ -26,41 +28,53 @@ std::vector<Column> ColumnsOf(bool with_sizes) {
                                  {"cpu_self_ns", "CPU self", Unit::kNs, false},
                                  {"cpu_ns", "CPU total", Unit::kNs, false},
                                  {"calls", "Calls", Unit::kCount, false},
+                                 {"gpu_mean_ns", "GPU mean", Unit::kNs, true},
+                                 {"cpu_mean_ns", "CPU mean", Unit::kNs, true},
                                  {"kernels", "GPU ops", Unit::kCount, true},
                                  {"flops", "FLOP", Unit::kCount, true},
                                  {"tflops", "TFLOP/s", Unit::kText, true},
                                  {"peak_percent", "% of peak", Unit::kPercent, true},
                                  {"type", "Type", Unit::kText, true},
+                                 {"gpu_memory_self_bytes", "GPU mem self", Unit::kBytes, true},
+                                 {"gpu_memory_bytes", "GPU memory", Unit::kBytes, true},
+                                 {"cpu_memory_self_bytes", "CPU mem self", Unit::kBytes, true},
+                                 {"cpu_memory_bytes", "CPU memory", Unit::kBytes, true},
                                  {"operator", "Operator", Unit::kText, false}};
   if (with_sizes) columns.push_back({"sizes", "Sizes", Unit::kText, false});
   return columns;
 }
 
-std::string TeraflopsOf(const OperatorSum& sum) {
-  if (sum.flops == 0 || sum.gpu_ns == 0) return {};
-  const double tera = static_cast<double>(sum.flops) / static_cast<double>(sum.gpu_ns) / 1e3;
-  const std::string text = std::to_string(tera);
-  return text.substr(0, text.find('.') + 3);
+double MeanOf(int64_t ns, const OperatorSum& sum) {
+  return static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(sum.calls, 1));
 }
 
 Cell TypeOf(const OperatorSum& sum) {
   return sum.math() == MathType::kOther ? Cell() : Cell(std::string(NameOf(sum.math())));
 }
 
-Table TableOf(const Trace& trace, const std::vector<OperatorSum>& sums, bool with_sizes, uint32_t max_rows) {
+// What tells one table of operators from another.
+struct TableKind {
+  bool with_sizes = false, has_memory = false;
+};
+
+Table TableOf(const Trace& trace, const std::vector<OperatorSum>& sums, TableKind kind, uint32_t max_rows) {
+  const bool with_sizes = kind.with_sizes;
   const std::string_view id = with_sizes ? "ops_by_shape" : "ops";
   const std::string_view title = with_sizes ? "Operators by input sizes" : "Operators";
   Table table{std::string(id), std::string(title), ColumnsOf(with_sizes), {}, std::string(kNote)};
   int64_t gpu_ns = 0;
   for (const OperatorSum& sum : sums) gpu_ns += sum.gpu_self_ns;
+  const auto memory = [&](int64_t size_bytes) { return kind.has_memory ? Cell(size_bytes) : Cell(); };
   const std::size_t shown = RowsShown(sums.size(), max_rows);
   for (std::size_t i = 0; i < shown; ++i) {
     const OperatorSum& sum = sums[i];
-    const std::string tera = TeraflopsOf(sum);
+    const std::string tera = TeraflopsText(sum.flops, sum.gpu_ns);
     const double percent = sum.PeakPercent(trace);
     table.rows.push_back({PercentOf(sum.gpu_self_ns, gpu_ns), sum.gpu_self_ns, sum.gpu_ns, sum.cpu_self_ns, sum.cpu_ns,
-                          sum.calls, sum.kernels, sum.flops == 0 ? Cell() : Cell(sum.flops),
-                          tera.empty() ? Cell() : Cell(tera), percent > 0 ? Cell(percent) : Cell(), TypeOf(sum),
+                          sum.calls, MeanOf(sum.gpu_ns, sum), MeanOf(sum.cpu_ns, sum), sum.kernels,
+                          sum.flops == 0 ? Cell() : Cell(sum.flops), tera.empty() ? Cell() : Cell(tera),
+                          percent > 0 ? Cell(percent) : Cell(), TypeOf(sum), memory(sum.gpu_memory_self_bytes),
+                          memory(sum.gpu_memory_bytes), memory(sum.cpu_memory_self_bytes), memory(sum.cpu_memory_bytes),
                           Utf8(sum.name)});
     if (with_sizes) table.rows.back().emplace_back(Utf8(sum.sizes));
   }
@@ -79,6 +93,8 @@ std::vector<OperatorSum> WithoutSizes(const std::vector<OperatorSum>& sums) {
     all.calls += sum.calls, all.kernels += sum.kernels, all.flops += sum.flops;
     all.cpu_ns += sum.cpu_ns, all.cpu_self_ns += sum.cpu_self_ns;
     all.gpu_ns += sum.gpu_ns, all.gpu_self_ns += sum.gpu_self_ns;
+    all.cpu_memory_bytes += sum.cpu_memory_bytes, all.cpu_memory_self_bytes += sum.cpu_memory_self_bytes;
+    all.gpu_memory_bytes += sum.gpu_memory_bytes, all.gpu_memory_self_bytes += sum.gpu_memory_self_bytes;
   }
   std::vector<OperatorSum> all;
   for (auto& [key, sum] : by_name) all.push_back(std::move(sum));
@@ -92,13 +108,20 @@ std::vector<OperatorSum> WithoutSizes(const std::vector<OperatorSum>& sums) {
 
 AnalysisResult RunOps(const AnalysisInput& input, const AnalysisOptions& options) {
   AnalysisResult result;
-  const std::vector<OperatorSum> sums = SumOperators(input);
-  result.tables.push_back(TableOf(input.trace(), WithoutSizes(sums), false, options.max_rows));
+  const Operators operators(input);
+  std::vector<OperatorSum> sums = operators.sums;
+  std::erase_if(sums, [](const OperatorSum& sum) { return sum.calls == 0; });  // parts of others
+  std::sort(sums.begin(), sums.end(), [](const OperatorSum& a, const OperatorSum& b) {
+    return std::tie(b.gpu_self_ns, b.cpu_self_ns, a.name, a.sizes, a.types, a.inputs) <
+           std::tie(a.gpu_self_ns, a.cpu_self_ns, b.name, b.sizes, b.types, b.inputs);
+  });
+  result.tables.push_back(TableOf(input.trace(), WithoutSizes(sums), {false, operators.has_memory}, options.max_rows));
   const bool has_sizes =
       std::any_of(sums.begin(), sums.end(), [](const OperatorSum& sum) { return !sum.sizes.empty(); });
-  result.tables.push_back(
-      TableOf(input.trace(), has_sizes ? sums : std::vector<OperatorSum>(), true, options.max_rows));
+  result.tables.push_back(TableOf(input.trace(), has_sizes ? sums : std::vector<OperatorSum>(),
+                                  {true, operators.has_memory}, options.max_rows));
   result.tables.back().is_detail = true;
+  AddUtilisation(input, operators, options, &result);
   return result;
 }
 

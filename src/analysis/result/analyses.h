@@ -35,6 +35,7 @@ AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& option
 AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunModules(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunOps(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunHostLoad(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& options);

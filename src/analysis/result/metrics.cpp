@@ -356,6 +356,9 @@ constexpr MetricInfo kRows[] = {
     {"critical.profiler_ns", kNs, kLower, kTimed, "profiling overhead on the critical path", kCause | kOverheads},
     {"critical.unknown_ns", kNs, kLower, kTimed, "time before work whose launch call is not in the trace", kCause},
 
+    {"ops.mfu_percent", kPercent, kHigher, kTimed,
+     "floating-point operations of a step's operators at the peak of their types, in percent of the time of a step",
+     kNvtx | kOperations | kApiCalls | kDevices},
     {"step.count", kCount, kNeither, kExact, "iterations of the NVTX range taken as the step", kNvtx},
     {"step.warmup_count", kCount, kNeither, kTimed, "warm-up iterations: slow iterations at the beginning", kNvtx},
     {"step.outliers", kCount, kLower, kTimed,

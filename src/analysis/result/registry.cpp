@@ -39,6 +39,7 @@ constexpr Analysis kAnalyses[] = {
     {"critical_path", "critical path of the run and its potential speedup", RunCriticalPath},
     {"steps", "iterations of the step range: median, outliers and their causes, trend", RunSteps},
     {"nvtx", "NVTX ranges and the GPU time of the work they launched", RunNvtx},
+    {"modules", "modules of a PyTorch model: CPU and GPU time, FLOPs, share of the peak", RunModules},
     {"ops", "operators of PyTorch: CPU and GPU time, by sizes of their inputs, FLOPs", RunOps},
     {"host_load", "CPU load, CPU wait and memory of the program, load of the machine", RunHostLoad},
     {"gpu_metrics", "sampled GPU metrics: overall, busy and idle, by kernel, by step", RunGpuMetrics},

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "gprof/pytorch.h"
 #include "import/kineto/kineto_import.h"
 #include "import/kineto/kineto_operators.h"
 #include "import/shared/decimal.h"
@@ -131,6 +132,14 @@ void KinetoImport::ReadNvtxArgs(const JsonPiece& args, ClosedRange* range) {
   DomainOf(domain, range);
 }
 
+// Numbers of autograd are payloads: as parts of names they would make every name another one.
+void KinetoImport::TakeOperatorArgs(const Slice& slice, ClosedRange* range) {
+  const std::string_view name = builder_.TextOf(slice.name);
+  const OperatorArgs args = ReadOperatorArgs(name, slice.args);
+  if (args.sequence) range->payload_type = trace::PayloadType::kUnsigned64, range->payload = *args.sequence;
+  if (!args.facts.empty()) range->text = builder_.Text(std::string(name) + args.facts);
+}
+
 void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push_pop, bool is_open) {
   ClosedRange range;
   range.tid = EnterThread(slice.track);
@@ -142,8 +151,7 @@ void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push
   ++range_count_;
   if (generator_.empty()) {
     DomainOf(slice.category_text, &range);
-    const std::string facts = OperatorFacts(builder_.TextOf(slice.name), slice.args);
-    if (!facts.empty()) range.text = builder_.Text(std::string(builder_.TextOf(slice.name)) + facts);
+    TakeOperatorArgs(slice, &range);
   } else {
     ReadNvtxArgs(slice.args, &range);
     if (auto payload = payloads_.ReadMembers(slice.args.text, kPayloadPrefix, range.domain)) {
@@ -153,10 +161,28 @@ void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push
   ranges_.Add(range);
 }
 
-// Those of a whole process or of everything are of the profiler; "[memory]" is of PyTorch's own allocator, which hands
-// out what it got from CUDA before.
+// PyTorch's own allocators hand out what they got from CUDA or the system before: a mark with the bytes for each block.
+void KinetoImport::ReadAllocation(const ChromeEvent& event) {
+  int64_t source_ns = 0;
+  trace::NvtxRecord r;
+  const AllocatorArgs args = ReadAllocatorArgs(event.args);
+  if (!args.size_bytes || event.name.text != "[memory]") return Skip("PyTorch allocator events");
+  if (!TakeTime(event.time, &source_ns) || !ToTrace(source_ns, &r.time_ns)) return;
+  last_of_all_ns_ = std::max(last_of_all_ns_, r.time_ns);
+  r.tid = EnterThread(TrackOf(event));
+  r.event = static_cast<uint8_t>(trace::NvtxEvent::kMark);
+  r.message = builder_.Name(builder_.Text(args.device));
+  r.payload = static_cast<uint64_t>(*args.size_bytes);
+  r.payload_type = static_cast<uint8_t>(trace::PayloadType::kSigned64);
+  ClosedRange range;
+  DomainOf(builder_.Text(kAllocatorDomain), &range);
+  r.domain = range.domain;
+  builder_.Add(r);
+}
+
+// Those of a whole process or of everything are of the profiler.
 void KinetoImport::ReadMark(const ChromeEvent& event) {
-  if (event.category.text == "cpu_instant_event") return Skip("PyTorch allocator events");
+  if (event.category.text == "cpu_instant_event") return ReadAllocation(event);
   if (event.scope.text == "g" || event.scope.text == "p") return;
   int64_t source_ns = 0;
   trace::NvtxRecord r;

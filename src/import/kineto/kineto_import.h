@@ -114,6 +114,8 @@ class KinetoImport : public ChromeReader::Sink {
   uint32_t EnterThread(uint32_t track);
   uint32_t ProcessOf(uint32_t pid);
   void TakeRange(const Slice& slice, uint64_t start_ns, bool is_push_pop, bool is_open);
+  void TakeOperatorArgs(const Slice& slice, ClosedRange* range);
+  void ReadAllocation(const ChromeEvent& event);
   void ReadMark(const ChromeEvent& event);
   void ReadNvtxArgs(const JsonPiece& args, ClosedRange* range);
   void TakeCall(const Slice& slice, const KinetoArgs& args, uint64_t start_ns);

@@ -1,6 +1,7 @@
 #include "import/kineto/kineto_operators.h"
 
 #include "base/text.h"
+#include "import/shared/decimal.h"
 
 namespace gprof {
 namespace {
@@ -18,19 +19,37 @@ std::string PlainList(std::string_view json) {
 
 }  // namespace
 
-std::string OperatorFacts(std::string_view name, const JsonPiece& args) {
+OperatorArgs ReadOperatorArgs(std::string_view name, const JsonPiece& args) {
+  OperatorArgs read;
   std::string_view sizes, types, inputs;
   JsonScanner(args.text).ReadObject([&](std::string_view key, const JsonPiece& value) {
+    if (key == "Sequence number" && value.IsNumber()) read.sequence = ReadBits(value.text);
     if (value.kind != JsonPiece::Kind::kArray) return;
     if (key == "Input Dims") sizes = value.text;
     if (key == "Input type") types = value.text;
     if (key == "Concrete Inputs") inputs = value.text;
   });
-  if (sizes.size() <= 2) return {};
-  std::string facts = ", sizes = " + PlainList(sizes);
-  if (!types.empty()) facts += ", types = " + PlainList(types);
-  if (!inputs.empty() && Contains(name, "convolution")) facts += ", inputs = " + PlainList(inputs);
-  return facts;
+  if (sizes.size() <= 2) return read;
+  read.facts = ", sizes = " + PlainList(sizes);
+  if (!types.empty()) read.facts += ", types = " + PlainList(types);
+  if (!inputs.empty() && Contains(name, "convolution")) read.facts += ", inputs = " + PlainList(inputs);
+  return read;
+}
+
+AllocatorArgs ReadAllocatorArgs(const JsonPiece& args) {
+  constexpr int64_t kCpu = 0, kCuda = 1;
+  AllocatorArgs read;
+  int64_t type = kCpu, id = 0;
+  if (args.kind != JsonPiece::Kind::kObject) return read;
+  JsonScanner(args.text).ReadObject([&](std::string_view key, const JsonPiece& value) {
+    if (!value.IsNumber()) return;
+    if (key == "Bytes") read.size_bytes = ReadDecimal(value.text);
+    if (key == "Device Type") type = ReadDecimal(value.text).value_or(kCpu);
+    if (key == "Device Id") id = ReadDecimal(value.text).value_or(0);
+  });
+  if (type != kCpu) read.device = (type == kCuda ? "cuda:" : "device:") + std::to_string(id);
+  if (type == kCpu) read.device = "cpu";
+  return read;
 }
 
 }  // namespace gprof

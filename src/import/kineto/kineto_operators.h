@@ -1,6 +1,8 @@
 // What torch.profiler says of an operator beside its name, in the words of emit_nvtx().
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,9 +10,20 @@
 
 namespace gprof {
 
-// ", sizes = [[64, 32], [32, 8]], types = [float, float]" from the arguments of an operator; empty without
-// record_shapes. Convolutions have ", inputs = [, , , [2, 2], …]" as well, because their sizes do not tell what they
-// do.
-std::string OperatorFacts(std::string_view name, const JsonPiece& args);
+struct OperatorArgs {
+  // ", sizes = [[64, 32], [32, 8]], types = [float, float]"; empty without record_shapes. Convolutions have ", inputs =
+  // [, , , [2, 2], …]" as well, because their sizes do not tell what they do.
+  std::string facts;
+  // Of autograd: the operator of the backward pass has that of its operator of the forward pass.
+  std::optional<uint64_t> sequence;
+};
+OperatorArgs ReadOperatorArgs(std::string_view name, const JsonPiece& args);
+
+// What "[memory]" says, an event for each block of PyTorch's allocators with profile_memory.
+struct AllocatorArgs {
+  std::string device;                 // "cpu", "cuda:0"
+  std::optional<int64_t> size_bytes;  // negative where it was freed
+};
+AllocatorArgs ReadAllocatorArgs(const JsonPiece& args);
 
 }  // namespace gprof

@@ -42,6 +42,23 @@ TEST(OperatorFlops, OfAttention) {
             67'108'864);
 }
 
+TEST(OperatorFlops, OfAttentionWhoseInputsHaveTheHeadsLast) {
+  EXPECT_EQ(Flops("aten::_flash_attention_forward, sizes = [[2, 128, 8, 64], [2, 128, 8, 64], [2, 128, 8, 64], [], [], "
+                  "[], []]"),
+            67'108'864);
+  EXPECT_EQ(Flops("aten::_efficient_attention_backward, sizes = [[2, 128, 8, 64], [2, 128, 8, 64], [2, 128, 8, 64], "
+                  "[2, 128, 8, 64], [], [2, 128, 8, 64], [], []]"),
+            167'772'160);
+}
+
+TEST(OperatorFlops, SequencesOfUnknownLengthsAreNotGuessed) {
+  EXPECT_EQ(
+      Flops("aten::_flash_attention_forward, sizes = [[256, 8, 64], [256, 8, 64], [256, 8, 64], [3], [3], [], []]"), 0);
+  EXPECT_EQ(Flops("aten::_efficient_attention_forward, sizes = [[1, 256, 8, 64], [1, 256, 8, 64], [1, 256, 8, 64], [], "
+                  "[3], [3]]"),
+            0);
+}
+
 TEST(OperatorNames, HaveTheFactsOfTorchProfiler) {
   const OperatorName op =
       ReadOperatorName("aten::mm, sizes = [[5, 2], [2, 8]], types = [c10::Half, c10::Half], inputs = [, ]", "cpu_op");

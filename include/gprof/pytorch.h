@@ -1,0 +1,12 @@
+// What traces have of PyTorch that is no kind of record: names that readers give and analyses know.
+#pragma once
+
+#include <string_view>
+
+namespace gprof {
+
+// Domain of the marks for blocks that PyTorch's allocators gave (payload: bytes) or took back (less than 0). The name
+// of a mark is the device: "cpu", "cuda:0".
+inline constexpr std::string_view kAllocatorDomain = "PyTorch memory";
+
+}  // namespace gprof

@@ -1,0 +1,16 @@
+// Which operator of the forward pass an operator of the backward pass belongs to, by the sequence numbers of autograd.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// By range: the range of the forward pass whose gradient is computed in it; kNone where it is no such range, or where
+// the number is not that of any range of the process that began before. Numbers are in the names that emit_nvtx() gives
+// ("AddmmBackward0, seq = 4"), and are payloads of operators of torch.profiler and of --pytorch=ops.
+std::vector<uint32_t> LinkBackward(const Trace& trace);
+
+}  // namespace gprof
