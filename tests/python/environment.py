@@ -13,7 +13,7 @@ MODULE = BUILD / "python"
 sys.path.insert(0, str(SOURCE / "tests/export"))
 import packages  # noqa: E402
 
-OTHERS = ["--no-compile", "numpy", "pandas", "pyarrow"]
+OTHERS = ["--no-compile", "numpy", "pandas", "pyarrow", "ipython"]
 
 
 def skip(reason):

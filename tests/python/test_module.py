@@ -11,6 +11,7 @@ import csv
 import gc
 import html
 import html.parser
+import importlib
 import importlib.util
 import inspect
 import io
@@ -443,9 +444,9 @@ class Others(Folder):
             self.assertEqual(optional, [p.name for p in actual if p.default is not p.empty], node.name)
 
     def test_the_hints_of_types_name_what_is_there(self):
-        for module in ("__init__", "notebook", "tables"):
+        for module in ("__init__", "magic", "notebook", "recording", "tables"):
             hints = ast.parse((SOURCE / f"src/python/gprof_cli/{module}.pyi").read_text())
-            there = gprof_cli if module == "__init__" else getattr(gprof_cli, module)
+            there = gprof_cli if module == "__init__" else importlib.import_module(f"gprof_cli.{module}")
             self.assertLessEqual(self.named_in(there), {name for node in hints.body for name in self.names_of(node)})
             self.check_signatures(hints.body, there)
             for node in hints.body:

@@ -9,10 +9,11 @@ from . import _core
 from ._core import Error, FileError, InputError, NotFoundError, __version__
 from .fleet import analyze
 from .notebook import show_page
+from .recording import capture, schedule
 from .tables import Results, Table, Texts, view
 
 __all__ = ["Error", "FileError", "InputError", "KINDS", "NONE", "NotFoundError", "Results", "Table", "Texts", "Trace",
-           "__version__", "analyze", "read", "show"]
+           "__version__", "analyze", "capture", "read", "schedule", "show"]
 
 _KINDS = {name: (meaning, tuple(columns)) for name, meaning, columns in _core.kinds()}
 KINDS = tuple(_KINDS)
@@ -125,3 +126,9 @@ def show(trace, height=700, events=_EVENTS):
     file and opened in a browser, if there is one; returns the path of the file."""
     trace = trace if isinstance(trace, Trace) else read(trace)
     return show_page(trace.html(events), height)
+
+
+def load_ipython_extension(ipython):
+    """`%load_ext gprof_cli` defines the cell magic `%%gprof`."""
+    from .magic import CellMagic
+    ipython.register_magic_function(CellMagic(ipython, read), "cell", "gprof")

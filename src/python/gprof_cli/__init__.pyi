@@ -5,6 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .fleet import analyze as analyze
+from .recording import capture as capture, schedule as schedule
 from .tables import Results as Results, Table as Table, Texts as Texts
 
 __version__: str
@@ -131,3 +132,4 @@ class Trace:
 
 def read(path: Union[str, os.PathLike[str]]) -> Trace: ...
 def show(trace: Union[Trace, str, os.PathLike[str]], height: int = ..., events: int = ...) -> Optional[str]: ...
+def load_ipython_extension(ipython: Any) -> None: ...
