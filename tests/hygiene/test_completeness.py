@@ -37,8 +37,8 @@ class Registries(unittest.TestCase):
         self.assertEqual(missing, [])
 
 
-# With the compilers of MPI libraries, which CMake does not ask for.
-BUILT_BY_TESTS = {"tests/e2e/tracer/programs/mpi_facts.c", "tests/e2e/tracer/programs/start_cuda.c"}
+# With compilers of MPI libraries, OpenMP and OpenACC, which CMake does not ask for.
+BUILT_BY_TESTS = {f"tests/e2e/tracer/programs/{name}.c" for name in ("acc_facts", "mpi_facts", "omp_facts", "start_cuda")}
 
 
 class Lists(unittest.TestCase):
