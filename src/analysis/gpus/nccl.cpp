@@ -90,9 +90,10 @@ struct Traffic {
   void Add(const NcclMessage& message) {
     ++count;
     bytes += message.bytes;
-    kernel_ns += message.kernel_ns;
-    has_ranks &= message.ranks > 0 || !message.NeedsRanks();
     ranks = std::max(ranks, message.ranks);
+    if (!message.kernels) return;  // captured into a graph, or its kernel is not in the trace
+    has_ranks &= message.ranks > 0 || !message.NeedsRanks();
+    kernel_ns += message.kernel_ns;
     algorithm_bytes += message.AlgorithmBytes();
     bus_bytes += message.BusBytes();
   }
@@ -154,52 +155,48 @@ Table MessageTable(const NcclMessages& messages, uint32_t max_rows) {
 
 // What NCCL decided for operations of one function and size.
 Table OperationTable(const NcclMessages& messages, uint32_t max_rows) {
-  Table table{"nccl_operations",
-              "NCCL operations",
-              {{"kernel_ns", "Kernel time", Unit::kNs, false},
-               {"count", "Count", Unit::kCount, false},
-               {"size_bytes", "Size", Unit::kBytes, false},
-               {"bus_bytes_per_second", "Bus BW", Unit::kBytesPerSecond, false},
-               {"algorithm_bytes_per_second", "Algorithm BW", Unit::kBytesPerSecond, true},
-               {"ranks", "Ranks", Unit::kCount, false},
-               {"channels", "Channels", Unit::kCount, true},
-               {"datatype", "Type", Unit::kText, true},
-               {"algorithm", "Algorithm", Unit::kText, false},
-               {"protocol", "Protocol", Unit::kText, false},
-               {"function", "Function", Unit::kText, false}},
-              {},
-              "As NCCL reported them to its profiler plug-in, by size of one. Bandwidth as in nccl-tests, for the time "
-              "of the kernels; that of a group is divided by bytes. Captured into CUDA graphs: without a time."};
-  using Key = std::tuple<NameId, uint64_t, NameId, NameId, NameId, uint32_t, int64_t, bool>;
+  Table table{
+      "nccl_operations",
+      "NCCL operations",
+      {{"kernel_ns", "Kernel time", Unit::kNs, false},
+       {"count", "Count", Unit::kCount, false},
+       {"size_bytes", "Size", Unit::kBytes, false},
+       {"bus_bytes_per_second", "Bus BW", Unit::kBytesPerSecond, false},
+       {"algorithm_bytes_per_second", "Algorithm BW", Unit::kBytesPerSecond, true},
+       {"ranks", "Ranks", Unit::kCount, false},
+       {"channels", "Channels", Unit::kCount, true},
+       {"datatype", "Type", Unit::kText, true},
+       {"algorithm", "Algorithm", Unit::kText, false},
+       {"protocol", "Protocol", Unit::kText, false},
+       {"function", "Function", Unit::kText, false}},
+      {},
+      "As NCCL reported them to its profiler plug-in, by size of one. Bandwidth as in nccl-tests, for the time of the "
+      "kernels; that of a group is divided by bytes. Time and bandwidth leave out what was captured into CUDA graphs."};
+  using Key = std::tuple<NameId, uint64_t, NameId, NameId, NameId, uint32_t, int64_t>;
   std::map<Key, Traffic> groups;
   for (const NcclMessage& message : messages.all()) {
     const Collective& r = *message.record;
-    groups[{r.function, r.size_bytes, r.datatype, r.algorithm, r.protocol, r.channels, message.ranks,
-            message.kernels.has_value()}]
-        .Add(message);
+    groups[{r.function, r.size_bytes, r.datatype, r.algorithm, r.protocol, r.channels, message.ranks}].Add(message);
   }
   const Trace& trace = messages.trace();
   for (const auto& [key, traffic] : groups) {
-    const auto& [function, bytes, datatype, algorithm, protocol, channels, ranks, has_kernels] = key;
+    const auto& [function, bytes, datatype, algorithm, protocol, channels, ranks] = key;
     const auto text = [&](NameId name) { return Cell(std::string(trace.Text(name))); };
-    table.rows.push_back({has_kernels ? Cell(traffic.KernelNs()) : Cell(), traffic.count,
-                          static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)), traffic.Rate(traffic.bus_bytes),
-                          traffic.Rate(traffic.algorithm_bytes), ranks > 0 ? Cell(ranks) : Cell(), int64_t{channels},
-                          text(datatype), text(algorithm), text(protocol), text(function)});
+    table.rows.push_back({traffic.KernelNs(), traffic.count, static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)),
+                          traffic.Rate(traffic.bus_bytes), traffic.Rate(traffic.algorithm_bytes),
+                          ranks > 0 ? Cell(ranks) : Cell(), int64_t{channels}, text(datatype), text(algorithm),
+                          text(protocol), text(function)});
   }
   SortAndCut(&table, 0, 10, max_rows);
   return table;
 }
 
 void AddOperationMetrics(const NcclMessages& messages, AnalysisResult* result) {
-  Traffic all, timed;
-  for (const NcclMessage& message : messages.all()) {
-    all.Add(message);
-    if (message.kernels) timed.Add(message);
-  }
+  Traffic all;
+  for (const NcclMessage& message : messages.all()) all.Add(message);
   AddMetric(result, "nccl.operations", all.count);
   AddMetric(result, "nccl.bytes", all.bytes);
-  if (timed.kernel_ns > 0) AddMetric(result, "nccl.bus_bytes_per_second", timed.bus_bytes / (timed.kernel_ns / 1e9));
+  if (all.kernel_ns > 0) AddMetric(result, "nccl.bus_bytes_per_second", all.bus_bytes / (all.kernel_ns / 1e9));
 }
 
 // Waiting for a late rank is not what other work beside it could hide.
@@ -240,18 +237,19 @@ AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& option
     count += kernel.count;
     kernels_ns += kernel.total_ns;
   }
+  const IsCollective is_collective = [&](const GpuOp& op) { return collectives.IsCollective(op); };
+  if (count == 0 && trace.collectives.empty()) return result;
+  const NcclMessages messages(trace, is_collective);
+  if (messages.AreRecords()) {
+    result.tables.push_back(OperationTable(messages, options.max_rows));
+    AddOperationMetrics(messages, &result);
+  }
   if (count == 0) return result;
   AddMetric(&result, "nccl.kernels", count);
   AddMetric(&result, "nccl.total_ns", sum.total_ns);
   AddMetric(&result, "nccl.exposed_ns", sum.exposed_ns);
   AddMetric(&result, "nccl.exposed_percent", PercentOf(sum.exposed_ns, sum.total_ns));
   result.tables.push_back(KernelTable(trace, collectives, kernels_ns, options.max_rows));
-  const IsCollective is_collective = [&](const GpuOp& op) { return collectives.IsCollective(op); };
-  const NcclMessages messages(trace, is_collective);
-  if (messages.AreRecords()) {
-    result.tables.push_back(OperationTable(messages, options.max_rows));
-    AddOperationMetrics(messages, &result);
-  }
   result.tables.push_back(MessageTable(messages, options.max_rows));
   const int64_t waiting_ns = AddNcclWaits(input, messages, is_collective, options.max_rows, &result);
   const size_t gpus = collectives.devices().size();

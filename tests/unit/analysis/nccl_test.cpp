@@ -169,6 +169,15 @@ TEST(Nccl, WhatWasCapturedIsCountedWithoutATime) {
   const AnalysisResult result = RunNccl(maker.Finish(), {});
   EXPECT_EQ(MetricOf(result, "nccl.operations"), 2);
   EXPECT_FALSE(HasMetric(result, "nccl.bus_bytes_per_second"));
+  EXPECT_EQ(IntOf(TableOf(result, "nccl_operations"), 0, "kernel_ns"), 0);
+}
+
+TEST(Nccl, OperationsNeedNoKernelsInTheTrace) {
+  TraceMaker maker;
+  AddOperations(&maker, 100, 150, 0, 0);
+  const AnalysisResult result = RunNccl(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "nccl.operations"), 2);
+  EXPECT_FALSE(HasMetric(result, "nccl.kernels"));
 }
 
 // Two ranks make one collective, one on each GPU. That of gpu1 begins at 1000; its host called NCCL at `called_ns`.
