@@ -6,6 +6,8 @@
 #include "tracer/core/process_record.h"
 #include "tracer/cupti/activity/activity_buffers.h"
 #include "tracer/cupti/activity/activity_records.h"
+#include "tracer/cupti/guest_profiler.h"
+#include "tracer/cupti/immediate_exit.h"
 #include "tracer/cupti/library/second_cupti.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/memory/arena.h"
@@ -44,6 +46,11 @@ void CountLosses() {
 uint64_t CompleteUntilNs() { return is_complete ? 0 : std::max(Header().start_ns, LastOperationEndNs()); }
 
 }  // namespace
+
+void StartGpuWork() {
+  StartGuestProfiler();
+  WrapImmediateExits();
+}
 
 void RetellGpuWork() { told_instant_ns = 0; }
 

@@ -3,10 +3,10 @@
 
 #include "tracer/core/collectors.h"
 #include "tracer/cupti/cupti_session.h"
-#include "tracer/cupti/guest_profiler.h"
 
 namespace gprof::tracer {
 
+void StartGpuWork();  // [starting thread]
 void RetellGpuWork();
 void DrainGpuWork(DrainRound* round);
 void SalvageGpuWork(DrainRound* round);
@@ -14,7 +14,7 @@ void ResetGpuWorkAfterFork();
 
 // The session starts by itself, when the driver does (cupti_entry.cpp), and in the child of a fork never again.
 inline constexpr Collector kGpuWorkCollector = {
-    .start = StartGuestProfiler,
+    .start = StartGpuWork,
     .retell = RetellGpuWork,
     .switch_capture = SwitchCupti,
     .has_warm_up = true,
