@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "analysis/counters/counter_sections.h"
+#include "counters/throughput_parts.h"
 #include "gprof/error.h"
 
 namespace gprof::counters {
@@ -43,12 +44,24 @@ Metrics OfExpression(const Chip& chip, const std::string& text) {
   }
 }
 
-[[noreturn]] void RefuseBreakdown(const std::string& word) {
-  throw Error(ExitCode::kUsage, "'" + word + "': breakdowns are not available in this build",
-              "name the metrics, or ask for the section that has them: --section compute");
+// The throughput and what it is the maximum of, in the same unit.
+Metrics OfBreakdown(const Chip& chip, const std::string& metric) {
+  const std::size_t dot = metric.find('.');
+  const std::string base = metric.substr(0, dot);
+  const std::string rollup = dot == std::string::npos ? kRollups[2][0] : metric.substr(dot);
+  const std::vector<std::string> parts = ThroughputParts(chip.name(), base);
+  if (parts.empty())
+    throw Error(ExitCode::kUsage,
+                "'" + base + "' is no throughput of " + chip.name() + " that libnvperf_host breaks down",
+                "gprof-cli counters --query-metrics --chip " + chip.name() + " lists its throughputs");
+  Metrics metrics = {{base + rollup}};
+  for (const std::string& part : parts) metrics.push_back({part + rollup});
+  return metrics;
 }
 
 }  // namespace
+
+bool NeedsChip(const std::string& word) { return word.starts_with(kRegex) || word.starts_with(kBreakdown); }
 
 Metrics MetricsOfSection(const std::string& name) {
   const CounterSection* const section = FindCounterSection(name);
@@ -62,7 +75,7 @@ Metrics MetricsOfSection(const std::string& name) {
 Metrics MetricsOfWord(const Chip& chip, const std::string& word) {
   if (word.starts_with(kRegex)) return OfExpression(chip, word.substr(kRegex.size()));
   if (word.starts_with(kGroup)) return MetricsOfSection(word.substr(kGroup.size()));
-  if (word.starts_with(kBreakdown)) RefuseBreakdown(word);
+  if (word.starts_with(kBreakdown)) return OfBreakdown(chip, word.substr(kBreakdown.size()));
   if (word.find('.') != std::string::npos) return {{word}};
   Metrics metrics = OfBaseMetrics(chip, [&](const std::string& base) { return base == word; });
   return metrics.empty() ? Metrics{{word}} : metrics;
@@ -70,9 +83,8 @@ Metrics MetricsOfWord(const Chip& chip, const std::string& word) {
 
 Metrics MetricsOfWord(const std::string& word) {
   if (word.starts_with(kGroup)) return MetricsOfSection(word.substr(kGroup.size()));
-  if (word.starts_with(kBreakdown)) RefuseBreakdown(word);
-  if (word.starts_with(kRegex))
-    throw Error(ExitCode::kUsage, "'" + word + "' needs the chip whose metrics it is to match",
+  if (NeedsChip(word))
+    throw Error(ExitCode::kUsage, "'" + word + "' needs the chip whose metrics it is about",
                 "add --chip, for example --chip GH100");
   if (word.find('.') != std::string::npos) return {{word}};
   Metrics metrics;

@@ -12,13 +12,15 @@ namespace gprof::counters {
 using Metrics = std::vector<std::vector<std::string>>;
 
 // Metrics that one word of --metrics asks for: "regex:EXPRESSION" and base names with their usual rollups,
-// "group:SECTION", or a full name. One that the chip lacks stays as it is. Throws Error for a bad expression, an
-// unknown section, and "breakdown:".
+// "group:SECTION", "breakdown:THROUGHPUT", or a full name. One that the chip lacks stays as it is. Throws Error for a
+// bad expression, an unknown section, and a breakdown of what is no throughput.
 Metrics MetricsOfWord(const Chip& chip, const std::string& word);
 
 // The same for whatever chip it will be: base names with every rollup that any chip may have, of which those count that
-// it has. Throws Error for expressions, too: what they match, only a chip can tell.
+// it has. Throws Error for words that need a chip, too.
 Metrics MetricsOfWord(const std::string& word);
+// What it stands for, only a chip can tell.
+bool NeedsChip(const std::string& word);
 // Of a section, by our name or ncu's.
 Metrics MetricsOfSection(const std::string& name);
 

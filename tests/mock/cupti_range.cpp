@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct CUpti_RangeProfiler_Object {
        has_replay = false;
   CUpti_ProfilerReplayMode replay = CUPTI_KernelReplay;
   int passes = 0;
+  size_t pass_index = 0;
   size_t most_ranges = 0, dropped = 0;
   uint8_t* image = nullptr;
   std::vector<mock::RangeKernel> kernels;
@@ -58,6 +60,22 @@ bool TakeMonitors() {
   if (monitors < 0) monitors = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   return monitors >= 0 && flock(monitors, LOCK_EX | LOCK_NB) == 0;
 }
+
+// A pass of a range whose other passes are in the image, or are to come.
+void AddPass(const CUpti_RangeProfiler_Object& object, size_t i, Image* image) {
+  const RangeKernel& kernel = object.kernels[i];
+  if (object.pass_index == 0) {
+    image->ranges[image->count++] = kernel;
+  } else if (i >= image->count || image->ranges[i].blocks != kernel.blocks) {
+    Violation("a pass of one kernel is added to those of another one");
+    return;
+  }
+  RangeKernel& range = image->ranges[i];
+  if (range.passes_made != object.pass_index) Violation("a pass is made twice, or out of order");
+  ++range.passes_made;
+  range.is_whole = range.passes_made == static_cast<uint32_t>(object.passes);
+}
+
 CUptiResult Refuse(CUpti_RangeProfiler_Object* object, CUptiResult result) {
   object->is_spoilt = result != CUPTI_SUCCESS;
   return result;
@@ -94,7 +112,7 @@ void NoteRangeKernel(const Op& op) {
   if (running->is_user) {
     // All kernels of the range are one.
     if (!running->is_pushed) return;
-    if (running->kernels.empty()) running->kernels.push_back({0, 0, is_whole});
+    if (running->kernels.empty()) running->kernels.push_back({0, 0, is_whole, 0});
     running->kernels[0].blocks += blocks;
     running->kernels[0].duration_ns += op.end_ns - op.start_ns;
     return;
@@ -102,7 +120,7 @@ void NoteRangeKernel(const Op& op) {
   if (running->kernels.size() == running->most_ranges)
     ++running->dropped;
   else
-    running->kernels.push_back({blocks, op.end_ns - op.start_ns, is_whole});
+    running->kernels.push_back({blocks, op.end_ns - op.start_ns, is_whole, 0});
 }
 
 }  // namespace mock
@@ -138,6 +156,7 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p)
   object->has_replay = true;
   object->replay = p->replayMode;
   object->passes = p->pConfig[0];
+  object->pass_index = p->passIndex;
   object->most_ranges = p->maxRangesPerPass;
   object->image = p->pCounterDataImage;
   return CUPTI_SUCCESS;
@@ -177,9 +196,11 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
   if (!object->is_running) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
   object->is_running = false;
   running = nullptr;
-  p->passIndex = 0;
+  // Kernels that run again have made all passes; else this was one of them.
+  const bool is_one = object->replay == CUPTI_ApplicationReplay;
+  p->passIndex = is_one ? object->pass_index + 1 : 0;
   p->targetNestingLevel = 1;
-  p->isAllPassSubmitted = 1;
+  p->isAllPassSubmitted = !is_one || object->pass_index + 1 >= static_cast<size_t>(object->passes) ? 1 : 0;
   return CUPTI_SUCCESS;
 }
 
@@ -187,7 +208,11 @@ CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* 
   CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
   if (!IsGood(object, "cuptiRangeProfilerDecodeData")) return CUPTI_ERROR_INVALID_OPERATION;
   Image* const image = ImageOf(object->image);
-  for (const RangeKernel& kernel : object->kernels) image->ranges[image->count++] = kernel;
+  if (object->replay == CUPTI_ApplicationReplay && object->passes > 1) {
+    for (size_t i = 0; i < object->kernels.size(); ++i) AddPass(*object, i, image);
+  } else {
+    for (const RangeKernel& kernel : object->kernels) image->ranges[image->count++] = kernel;
+  }
   object->kernels.clear();
   p->numOfRangeDropped = object->dropped;
   return CUPTI_SUCCESS;
@@ -209,6 +234,36 @@ CUptiResult cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_Cou
 
 CUptiResult cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterDataInfo_Params* p) {
   p->numTotalRanges = ImageOf(p->pCounterDataImage)->count;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params* p) {
+  static const char* const chips[] = {"GH100"};
+  p->ppChipNames = chips;
+  p->numChips = std::size(chips);
+  return CUPTI_SUCCESS;
+}
+
+// A few of each type, with what follows them.
+CUptiResult cuptiProfilerHostGetBaseMetrics(CUpti_Profiler_Host_GetBaseMetrics_Params* p) {
+  static const char* counters[] = {"dram__bytes", "dram__bytes_read", "sm__issue_active", "smsp__inst_executed"};
+  static const char* ratios[] = {"l1tex__t_sector_hit_rate"};
+  static const char* throughputs[] = {"dram__throughput", "sm__throughput"};
+  const bool is_counter = p->metricType == CUPTI_METRIC_TYPE_COUNTER,
+             is_ratio = p->metricType == CUPTI_METRIC_TYPE_RATIO;
+  p->ppMetricNames = is_counter ? counters : is_ratio ? ratios : throughputs;
+  p->numMetrics = is_counter ? std::size(counters) : is_ratio ? std::size(ratios) : std::size(throughputs);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Params* p) {
+  static const char* counters[] = {".sum", ".avg", ".min", ".max"};
+  static const char* ratios[] = {".ratio", ".pct"};
+  static const char* throughputs[] = {".avg.pct_of_peak_sustained_elapsed"};
+  const bool is_counter = p->metricType == CUPTI_METRIC_TYPE_COUNTER,
+             is_ratio = p->metricType == CUPTI_METRIC_TYPE_RATIO;
+  p->ppSubMetrics = is_counter ? counters : is_ratio ? ratios : throughputs;
+  p->numOfSubmetrics = is_counter ? std::size(counters) : is_ratio ? std::size(ratios) : std::size(throughputs);
   return CUPTI_SUCCESS;
 }
 

@@ -12,7 +12,8 @@ inline constexpr uint64_t kRangeMagic = 0x52414e4745530000;
 
 struct RangeKernel {
   uint64_t blocks, duration_ns;
-  bool is_whole;  // all passes were made
+  bool is_whole;             // all passes were made
+  uint32_t passes_made = 0;  // with application replay over several runs
 };
 
 bool IsRangeImage(const uint8_t* image);

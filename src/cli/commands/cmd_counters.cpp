@@ -6,23 +6,31 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/counters/counter_sections.h"
-#include "base/table.h"
 #include "base/terminal.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
+#include "cli/recording/application_replay.h"
 #include "cli/recording/counter_run.h"
 #include "cli/recording/instructions.h"
 #include "cli/recording/leftovers.h"
+#include "cli/recording/measuring_line.h"
+#include "cli/recording/nvtx_words.h"
 #include "cli/recording/recorded.h"
+#include "cli/recording/scratch_folder.h"
+#include "cli/render/counter_plans.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
+#include "collect/gpu/present_chips.h"
 #include "counters/counter_plan.h"
 #include "counters/host_library.h"
 #include "counters/metric_names.h"
@@ -39,38 +47,36 @@ struct CollectOption {
   const char *names, *type, *meaning;
 };
 constexpr CollectOption kCollect[] = {
-    {"-k,--kernel-name", "NAME", "only kernels of this name, or regex:EXPRESSION"},
-    {"--kernel-name-base", "WHAT", "name that -k matches: function or mangled"},
+    {"-k,--kernel-name", "NAME", "only kernels with this name, or regex:EXPRESSION"},
+    {"--kernel-name-base", "WHAT", "name that -k is compared with: function or mangled"},
     {"--kernel-id", "ID", "only this launch: context:stream:[operation:]name:number"},
     {"-s,--launch-skip", "N", "skip the first N matching launches"},
     {"--launch-skip-before-match", "N", "skip the first N launches of any kernel"},
-    {"-c,--launch-count", "N", "collect at most N launches"},
-    {"--filter-mode", "MODE", "what -s and -c count: all launches (global), or those per-gpu or per-launch-config"},
-    {"--nvtx-include", "RANGE", "only launches while this NVTX range is open: RANGE or DOMAIN@RANGE"},
-    {"--nvtx-exclude", "RANGE", "no launches in this NVTX range"},
-    {"--range-filter", "RANGES", "with --replay-mode range: only these ranges"},
+    {"-c,--launch-count", "N", "measure at most N launches"},
+    {"--filter-mode", "MODE", "scope of -s and -c: global, per-gpu or per-launch-config"},
+    {"--range-filter", "RANGES", "not supported: prints the ncu command instead"},
     {"--replay-mode", "MODE",
-     "what is replayed for each pass: none, kernel, or auto (default: kernel if one pass is not enough); range "
-     "measures the run or an NVTX range as a whole"},
-    {"--graph-profiling", "WHAT", "for ncu compatibility; CUDA graphs are not measured"},
-    {"--cache-control", "WHAT", "cache control before each pass: none, caches are left as they are"},
-    {"--clock-control", "WHAT", "clock control: none, clocks are left as they are"},
+     "what is repeated for each pass: none, kernel, application (the whole program), or auto (default: kernel, if one "
+     "pass is not enough); range: measure the run, or an NVTX range, as one"},
+    {"--graph-profiling", "WHAT", "not supported: prints the ncu command instead"},
+    {"--cache-control", "WHAT", "none: leave caches alone"},
+    {"--clock-control", "WHAT", "none: leave clocks alone"},
     {"--target-processes", "WHICH", "all or application-only"},
-    {"--devices", "LIST", "only these GPUs"},
+    {"--devices", "LIST", "only these GPUs, by CUDA ordinal"},
     {"--profile-from-start", "WHETHER", "on, or off until cudaProfilerStart"},
-    {"--kill", "WHETHER", "off: the program runs to its end after the last requested launch"},
-    {"--page", "PAGE", "summary (default), details, raw, or source: samples instructions instead of counting"},
-    {"--sampling-interval", "N", "with --page source: sample every 2^N cycles, 5 to 31 (default: CUPTI's)"},
-    {"--print-units", "UNITS", "auto or base"},
-    {"--print-summary", "WHAT", "none, per-kernel, per-nvtx or per-gpu"}};
+    {"--kill", "WHETHER", "off: let the program run to its end"},
+    {"--page", "PAGE", "summary (default), details, raw, or source: sample instructions instead of counting"},
+    {"--sampling-interval", "N", "with --page source: one sample every 2^N cycles, 5 to 31 (default: CUPTI's)"},
+    {"--print-units", "UNITS", "accepted, no effect"},
+    {"--print-summary", "WHAT", "accepted, no effect"}};
 constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
 constexpr const char* kCollectGroup = "Collection";
 struct CollectFlag {
   const char *name, *meaning;
 };
-constexpr CollectFlag kFlags[] = {{"--nvtx", "print the NVTX ranges of launches"},
+constexpr CollectFlag kFlags[] = {{"--nvtx", "accepted, no effect: NVTX ranges of launches are always recorded"},
                                   {"--csv", "print CSV"},
-                                  {"--like-ncu", "use the defaults of ncu: set basic, all launches, kernel replay"}};
+                                  {"--like-ncu", "defaults of ncu: set basic, all launches, kernel replay"}};
 
 std::string LongName(std::string_view names) { return std::string(names.substr(names.rfind(',') + 1)); }
 
@@ -85,8 +91,9 @@ class Counters : public Command {
           ->type_name(kCollect[i].type)
           ->group(kCollectGroup);
     }
+    AddNvtx(app);
     app.add_option("--hang-limit", hang_limit_s_,
-                   "name the kernel when measuring a launch takes longer than this (default 20, 0: never)")
+                   "name the kernel if measuring a launch takes longer than this (default 20, 0: never)")
         ->type_name("SECONDS")
         ->check(WholeNumber(0, 1'000'000))
         ->group(kCollectGroup);
@@ -101,8 +108,8 @@ class Counters : public Command {
   }
 
   int Run() override {
-    if (wants_sets_) return Print(SetsText());
-    if (wants_sections_) return Print(SectionsText());
+    if (wants_sets_) return Print(CounterSetsText());
+    if (wants_sections_) return Print(CounterSectionsText());
     if (wants_metrics_) return Print(MetricsText());
     if (is_dry_run_) return Print(DryRun());
     TakeProgram();
@@ -113,6 +120,15 @@ class Counters : public Command {
   }
 
  private:
+  void AddNvtx(CLI::App& app) {
+    const auto add = [&](const char* name, std::vector<std::string>* values, const char* meaning) {
+      app.add_option(name, *values, meaning)->type_name("RANGE")->allow_extra_args(false)->group(kCollectGroup);
+    };
+    add("--nvtx-include", &nvtx_include_,
+        "only launches in this NVTX range, in ncu's syntax: NAME, NAME/, DOMAIN@OUTER/INNER]; may be repeated");
+    add("--nvtx-exclude", &nvtx_exclude_, "no launches in this NVTX range, in the same syntax; may be repeated");
+  }
+
   void TakeProgram() {
     program_ = app_->remaining();
     if (!program_.empty() && program_.front() == "--") program_.erase(program_.begin());
@@ -153,28 +169,42 @@ class Counters : public Command {
   }
 
   void RefuseWhatCannotBe() const {
-    const std::string replay = Value("--replay-mode");
-    if (replay == "application") Refuse("--replay-mode application is not in this build");
-    if (!Value("--graph-profiling").empty()) Refuse("--graph-profiling: launches of CUDA graphs are not measured");
+    if (!Value("--graph-profiling").empty())
+      Refuse(
+          "--graph-profiling: CUPTI's range profiler does not run graphs that were instantiated before it was "
+          "started; --replay-mode range measures graphs together with what runs beside them");
     if (Value("--cache-control") == "all")
       Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
     if (Value("--clock-control") == "base" || Value("--clock-control") == "boost")
       Refuse("--clock-control " + Value("--clock-control") + ": clocks are left as they are");
-    if (!Value("--nvtx-exclude").empty()) Refuse("--nvtx-exclude is not in this build");
     if (!Value("--range-filter").empty()) Refuse("--range-filter is not in this build");
     if (Value("--kernel-name-base") == "demangled")
       Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
     if (Value("--kill") == "on") Refuse("--kill on is not in this build: the program runs to its end");
   }
 
-  // "DOMAIN@RANGE/", as ncu has it, in the words of `profile`: RANGE@DOMAIN.
+  bool MeasuresRanges() const { return Value("--replay-mode") == "range"; }
+
+  // With --replay-mode range: the one that is measured, in the words of `profile`, RANGE@DOMAIN.
   std::string NvtxRange() const {
-    std::string range = Value("--nvtx-include");
-    if (range.ends_with('/')) range.pop_back();
-    if (range.find_first_of("/[]*+") != std::string::npos)
-      Refuse("--nvtx-include: only one range by its name is in this build");
-    const std::size_t at = range.find('@');
-    return at == std::string::npos ? range : range.substr(at + 1) + "@" + range.substr(0, at);
+    if (!MeasuresRanges() || (nvtx_include_.empty() && nvtx_exclude_.empty())) return {};
+    if (nvtx_include_.size() != 1 || !nvtx_exclude_.empty())
+      Refuse("--replay-mode range measures one NVTX range, by a single --nvtx-include");
+    const NvtxPlace place = ReadNvtxPlace("--nvtx-include", nvtx_include_.front());
+    if (!place.IsOneRange()) Refuse("--replay-mode range measures an NVTX range by its name, not by its place");
+    return place.parts.front().name + (place.domain.empty() ? "" : "@" + place.domain);
+  }
+
+  std::string NvtxLines() const {
+    std::string lines;
+    if (MeasuresRanges()) return lines;
+    for (const std::string& text : nvtx_include_)
+      lines += NvtxFilterLines(ReadNvtxPlace("--nvtx-include", text), false);
+    for (const std::string& text : nvtx_exclude_) lines += NvtxFilterLines(ReadNvtxPlace("--nvtx-exclude", text), true);
+    constexpr std::size_t kMostFilters = 16;  // that the tracer has room for
+    if (nvtx_include_.size() + nvtx_exclude_.size() > kMostFilters)
+      throw Error(ExitCode::kUsage, fmt::format("more than {} of --nvtx-include and --nvtx-exclude", kMostFilters));
+    return lines;
   }
 
   void SetCapture(LaunchOptions* options) const {
@@ -188,30 +218,43 @@ class Counters : public Command {
       options->capture.end = "repeat";
     }
     if (range.empty()) return;
-    options->trace_nvtx = true;
     options->capture.begin = "nvtx";
     options->capture.end = "repeat";
     options->capture.nvtx_range = range;
   }
 
-  // An expression is for a chip to answer.
+  // That --chip names, or those that are there.
+  std::vector<std::string> ChipsOf(const std::string& word) const {
+    if (!chip_.empty()) return {chip_};
+    std::string why;
+    std::vector<std::string> chips = pm::PresentChips(library_, &why);
+    if (chips.empty())
+      throw Error(ExitCode::kUsage, fmt::format("'{}' needs the chip whose metrics it is about: {}", word, why),
+                  "name the chip, for example --chip GH100");
+    return chips;
+  }
+
+  // Some words are for a chip to answer.
   void ReadMetrics(CounterWishes* wishes) const {
     wishes->wanted = WantedOrDefault();
     std::vector<std::string>& words = wishes->wanted.metrics;
-    const auto is_expression = [](const std::string& word) { return word.starts_with("regex:"); };
-    if (chip_.empty() || std::none_of(words.begin(), words.end(), is_expression)) return;
-    const counters::Chip chip = counters::HostLibrary(library_).Find(chip_);
-    for (const std::string& word : words) {
-      if (!is_expression(word)) continue;
-      for (auto& names : counters::MetricsOfWord(chip, word)) wishes->more_metrics.push_back(std::move(names));
+    const auto first = std::find_if(words.begin(), words.end(), counters::NeedsChip);
+    if (first == words.end()) return;
+    const counters::HostLibrary library(library_);
+    for (const std::string& name : ChipsOf(*first)) {
+      const counters::Chip chip = library.Find(name);
+      for (const std::string& word : words) {
+        if (!counters::NeedsChip(word)) continue;
+        for (auto& names : counters::MetricsOfWord(chip, word)) wishes->more_metrics.push_back(std::move(names));
+      }
     }
-    std::erase_if(words, is_expression);
+    std::erase_if(words, counters::NeedsChip);
   }
 
   CounterWishes ReadWishes() const {
     CounterWishes wishes;
     ReadMetrics(&wishes);
-    wishes.replay = Word("--replay-mode", {"auto", "none", "kernel", "range"});
+    wishes.replay = Word("--replay-mode", {"auto", "none", "kernel", "application", "range"});
     if (IsLikeNcu() && Value("--replay-mode").empty()) wishes.replay = "kernel";
     wishes.kernel = Value("--kernel-name");
     wishes.name_base = Word("--kernel-name-base", {"function", "mangled"});
@@ -228,13 +271,14 @@ class Counters : public Command {
       wishes.mode = "per-launch-config";
     }
     wishes.hang_limit_s = hang_limit_s_;
+    wishes.nvtx_lines = NvtxLines();
     if (!Value("--devices").empty()) wishes.devices = SplitList(Value("--devices"));
     return wishes;
   }
 
   bool SamplesInstructions() const { return Value("--page") == "source"; }
 
-  void ReadSampling(const CodeFolder& folder, CounterWishes* wishes) const {
+  void ReadSampling(const ScratchFolder& folder, CounterWishes* wishes) const {
     wishes->code_folder = folder.path();
     wishes->sampling_period = Number("--sampling-interval");
     if (wishes->sampling_period != 0 && (wishes->sampling_period < 5 || wishes->sampling_period > 31))
@@ -244,8 +288,8 @@ class Counters : public Command {
   int Collect() {
     RefuseWhatCannotBe();
     CounterWishes wishes = ReadWishes();
-    std::optional<CodeFolder> folder;
-    if (SamplesInstructions()) ReadSampling(folder.emplace(), &wishes);
+    std::optional<ScratchFolder> folder;
+    if (SamplesInstructions()) ReadSampling(folder.emplace("code"), &wishes);
     LaunchOptions options = CounterLaunch(wishes);
     options.command = program_;
     options.is_default_output = is_named_->count() == 0;
@@ -258,15 +302,47 @@ class Counters : public Command {
     if (PrintsCsv() || format_ == "json") options.program_output = ProgramOutput::kOnStderr;
     options.report_loss = Warn;
     if (!is_quiet_) options.warn = Warn;
+    if (!is_quiet_) options.say = Say;
+    MeasuringLine line(!is_quiet_ && !SamplesInstructions());
+    if (line.IsShown()) options.show_measuring = [&](const Measuring& measuring) { line.Show(measuring); };
+    options.warn = Cleared(options.warn, &line);
+    options.say = Cleared(options.say, &line);
+    options.report_loss = Cleared(options.report_loss, &line);
+    if (wishes.replay == "application" && !SamplesInstructions())
+      return ShowReplayed(RunOncePerPass(wishes, options), &line);
     RecoverEarlierRuns();
     const LaunchResult result = RunTraced(options);
+    line.Clear();
     if (folder && !result.trace_path.empty()) NameInstructions(result.trace_path, folder->path());
     return Show(result);
+  }
+
+  // Messages are not written behind the line.
+  static std::function<void(const std::string&)> Cleared(std::function<void(const std::string&)> say,
+                                                         MeasuringLine* line) {
+    return [say = std::move(say), line](const std::string& text) {
+      line->Clear();
+      say(text);
+    };
   }
 
   void NameInstructions(const std::string& trace_path, const std::string& folder) const {
     const std::string problem = AddInstructions(trace_path, folder);
     if (!problem.empty() && !is_quiet_) Warn(problem);
+  }
+
+  int ShowReplayed(const ReplayedRuns& runs, MeasuringLine* line) const {
+    line->Clear();
+    if (!runs.failure.empty()) {
+      Warn(runs.failure + "; nothing was measured");
+      return runs.last.exit_code != 0 ? runs.last.exit_code : CodeOf(ExitCode::kInconclusive);
+    }
+    if (runs.incomplete > 0)
+      Warn(fmt::format(
+          "{} of {} did not come in each of {} runs and have no values: a launch is the same one in another "
+          "run by its kernel, grid, block and order",
+          runs.incomplete, CountOf(static_cast<int64_t>(runs.launches), "launch", "launches"), runs.passes));
+    return Show(runs.last);
   }
 
   int Show(const LaunchResult& result) const {
@@ -291,12 +367,24 @@ class Counters : public Command {
     }
     Print(trace);
     if (!is_quiet_)
-      Say(fmt::format("measured {} of {}; gprof-cli report --only counters {} shows all of it",
-                      Value("--replay-mode") == "range"
-                          ? CountOf(static_cast<int64_t>(trace.counter_ranges.size()), "range")
-                          : CountOf(static_cast<int64_t>(trace.counter_ranges.size()), "launch", "launches"),
-                      ShellQuoted(program_.front()), ShellQuoted(result.trace_path)));
+      Say(fmt::format("measured {}; full tables: gprof-cli report --only counters {}", WhatWasMeasured(trace),
+                      ShellQuoted(result.trace_path)));
     return result.exit_code;
+  }
+
+  // "12 launches of 3 kernels, 9 passes each"
+  std::string WhatWasMeasured(const Trace& trace) const {
+    std::set<uint32_t> names;
+    uint32_t passes = 0;
+    for (const CounterRange& range : trace.counter_ranges) {
+      names.insert(range.name.value);
+      passes = std::max(passes, range.passes);
+    }
+    const auto count = static_cast<int64_t>(trace.counter_ranges.size());
+    const auto kernels = static_cast<int64_t>(names.size());
+    return MeasuresRanges() ? CountOf(count, "range")
+                            : fmt::format("{} of {}, {}", CountOf(count, "launch", "launches"),
+                                          CountOf(kernels, "kernel"), CountOf(passes, "pass each", "passes each"));
   }
 
   void Print(const Trace& trace) const {
@@ -330,12 +418,13 @@ class Counters : public Command {
         ->check(OneOf(sets))
         ->allow_extra_args(false)
         ->group("Metrics");
-    app.add_option("--section", wanted_.sections, "section, by its name here or in ncu; repeatable")
+    app.add_option("--section", wanted_.sections, "section, by its name here or in ncu; may be repeated")
         ->type_name("SECTION")
         ->allow_extra_args(false)
         ->group("Metrics");
-    app.add_option("--metrics", metrics_,
-                   "metrics, comma-separated: full names, base names, regex:EXPRESSION, group:SECTION")
+    app.add_option(
+           "--metrics", metrics_,
+           "metrics, comma-separated: full names, base names, regex:EXPRESSION, group:SECTION, breakdown:THROUGHPUT")
         ->type_name("LIST")
         ->allow_extra_args(false)
         ->group("Metrics");
@@ -346,9 +435,9 @@ class Counters : public Command {
     app.add_flag("--list-sections", wants_sections_, "list the sections and exit")->group("Planning (without a GPU)");
     app.add_flag("--query-metrics", wants_metrics_, "list the base metrics of a chip and exit")
         ->group("Planning (without a GPU)");
-    app.add_flag("--dry-run", is_dry_run_, "print the number of passes and the metrics that each chip lacks")
+    app.add_flag("--dry-run", is_dry_run_, "show the number of passes, and metrics the chip lacks")
         ->group("Planning (without a GPU)");
-    app.add_option("--chip", chip_, "chip: GH100, AD102, … (default of --dry-run: all that libcupti knows)")
+    app.add_option("--chip", chip_, "chip: GH100, AD102, … (default of --dry-run: all chips libcupti knows)")
         ->type_name("CHIP")
         ->group("Planning (without a GPU)");
     app.add_option("--cupti", library_, "libcupti to use (default: that of APP, or of the CUDA Toolkit)")
@@ -365,41 +454,9 @@ class Counters : public Command {
     return CodeOf(ExitCode::kGood);
   }
 
-  static std::string Render(const TextTable& table) {
-    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
-    return RenderTable(table, terminal.columns, Style(terminal.has_color));
-  }
-
-  static std::string SetsText() {
-    TextTable table{{{"Set"}, {"Sections", true}, {"What it has"}}, {}};
-    for (const CounterSet& set : CounterSets()) {
-      table.rows.push_back({std::string(set.name), std::to_string(set.sections.size()), std::string(set.meaning)});
-    }
-    return Render(table);
-  }
-
-  static std::string SectionsText() {
-    TextTable table{{{"Section"}, {"In ncu"}, {"What it has"}}, {}};
-    for (const CounterSection& section : CounterSections()) {
-      table.rows.push_back({std::string(section.id.substr(section.id.find('_') + 1)), std::string(section.ncu_name),
-                            std::string(section.meaning)});
-    }
-    return Render(table);
-  }
-
   std::string MetricsText() const {
     if (chip_.empty()) throw Error(ExitCode::kUsage, "--query-metrics needs a chip", "--chip GH100");
-    const counters::Chip chip = counters::HostLibrary(library_).Find(chip_);
-    constexpr const char* kTypes[] = {"counter", "ratio", "throughput"};
-    std::string text;
-    for (const counters::MetricType type : counters::kMetricTypes) {
-      for (const std::string& name : chip.BaseMetrics(type)) {
-        const counters::MetricProperties properties = chip.PropertiesOf(name);
-        text += fmt::format("{}\t{}\t{}\t{}\n", name, kTypes[static_cast<int>(type)], properties.unit,
-                            properties.description);
-      }
-    }
-    return text;
+    return ChipMetricsText(counters::HostLibrary(library_).Find(chip_));
   }
 
   counters::Wanted WantedOrDefault() const {
@@ -417,7 +474,7 @@ class Counters : public Command {
     const std::vector<std::string> chips = chip_.empty() ? library.Chips() : SplitList(chip_);
     std::vector<counters::Plan> plans;
     for (const std::string& chip : chips) plans.push_back(PlanOrProblem(library, chip));
-    return format_ == "json" ? PlansJson(library, plans) : PlansText(library, plans);
+    return format_ == "json" ? CounterPlansJson(library, plans) : CounterPlansText(library, plans);
   }
 
   // libcupti has names of chips that it cannot plan for. They are no reason to say nothing of the others.
@@ -434,45 +491,6 @@ class Counters : public Command {
     }
   }
 
-  static std::string PlansText(const counters::HostLibrary& library, const std::vector<counters::Plan>& plans) {
-    std::string text = fmt::format("Library   {}, {}\n\n", library.Version(), library.path());
-    TextTable table{{{"Chip"}, {"Metrics", true}, {"Passes", true}, {"Per launch", true}, {"Not available", true}}, {}};
-    for (const counters::Plan& plan : plans) {
-      if (plan.problem.empty())
-        table.rows.push_back({plan.chip, std::to_string(plan.metrics.size()), std::to_string(plan.passes),
-                              FormatNs(counters::ReplayMs(plan.passes) * 1e6),
-                              std::to_string(plan.unavailable.size())});
-    }
-    text += Render(table);
-    text += "Per launch: with kernel replay, as measured on an H200, without the time of the kernel itself.\n";
-    for (const counters::Plan& plan : plans) {
-      if (!plan.problem.empty()) text += plan.problem + "\n";
-    }
-    if (plans.size() != 1 || plans.front().unavailable.empty()) return text;
-    text += fmt::format("\nNot available on {}\n", plans.front().chip);
-    for (const std::string& metric : plans.front().unavailable) text += "  " + metric + "\n";
-    return text;
-  }
-
-  static std::string PlansJson(const counters::HostLibrary& library, const std::vector<counters::Plan>& plans) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const counters::Plan& plan : plans) {
-      if (!plan.problem.empty()) {
-        all.push_back({{"chip", plan.chip}, {"problem", plan.problem}});
-        continue;
-      }
-      all.push_back({{"chip", plan.chip},
-                     {"passes", plan.passes},
-                     {"metrics", plan.metrics},
-                     {"unavailable", plan.unavailable},
-                     {"config_bytes", plan.config_bytes},
-                     {"replay_ms_per_launch", counters::ReplayMs(plan.passes)}});
-    }
-    const nlohmann::ordered_json document = {
-        {"schema", "gprof.counter_plan/1"}, {"library", library.Version()}, {"path", library.path()}, {"chips", all}};
-    return document.dump(2) + "\n";
-  }
-
   // What was asked for, in the words of ncu, which they are.
   std::string NcuCommand() const {
     std::string command = "ncu";
@@ -485,7 +503,9 @@ class Counters : public Command {
                            (name == "--replay-mode" && values_[i] == "none");
       if (!values_[i].empty() && !is_ours) add(name, values_[i]);
     }
-    if (flags_[0]) command += " --nvtx";
+    if (flags_[0] || !nvtx_include_.empty() || !nvtx_exclude_.empty()) command += " --nvtx";
+    for (const std::string& range : nvtx_include_) add("--nvtx-include", range);
+    for (const std::string& range : nvtx_exclude_) add("--nvtx-exclude", range);
     for (const std::string& set : wanted_.sets) add("--set", set == "light" ? "basic" : set);
     for (const std::string& name : wanted_.sections) {
       const CounterSection* const section = FindCounterSection(name);
@@ -498,7 +518,7 @@ class Counters : public Command {
   }
 
   CLI::App* app_ = nullptr;
-  std::vector<std::string> program_, metrics_;
+  std::vector<std::string> program_, metrics_, nvtx_include_, nvtx_exclude_;
   counters::Wanted wanted_;
   std::string chip_, library_, format_ = "text";
   const CLI::Option* is_named_ = nullptr;

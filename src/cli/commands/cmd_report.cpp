@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/counters/counter_comparison.h"
 #include "analysis/ranges/step_finder.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -84,6 +85,11 @@ class ReportCommand : public Command {
     app.add_option("--step", options_.step, "NVTX range of one step, by name or path (default: detected)")
         ->type_name("NAME|PATH")
         ->group("Display");
+    app.add_option(
+           "--baseline", baseline_,
+           "show kernel counters beside those of this trace, or CSV output of ncu, with the change of each metric")
+        ->type_name("TRACE")
+        ->group("Display");
     AddPagerOption(app);
     selection_.AddOptions(app);
     app.add_option(
@@ -113,6 +119,7 @@ class ReportCommand : public Command {
   int Run() override {
     if (wants_list_) return List();
     if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli report TRACE... [options]");
+    if (!baseline_.empty() && only_.empty()) only_ = "counters";
     const std::vector<const Analysis*> analyses = Choose();
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
     if (!table_.empty() && format_ != "csv")
@@ -131,7 +138,9 @@ class ReportCommand : public Command {
       throw Error(ExitCode::kUsage, "no NVTX range '" + options_.step + "' in this trace",
                   "gprof-cli report --only nvtx lists the ranges; --step needs a push/pop range");
     }
+    const Trace baseline = baseline_.empty() ? Trace() : LoadBaseline(trace);
     Report report = Analyse(trace, analyses);
+    if (!baseline_.empty()) ShowBeside(baseline, &report);
     if (!summaries.empty()) AddTraces(std::move(summaries), options_, &report);
     if (!selection.IsEmpty()) report.whole = &whole;
     report.selected = Describe(selection);
@@ -157,6 +166,28 @@ class ReportCommand : public Command {
   }
 
  private:
+  Trace LoadBaseline(const Trace& trace) const {
+    std::vector<TraceSummary> summaries;
+    Trace baseline = LoadTraces({baseline_}, &summaries);
+    const bool is_of_both = !trace.counter_ranges.empty() && !baseline.counter_ranges.empty();
+    if (!is_of_both)
+      throw Error(
+          ExitCode::kUnreadable,
+          "--baseline: no kernel counters in '" + (baseline.counter_ranges.empty() ? baseline_ : paths_.front()) + "'",
+          "record them with gprof-cli counters; gprof-cli diff compares other traces");
+    return baseline;
+  }
+
+  // Sections beside those of the other trace, in place of sections alone.
+  void ShowBeside(const Trace& baseline, Report* report) const {
+    for (Section& section : report->sections) {
+      if (section.analysis->name != "counters" || section.result.tables.empty()) continue;
+      section.result.tables.resize(1);
+      for (Table& table : ComparisonTables(report->trace, baseline, options_.max_rows))
+        section.result.tables.push_back(std::move(table));
+    }
+  }
+
   uint32_t RowsByDefault() const {
     return format_ == "csv" ? 0 : format_ == "html" ? kPageRows : format_ == "json" ? kJsonRows : kTextRows;
   }
@@ -227,7 +258,7 @@ class ReportCommand : public Command {
 
   SelectionArguments selection_;
   std::vector<std::string> paths_;
-  std::string only_, skip_, min_gap_, output_, sort_, table_;
+  std::string only_, skip_, min_gap_, output_, sort_, table_, baseline_;
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
   std::optional<uint64_t> event_budget_;

@@ -36,6 +36,7 @@ class RequestText {
       Add(words::kMetric, line);
     }
   }
+  void AddLines(const std::string& lines) { text_ += lines; }
   std::string Take() { return std::move(text_); }
 
  private:
@@ -66,10 +67,13 @@ std::string CounterRequest(const CounterWishes& wishes) {
   text.Add(words::kCount, wishes.count);
   text.Add(words::kMode, wishes.mode);
   text.Add(words::kDevice, wishes.devices);
+  text.AddLines(wishes.nvtx_lines);
   if (!wishes.code_folder.empty()) {
     text.Add(words::kSampling, std::to_string(wishes.sampling_period));
     text.Add(words::kCodeFolder, wishes.code_folder);
   }
+  text.Add(words::kReplayFolder, wishes.replay_folder);
+  text.Add(words::kReplayRun, wishes.replay_run);
   text.Add(words::kBudget, wishes.budget_permille);
   text.Add(words::kHangLimit, std::to_string(wishes.hang_limit_s));
   return text.Take();

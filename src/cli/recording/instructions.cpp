@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,20 +124,6 @@ std::optional<uint64_t> ChecksumOf(const std::filesystem::path& file) {
 }
 
 }  // namespace
-
-CodeFolder::CodeFolder() {
-  std::error_code failed;
-  std::string pattern = (std::filesystem::temp_directory_path(failed) / "gprof-code-XXXXXX").string();
-  if (failed || mkdtemp(pattern.data()) == nullptr)
-    throw Error(ExitCode::kLaunchFailed, "cannot make a temporary folder: " + std::string(std::strerror(errno)),
-                "set TMPDIR to a folder that can be written");
-  path_ = pattern;
-}
-
-CodeFolder::~CodeFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 std::string AddInstructions(const std::string& trace_path, const std::string& code_folder) {
   const std::string disassembler = FindDisassembler();

@@ -6,19 +6,6 @@
 
 namespace gprof::cli {
 
-// A folder of its own for code, and away with it.
-class CodeFolder {
- public:
-  CodeFolder();  // Throws Error where none can be made.
-  ~CodeFolder();
-  CodeFolder(const CodeFolder&) = delete;
-  CodeFolder& operator=(const CodeFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // Why there are none, to be told; empty when all is well.
 std::string AddInstructions(const std::string& trace_path, const std::string& code_folder);
 

@@ -23,6 +23,7 @@
 #include "launch/salvage/salvage.h"
 #include "launch/session/capture_control.h"
 #include "launch/session/collector_processes.h"
+#include "launch/session/measuring_watch.h"
 #include "launch/session/session.h"
 #include "launch/session/session_socket.h"
 
@@ -47,7 +48,8 @@ class Companions {
  public:
   Companions(RunFolder* folder, const LaunchOptions& options, const std::string& tracer, const OutputFile* output)
       : salvager_(folder->path(), SalvageOptions{.tracer = tracer, .report_loss = options.report_loss}),
-        collectors_(folder, options.collect, options.warn) {
+        collectors_(folder, options.collect, options.warn),
+        measuring_(folder->path(), options.show_measuring) {
     run_.folder = folder->path();
     run_.follows_children = options.trace_children;
     run_.follows_captures = !options.capture.begin.empty();
@@ -63,7 +65,7 @@ class Companions {
     order.device = output->device;
     order.inode = output->inode;
     control_ = std::make_unique<CaptureControl>(folder, options, std::move(order));
-    attendants_ = {&salvager_, &collectors_, control_.get()};
+    attendants_ = {&salvager_, &collectors_, control_.get(), &measuring_};
   }
 
   const std::vector<Attendant*>& attendants() const { return attendants_; }
@@ -97,6 +99,7 @@ class Companions {
  private:
   Salvager salvager_;
   CollectorProcesses collectors_;
+  MeasuringWatch measuring_;
   RunView run_;
   std::unique_ptr<CaptureControl> control_;
   std::unique_ptr<Session> session_;

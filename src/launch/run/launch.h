@@ -59,6 +59,13 @@ enum class ProgramOutput : uint8_t {
   kOnStderr,  // both to stderr, where stdout is somebody else's
 };
 
+// What is being measured, of a run that wants counters.
+struct Measuring {
+  std::string kernel;     // without its arguments
+  uint64_t launches = 0;  // that are done
+  uint32_t passes = 0;    // of each
+};
+
 struct LaunchOptions {
   std::vector<std::string> command;  // the program and its arguments
   std::string output = "run.trace";  // may hold %p %h %n %q{NAME} %%
@@ -96,6 +103,8 @@ struct LaunchOptions {
   // What is lost for good, which is said even when quiet.
   std::function<void(const std::string&)> report_loss = [](const std::string&) {};
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  // With counters: called now and then while the program runs, when there is something new. Must not throw.
+  std::function<void(const Measuring&)> show_measuring;
   // Called for each trace of the run when the program has ended, and while the terminal's signals are still taken: see
   // IsAskedToStop(). Must not throw.
   std::function<void(const FinishedTrace&)> finish_trace;

@@ -17,8 +17,10 @@
 #include "tracer/counters/launch_gate.h"
 #include "tracer/counters/launch_sampler.h"
 #include "tracer/counters/measured_ranges.h"
+#include "tracer/counters/measuring.h"
 #include "tracer/counters/pc_sampler.h"
 #include "tracer/counters/pc_table.h"
+#include "tracer/counters/replay_state.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/system/system_calls.h"
@@ -53,6 +55,7 @@ struct OpenLaunch {
   Part part = Part::kNone;
   Choice choice = Choice::kLeftOut;
   RangeSession* session = nullptr;
+  uint64_t replay_name = 0;  // with application replay
   MeasuredLaunch launch;
 };
 thread_local OpenLaunch open_launch;
@@ -61,8 +64,8 @@ bool PrepareOnce() {
   static bool is_tried = false, is_ready = false;
   if (is_tried) return is_ready;
   is_tried = true;
-  const CounterRequest& request = *TheCounterRequest();
-  is_ready = filter.Prepare(request) && MakeRoomForRanges(request.metric_count + kMaxFacts);
+  CounterRequest& request = *ReadCounterRequest();
+  is_ready = filter.Prepare(&request) && MakeRoomForRanges(request.metric_count + kMaxFacts);
   return is_ready;
 }
 
@@ -182,6 +185,10 @@ void LetThrough(OpenLaunch* open) {
 
 // With the replay of the plan: libcupti 13.0 crashes where an object of its profiler is used with one and then another.
 void BeginAlone(OpenLaunch* open) {
+  if (open->replay_name != 0) {
+    if (open->session->BeginPass(open->replay_name)) open->part = Part::kAlone;
+    return;
+  }
   const bool is_replayed = open->session->plan().replay == trace::ReplayMode::kKernel;
   if (open->session->Begin(1, is_replayed ? CUPTI_KernelReplay : CUPTI_ApplicationReplay)) open->part = Part::kAlone;
 }
@@ -209,6 +216,8 @@ void Measure(OpenLaunch* open) {
   open->launch.start_ns = MonotonicNs();
   measured_name.store(Names().Intern(open->launch.kernel.launch.symbol).value, std::memory_order_relaxed);
   measured_since_ns.store(open->launch.start_ns, std::memory_order_release);
+  if (!sampler.IsOn() && open->choice == Choice::kMeasured)
+    TellMeasuring(open->launch.kernel.launch.symbol, open->session->plan().passes);
   if (is_for_batch) {
     BeginInBatch(open);
   } else if (open->choice == Choice::kMeasured) {
@@ -235,7 +244,12 @@ void Choose(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData* 
   if (open->session == nullptr) return;
   open->launch.kernel.launch.device = open->session->plan().device;
   if (call.what == What::kGraph) return SayGraphs();
+  if (KeepsOpenRanges()) open->launch.kernel.launch.nvtx = NvtxStateNow();
+  if (open->session->plan().replay == trace::ReplayMode::kApplication)
+    open->replay_name = ReplayNameOf(open->launch.kernel.launch);
   open->choice = filter.Choose(open->launch.kernel.launch);
+  if (open->choice == Choice::kMeasured) open->launch.nvtx = PathOf(open->launch.kernel.launch.nvtx);
+  open->launch.kernel.launch.nvtx = {};
 }
 
 // A launch into a stream that is being captured does not run, and what measuring does would spoil the capture.
@@ -272,6 +286,7 @@ void OnEnter(const LaunchCall& call, const CUpti_CallbackData* info) {
 void EndAlone(const OpenLaunch& open, bool has_run) {
   const uint32_t ranges = open.session->End();
   if (ranges == 0 || !has_run) return;
+  if (open.replay_name != 0 && (ranges != 1 || !open.session->EndPass(open.replay_name))) return;
   KeepLaunch(*open.session, open.launch, ranges == 1 ? 0 : -1);
 }
 
@@ -289,6 +304,7 @@ void OnExit(const CUpti_CallbackData* info) {
     batch.Add(open.launch, open.choice == Choice::kMeasured);
   }
   measured_since_ns.store(0, std::memory_order_release);
+  if (result == 0 && !sampler.IsOn() && open.choice == Choice::kMeasured) CountMeasured();
   gate.Open();
 }
 
@@ -506,6 +522,7 @@ void StartCounters() {
   if (request == nullptr) return;
   if (request->samples_instructions) return StartPcSampling();
   sampler.Begin(request->budget_permille, MonotonicNs());
+  if (!sampler.IsOn()) KeepOpenRanges();
   SetCallbackListener(&kListener);
 }
 
@@ -563,6 +580,7 @@ void ResetCountersAfterFork() {
   ForgetHeldUpAfterFork();
   RangeSession::ForgetAfterFork();
   ForgetPlansAfterFork();
+  ForgetReplayAfterFork();
   ForgetRangesAfterFork();
 }
 

@@ -40,10 +40,40 @@ void Append(const char* value, const char* (&list)[N], uint32_t* count) {
   if (*count < N) list[(*count)++] = value;
 }
 
+bool Lists(const char* words, const char* word) { return std::strstr(words, word) != nullptr; }
+
+void BeginNvtxFilter(bool excludes, const char* words) {
+  NvtxFilter* filter = request.nvtx.Add(excludes);
+  if (filter == nullptr) return;
+  filter->is_stack = Lists(words, "stack");
+  filter->has_expressions = Lists(words, "regex");
+  filter->is_from_bottom = Lists(words, "bottom");
+  filter->is_to_top = Lists(words, "top");
+}
+
+void AddNvtxPart(NvtxPart::Kind kind, const char* text) {
+  NvtxFilter* filter = request.nvtx.Last();
+  if (filter != nullptr && filter->part_count < NvtxFilter::kMostParts)
+    filter->parts[filter->part_count++] = {kind, text};
+}
+
+void TakeNvtxLine(const char* word, const char* value) {
+  const auto is = [&](const char* name) { return std::strcmp(word, name) == 0; };
+  if (is(words::kNvtxInclude) || is(words::kNvtxExclude)) BeginNvtxFilter(is(words::kNvtxExclude), value);
+  if (is(words::kNvtxDomain) && request.nvtx.Last() != nullptr) request.nvtx.Last()->domain = value;
+  if (is(words::kNvtxRange)) AddNvtxPart(NvtxPart::Kind::kRange, value);
+  if (is(words::kNvtxGap)) {
+    AddNvtxPart(std::strcmp(value, "one") == 0 ? NvtxPart::Kind::kOne : NvtxPart::Kind::kAny, "");
+  }
+}
+
 void TakeLine(const char* word, const char* value) {
   const auto is = [&](const char* name) { return std::strcmp(word, name) == 0; };
-  constexpr Word<Replay> kReplays[] = {
-      {"auto", Replay::kAuto}, {"none", Replay::kNone}, {"kernel", Replay::kKernel}, {"range", Replay::kRange}};
+  constexpr Word<Replay> kReplays[] = {{"auto", Replay::kAuto},
+                                       {"none", Replay::kNone},
+                                       {"kernel", Replay::kKernel},
+                                       {"application", Replay::kApplication},
+                                       {"range", Replay::kRange}};
   constexpr Word<CountMode> kModes[] = {{"global", CountMode::kGlobal},
                                         {"per-gpu", CountMode::kPerGpu},
                                         {"per-launch-config", CountMode::kPerLaunchConfig}};
@@ -64,6 +94,8 @@ void TakeLine(const char* word, const char* value) {
     request.sampling_period = Number(value);
   }
   if (is(words::kCodeFolder)) request.code_folder = value;
+  if (is(words::kReplayFolder)) request.replay_folder = value;
+  if (is(words::kReplayRun)) request.replay_run = Number(value);
   if (is(words::kBudget)) request.budget_permille = Number(value);
   if (is(words::kHangLimit)) request.hang_limit_ns = uint64_t{Number(value)} * 1'000'000'000;
 }
@@ -95,6 +127,7 @@ void TakeLines(char* text) {
     if (char* space = std::strchr(line, ' '); space != nullptr) {
       *space = 0;
       TakeLine(line, space + 1);
+      TakeNvtxLine(line, space + 1);
     }
     if (end == nullptr) return;
     line = end + 1;
@@ -105,7 +138,7 @@ void TakeLines(char* text) {
 
 const CounterRequest* TheCounterRequest() { return is_read ? &request : nullptr; }
 
-const CounterRequest* ReadCounterRequest() {
+CounterRequest* ReadCounterRequest() {
   if (is_read) return &request;
   const char* path = getenv(trace::env::kCounters);
   if (path == nullptr || path[0] != '/') return nullptr;

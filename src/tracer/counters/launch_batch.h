@@ -16,6 +16,7 @@ struct MeasuredLaunch {
   LaunchedKernel kernel;
   uint32_t number = 0, correlation = 0;
   uint64_t start_ns = 0, end_ns = 0;
+  trace::StringId nvtx;  // the ranges that it is in
 };
 
 // All of it but the questions is called while the gate is closed.

@@ -24,11 +24,15 @@ KernelId kernel_id;
 
 constexpr char kRegex[] = "regex:";
 
-bool Compile(regex_t* expression, const char* text) {
-  if (regcomp(expression, text, REG_EXTENDED | REG_NOSUB) == 0) return true;
+void SayNoExpression(const char* text) {
   Message message;
   message << "no kernel counters: '" << text << "' is no regular expression";
   Say(trace::NoticeLevel::kWarning, message);
+}
+
+bool Compile(regex_t* expression, const char* text) {
+  if (regcomp(expression, text, REG_EXTENDED | REG_NOSUB) == 0) return true;
+  SayNoExpression(text);
   return false;
 }
 
@@ -122,8 +126,13 @@ bool WaitsForOthers(const CounterRequest& request, const char* symbol) {
 
 }  // namespace
 
-bool LaunchFilter::Prepare(const CounterRequest& request) {
-  request_ = &request;
+bool LaunchFilter::Prepare(CounterRequest* wanted) {
+  CounterRequest& request = *wanted;
+  request_ = wanted;
+  if (const char* bad = nullptr; !request.nvtx.Prepare(&bad)) {
+    SayNoExpression(bad);
+    return false;
+  }
   if (request.kernel_expression != nullptr && !Compile(&kernel_expression, request.kernel_expression)) return false;
   if (request.kernel_id == nullptr || ReadKernelId(request.kernel_id)) return true;
   Message message;
@@ -136,7 +145,8 @@ Choice LaunchFilter::Choose(const Launch& launch) {
   if (request_ == nullptr || ++launches_ <= request_->skip_before) return Choice::kLeftOut;
   if (request_->devices != 0 && (launch.device >= 64 || (request_->devices >> launch.device & 1) == 0))
     return Choice::kLeftOut;
-  if (!TakesName(launch) || WaitsForOthers(*request_, launch.symbol) || !IsTheOne(launch)) return Choice::kLeftOut;
+  if (!TakesName(launch) || !request_->nvtx.Takes(launch.nvtx)) return Choice::kLeftOut;
+  if (WaitsForOthers(*request_, launch.symbol) || !IsTheOne(launch)) return Choice::kLeftOut;
   return IsInCount(launch) ? Choice::kMeasured : Choice::kCounted;
 }
 

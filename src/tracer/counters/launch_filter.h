@@ -7,6 +7,7 @@
 
 #include "tracer/counters/counter_request.h"
 #include "tracer/counters/kernel_name.h"
+#include "tracer/counters/nvtx_filter.h"
 
 namespace gprof::tracer {
 
@@ -16,6 +17,7 @@ struct Launch {
   uint32_t dynamic_shared_bytes = 0;
   uint32_t cluster_blocks = 0;  // 0: without clusters
   uint32_t device = 0, context = 0, stream = 0;
+  NvtxState nvtx;
 };
 
 struct LaunchedKernel {
@@ -32,7 +34,7 @@ enum class Choice : uint8_t {
 class LaunchFilter {
  public:
   // Once, before anything is asked. False: an expression is none; a notice says so.
-  bool Prepare(const CounterRequest& request);
+  bool Prepare(CounterRequest* request);
   // Counts the launch, and says whether it is to be measured. [one thread at a time]
   Choice Choose(const Launch& launch);
 

@@ -112,6 +112,7 @@ void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64
   record.stream = facts.stream;
   record.correlation = launch.correlation;
   record.invocation = launch.number;
+  if (launch.nvtx.value != 0) record.nvtx = launch.nvtx;
   RangeWriter out(range);
   AddFacts(launch.kernel, &out);
   if (i >= 0) AddValues(session, static_cast<uint32_t>(i), range);

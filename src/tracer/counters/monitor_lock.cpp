@@ -1,17 +1,14 @@
 #include "tracer/counters/monitor_lock.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 
-#include "gprof/trace/env.h"
 #include "gprof/trace/run_folder.h"
 #include "tracer/counters/driver_facts.h"
+#include "tracer/counters/run_file.h"
 #include "tracer/system/proc_file.h"
 #include "tracer/system/system_calls.h"
 
@@ -27,26 +24,11 @@ struct Page {
   Turn turns[kPlaces];
 };
 
-Page* MapPage() {
-  const char* folder = getenv(trace::env::kRunFolder);
-  char path[4096];
-  if (folder == nullptr || folder[0] != '/') return nullptr;
-  const int n = snprintf(path, sizeof path, "%s/%s", folder, trace::kMonitorsFile);
-  if (n <= 0 || static_cast<std::size_t>(n) >= sizeof path) return nullptr;
-  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return nullptr;
-  void* at = MAP_FAILED;
-  if (posix_fallocate(fd, 0, sizeof(Page)) == 0)
-    at = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  close(fd);
-  return at == MAP_FAILED ? nullptr : static_cast<Page*>(at);
-}
-
 // Null where there is none.
 Turn* TurnOf(uint32_t device) {
   static Page* page = nullptr;
   static bool is_mapped = false;
-  if (!is_mapped) page = MapPage();
+  if (!is_mapped) page = static_cast<Page*>(MapRunFile(trace::kMonitorsFile, sizeof(Page)));
   is_mapped = true;
   const auto number = static_cast<CUdevice>(device);
   const auto bus = static_cast<uint32_t>(DeviceAttribute(number, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID));

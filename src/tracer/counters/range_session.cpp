@@ -60,22 +60,24 @@ bool RangeSession::Prepare() {
   return true;
 }
 
-bool RangeSession::MakeImage(uint32_t most_ranges) {
-  if (most_ranges > most_ranges_) {
-    GPROF_PARAMETERS(CUpti_RangeProfiler_GetCounterDataSize, size);
-    size.pRangeProfilerObject = profiler_;
-    size.pMetricNames = plan_->metrics;
-    size.numMetrics = plan_->metric_count;
-    size.maxNumOfRanges = most_ranges;
-    size.maxNumRangeTreeNodes = most_ranges;
-    if (!Check("cuptiRangeProfilerGetCounterDataSize", Profiler().cuptiRangeProfilerGetCounterDataSize(&size)))
-      return false;
-    UnmapMemory(image_, mapped_);
-    image_size_ = mapped_ = size.counterDataSize;
-    image_ = static_cast<uint8_t*>(MapMemory(mapped_));
-    most_ranges_ = image_ == nullptr ? 0 : most_ranges;
-    if (image_ == nullptr) return Check("mmap", CUPTI_ERROR_OUT_OF_MEMORY);
-  }
+bool RangeSession::MakeRoom(uint32_t most_ranges) {
+  if (most_ranges <= most_ranges_) return true;
+  GPROF_PARAMETERS(CUpti_RangeProfiler_GetCounterDataSize, size);
+  size.pRangeProfilerObject = profiler_;
+  size.pMetricNames = plan_->metrics;
+  size.numMetrics = plan_->metric_count;
+  size.maxNumOfRanges = most_ranges;
+  size.maxNumRangeTreeNodes = most_ranges;
+  if (!Check("cuptiRangeProfilerGetCounterDataSize", Profiler().cuptiRangeProfilerGetCounterDataSize(&size)))
+    return false;
+  UnmapMemory(image_, mapped_);
+  image_size_ = mapped_ = size.counterDataSize;
+  image_ = static_cast<uint8_t*>(MapMemory(mapped_));
+  most_ranges_ = image_ == nullptr ? 0 : most_ranges;
+  return image_ != nullptr || Check("mmap", CUPTI_ERROR_OUT_OF_MEMORY);
+}
+
+bool RangeSession::InitializeImage() {
   GPROF_PARAMETERS(CUpti_RangeProfiler_CounterDataImage_Initialize, p);
   p.pRangeProfilerObject = profiler_;
   p.counterDataSize = image_size_;
@@ -94,11 +96,27 @@ bool RangeSession::TakeTurn() {
 bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) {
   has_own_range_ = false;
   has_begun_ = true;
-  return TakeTurn() && BeginNow(most_ranges, CUPTI_AutoRange, replay);
+  pass_ = {};
+  return MakeRoom(most_ranges) && InitializeImage() && TakeTurn() && BeginNow(most_ranges, CUPTI_AutoRange, replay);
+}
+
+bool RangeSession::BeginPass(uint64_t replay_name) {
+  has_own_range_ = false;
+  has_begun_ = true;
+  pass_ = {};
+  if (!MakeRoom(1) || !LoadReplayed(replay_name, plan_->fingerprint, image_, image_size_, &pass_)) return false;
+  if (pass_.index == 0 && !InitializeImage()) return false;
+  return TakeTurn() && BeginNow(1, CUPTI_AutoRange, CUPTI_ApplicationReplay);
+}
+
+bool RangeSession::EndPass(uint64_t replay_name) {
+  return SaveReplayed(replay_name, plan_->fingerprint, image_, image_size_, pass_) && pass_.are_all_made;
 }
 
 bool RangeSession::BeginOneRange(const char* name) {
-  if (!TakeTurn() || !BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay)) return false;
+  pass_ = {};
+  if (!MakeRoom(1) || !InitializeImage() || !TakeTurn()) return false;
+  if (!BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_PushRange, push);
   push.pRangeProfilerObject = profiler_;
   push.pRangeName = name;
@@ -107,7 +125,6 @@ bool RangeSession::BeginOneRange(const char* name) {
 }
 
 bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
-  if (!MakeImage(most_ranges)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_SetConfig, config);
   config.pRangeProfilerObject = profiler_;
   config.configSize = plan_->config_size;
@@ -119,7 +136,8 @@ bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUp
   config.maxRangesPerPass = most_ranges;
   config.numNestingLevels = 1;
   config.minNestingLevel = 1;
-  config.targetNestingLevel = 1;
+  config.passIndex = pass_.index;
+  config.targetNestingLevel = pass_.nesting_level;
   if (!Check("cuptiRangeProfilerSetConfig", Profiler().cuptiRangeProfilerSetConfig(&config))) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_Start, start);
   start.pRangeProfilerObject = profiler_;
@@ -136,6 +154,7 @@ uint32_t RangeSession::End() {
   GPROF_PARAMETERS(CUpti_RangeProfiler_Stop, stop);
   stop.pRangeProfilerObject = profiler_;
   if (!Check("cuptiRangeProfilerStop", Profiler().cuptiRangeProfilerStop(&stop))) return 0;
+  pass_ = {stop.passIndex, static_cast<uint16_t>(stop.targetNestingLevel), stop.isAllPassSubmitted != 0};
   GPROF_PARAMETERS(CUpti_RangeProfiler_DecodeData, decode);
   decode.pRangeProfilerObject = profiler_;
   if (!Check("cuptiRangeProfilerDecodeData", Profiler().cuptiRangeProfilerDecodeData(&decode))) return 0;

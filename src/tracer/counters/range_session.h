@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tracer/counters/device_plan.h"
+#include "tracer/counters/replay_state.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 namespace gprof::tracer {
@@ -26,6 +27,11 @@ class RangeSession {
   void Drop() { context_ = nullptr; }
   // What runs from here on is measured: at most so many kernels. False: it is not; a notice says why.
   bool Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay);
+  // The next kernel is measured, in one pass of several: with what the runs before have counted of it, by its name in
+  // all runs (replay_state.h). False: it is not.
+  bool BeginPass(uint64_t replay_name);
+  // After End(): keeps what was counted for the next run. True: this was the last pass, and the values are there.
+  bool EndPass(uint64_t replay_name);
   // All that runs from here on is one range, and streams overlap as ever.
   bool BeginOneRange(const char* name);
   bool IsInOneRange() const { return has_own_range_; }
@@ -40,7 +46,8 @@ class RangeSession {
   bool Prepare();
   bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
   bool TakeTurn();
-  bool MakeImage(uint32_t most_ranges);
+  bool MakeRoom(uint32_t most_ranges);
+  bool InitializeImage();
   bool Check(const char* function, CUptiResult result);
 
   CUcontext context_ = nullptr;
@@ -49,6 +56,7 @@ class RangeSession {
   uint8_t* image_ = nullptr;
   std::size_t image_size_ = 0, mapped_ = 0;
   uint32_t most_ranges_ = 0;  // that the image has room for
+  PassState pass_;            // to be made, and after its end the next one
   bool is_usable_ = false, has_begun_ = false;
   bool has_own_range_ = false;  // that was begun by BeginOneRange
 };

@@ -31,6 +31,13 @@ uint32_t DomainOf(trace::StringId name) {
   return ++domain_count;
 }
 
+trace::StringId NameOfDomain(uint32_t domain) {
+  for (uint32_t i = 0; const GivenName* given = domain == 0 ? nullptr : given_names.At(i); ++i) {
+    if (given->type == GivenNameType::kDomain && given->domain == domain) return given->name;
+  }
+  return {};
+}
+
 uint64_t NewResource() { return resources.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 const GivenName* GivenNameAt(uint32_t i) { return given_names.At(i); }

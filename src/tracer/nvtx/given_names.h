@@ -23,6 +23,8 @@ struct GivenName {
 void AddGivenName(const GivenName& given);
 // The same name gives the same domain, also from another shared object.
 uint32_t DomainOf(trace::StringId name);
+// Empty: the default one.
+trace::StringId NameOfDomain(uint32_t domain);
 // A number for a named resource, unique in the process.
 uint64_t NewResource();
 

@@ -128,14 +128,14 @@ void Mark(uint32_t domain, const NvtxText& text, const NvtxAttributes* attribute
 
 int WatchedPush(ThreadLog* log, uint32_t domain, const NvtxText& given, const NvtxAttributes* attributes) {
   const NvtxText text = given.Measured();
-  OnPushSeen(&log->watched, domain, text.id, text.data, text.size);
+  OnPushSeen(log, domain, text.id, text.data, text.size);
   if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
   return Deeper(log, domain);
 }
 
 int WatchedPop(ThreadLog* log, uint32_t domain, uint64_t stamp) {
   if (IsCapturing()) WriteNvtxPop(log, domain, stamp);
-  OnPopSeen(&log->watched, domain);
+  OnPopSeen(log, domain);
   return Shallower(log, domain);
 }
 

@@ -1,5 +1,6 @@
 #include "tracer/nvtx/range_triggers.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "tracer/core/capture.h"
@@ -8,8 +9,6 @@
 #include "tracer/store/interned_names.h"
 
 namespace gprof::tracer {
-
-constinit std::atomic<NvtxPath> nvtx_path{NvtxPath::kRecord};
 
 namespace {
 
@@ -59,6 +58,10 @@ void OnStepEnds() {
   EndCapture(CaptureTrigger::kSteps, next == StepKind::kOver);
 }
 
+OpenRange Opened(uint32_t domain, uint32_t id, const char* text, std::size_t size) {
+  return {NameOfDomain(domain), id != 0 ? trace::StringId{id} : Names().Intern(text, size)};
+}
+
 void OnRangeOpens() {
   if (Config().capture_start == CaptureStart::kSteps) return OnStepBegins();
   if (open_ranges.fetch_add(1, std::memory_order_acq_rel) == 0) BeginCapture(CaptureTrigger::kNvtx);
@@ -73,7 +76,9 @@ void OnRangeCloses() {
 
 }  // namespace
 
-void OnPushSeen(WatchedRange* watched, uint32_t domain, uint32_t id, const char* text, std::size_t size) {
+void OnPushSeen(ThreadLog* log, uint32_t domain, uint32_t id, const char* text, std::size_t size) {
+  if (KeepsOpenRanges()) NotePush(log, Opened(domain, id, text, size));
+  WatchedRange* watched = &log->watched;
   if (watched->is_open) {
     if (watched->domain == domain) ++watched->nested;
     return;
@@ -83,7 +88,9 @@ void OnPushSeen(WatchedRange* watched, uint32_t domain, uint32_t id, const char*
   OnRangeOpens();
 }
 
-void OnPopSeen(WatchedRange* watched, uint32_t domain) {
+void OnPopSeen(ThreadLog* log, uint32_t domain) {
+  if (KeepsOpenRanges()) NotePop(log, NameOfDomain(domain));
+  WatchedRange* watched = &log->watched;
   if (!watched->is_open || watched->domain != domain) return;
   if (watched->nested > 0) {
     --watched->nested;
@@ -94,6 +101,7 @@ void OnPopSeen(WatchedRange* watched, uint32_t domain) {
 }
 
 void OnStartSeen(uint64_t range, uint32_t domain, uint32_t id, const char* text, std::size_t size) {
+  if (KeepsOpenRanges()) NoteStart(range, Opened(domain, id, text, size));
   if (!IsWatched(domain, id, text, size)) return;
   for (auto& place : started) {
     uint64_t none = 0;
@@ -103,6 +111,7 @@ void OnStartSeen(uint64_t range, uint32_t domain, uint32_t id, const char* text,
 }
 
 void OnEndSeen(uint64_t range) {
+  if (KeepsOpenRanges()) NoteEnd(range);
   for (auto& place : started) {
     uint64_t expected = range;
     if (range == 0 || !place.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) continue;
@@ -121,12 +130,13 @@ void ChooseNvtxPath(bool is_capturing) {
   const CaptureStart start = Config().capture_start;
   const bool has_trigger = (start == CaptureStart::kNvtx || start == CaptureStart::kSteps) && !CapturesAreOver();
   const NvtxPath untriggered = is_capturing ? NvtxPath::kRecord : NvtxPath::kIgnore;
-  nvtx_path.store(has_trigger ? NvtxPath::kWatch : untriggered, std::memory_order_relaxed);
+  nvtx_path.store(has_trigger || KeepsOpenRanges() ? NvtxPath::kWatch : untriggered, std::memory_order_relaxed);
 }
 
 void ResetRangeTriggersAfterFork() {
   open_ranges.store(0, std::memory_order_relaxed);
   for (auto& range : started) range.store(0, std::memory_order_relaxed);
+  ResetOpenRangesAfterFork();
 }
 
 }  // namespace gprof::tracer

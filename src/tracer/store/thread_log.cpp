@@ -7,6 +7,7 @@
 
 #include "tracer/core/tracer.h"
 #include "tracer/store/memory/arena.h"
+#include "tracer/store/open_ranges.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -83,6 +84,7 @@ ThreadLog* TakeLog(bool may_ask_for_memory) {
   }
   log->tid = CurrentTid();
   std::memset(log->depths, 0, sizeof log->depths);
+  if (log->open_ranges != nullptr) log->open_ranges->count = log->open_ranges->beyond = 0;
   if (has_key && (may_ask_for_memory || !KeyAsksForMemory())) {
     pthread_setspecific(ended_key, log);
   } else {

@@ -67,6 +67,8 @@ struct WatchedRange {
   bool is_open = false;
 };
 
+struct RangeStack;  // open_ranges.h
+
 // Calls of the function that is counted (core/work_count.h), in the count with this number.
 struct CountedCalls {
   std::atomic<uint32_t> count{0}, calls{0};
@@ -133,6 +135,7 @@ class ThreadLog {
   // What its threads know of theirs: private memory, of no use to anybody else.
   void* python_stacks = nullptr;
   void* open_functions = nullptr;  // of PyTorch
+  RangeStack* open_ranges = nullptr;
   std::atomic<LogState> state{LogState::kFree};
   std::atomic<bool> is_told_of_end{true};  // false: the end of its thread has to be looked for
   ThreadLog* next_log = nullptr;

@@ -1,6 +1,8 @@
 """Kernel counters, on doubles whose values follow from the kernel: 100 a block, its duration, 12.5 %."""
 import collections
 import json
+import os
+import pty
 import shutil
 import subprocess
 
@@ -95,9 +97,23 @@ class Launches(Counters):
         self.assertIn("'(' is no regular expression", run.err)
 
     def test_devices(self):
-        self.assertEqual(self.measured("devices"), [("alpha", 10)] * 2)
-        run = self.counters("devices", options=["--devices", "1"])
-        self.assertEqual([(r["device"]) for r in run.trace.of("counter_range")], [1])
+        """Launches that alternate between two GPUs of one process: each has a plan, and a profiler of its own."""
+        both = [("alpha", 10), ("beta", 20), ("alpha", 10), ("beta", 21)]
+        for options in ([], ["--set", "full"], list(ApplicationReplay.OPTIONS)):
+            with self.subTest(options=options):
+                run = self.counters("devices", 5, options=options)
+                self.assertEqual(run.code, 0, run.err)
+                self.assertEqual(self.launches(run.trace), both * 3)
+                ranges = sorted(run.trace.of("counter_range"), key=lambda r: r["id"])
+                self.assertEqual([r["device"] for r in ranges], [0, 0, 1, 1] * 3)
+                self.assertEqual({(r["plan"], r["device"]) for r in ranges}, {(1, 0), (2, 1)})
+                self.assertEqual(len(run.trace.of("counter_plan")), 2)
+
+    def test_some_devices(self):
+        run = self.counters("devices", 5, options=["--devices", "1", "-c", "4"])
+        self.assertEqual([r["device"] for r in run.trace.of("counter_range")], [1] * 4)
+        run = self.counters("devices", 5, options=["--filter-mode", "per-gpu", "-c", "1"])
+        self.assertEqual([r["device"] for r in run.trace.of("counter_range")], [0, 1])
 
     def test_the_profiler_api(self):
         self.assertEqual(self.measured("profiler", options=["--profile-from-start", "off"]), [("beta", 2)])
@@ -165,6 +181,91 @@ class Sets(Counters):
         self.assertLessEqual({"dram__bytes.sum", "lts__t_bytes.sum", "lts__t_bytes.max"}, metrics)
 
 
+class Words(Counters):
+    """Words of --metrics that a chip has to answer: that of the GPUs that are there."""
+
+    def metrics(self, word, **more):
+        run = self.counters("loop", 1, options=["--metrics", word], **more)
+        self.assertEqual(run.code, 0, run.err)
+        return sorted(m for m in self.values(run.trace)[1] if not m.startswith("launch__"))
+
+    def test_expressions(self):
+        self.assertEqual(self.metrics("regex:^dram__bytes$"), [f"dram__bytes.{rollup}" for rollup in ("avg", "max", "min", "sum")])
+        self.assertEqual(self.metrics("regex:^l1tex"), ["l1tex__t_sector_hit_rate.pct", "l1tex__t_sector_hit_rate.ratio"])
+
+    def test_breakdowns(self):
+        self.assertEqual(self.metrics("breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+                         [f"{name}.avg.pct_of_peak_sustained_elapsed" for name in
+                          ("sm__issue_active", "sm__throughput", "smsp__inst_executed")])
+
+    def test_a_breakdown_of_no_throughput(self):
+        run = self.counters("loop", 1, options=["--metrics", "breakdown:dram__bytes"])
+        self.assertEqual(run.code, 2)
+        self.assertIn("'dram__bytes' is no throughput of GH100", run.err)
+
+    def test_without_a_driver_a_chip_has_to_be_named(self):
+        run = self.counters("loop", 1, options=["--metrics", "regex:^dram"], env={"MOCK_CUINIT_RESULT": "100"})
+        self.assertEqual(run.code, 2)
+        self.assertIn("name the chip, for example --chip GH100", run.err)
+
+
+class ApplicationReplay(Counters):
+    """The program runs once for each pass; the double adds a pass to that of the same kernel only."""
+
+    OPTIONS = ("--replay-mode", "application", "--set", "basic", "--metrics", "smsp__inst_executed.sum")
+
+    def replay(self, *arguments, options=OPTIONS, **more):
+        return self.counters(*arguments, options=options, **more)
+
+    def test_values_of_several_runs(self):
+        run = self.replay("loop", 4)
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 3)
+        plan, = run.trace.of("counter_plan")
+        self.assertEqual(plan["replay"], 3)
+        self.assertGreater(plan["passes"], 1)
+        self.assertIn(f"pass {plan['passes']} of {plan['passes']}", run.err)
+        self.assertEqual(list(self.folder.glob("*.trace")), [self.folder / f"run{self.runs}.trace"])
+
+    def test_a_launch_that_differs_has_no_values_and_others_have_theirs(self):
+        run = self.replay("runs", str(self.folder / "dots"), options=[*self.OPTIONS, "--set", "detailed"])
+        self.assertEqual(run.code, 0, run.err)
+        plan, = run.trace.of("counter_plan")
+        self.assertEqual((self.folder / "dots").read_text(), "." * plan["passes"])
+        self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 2)
+        self.assertIn(f"1 of 7 launches did not come in each of {plan['passes']} runs", run.err)
+        self.assertTrue(any("the runs before did not have" in n["message"] for n in run.trace.of("notice")))
+        self.assertEqual([f["number"] for f in run.facts("run")], [1])  # the output of the first run alone
+
+    def test_one_pass_is_one_run(self):
+        run = self.replay("runs", str(self.folder / "dots"), options=["--replay-mode", "application"])
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual((self.folder / "dots").read_text(), ".")
+        self.assertEqual(len(self.launches(run.trace)), 7)
+
+    def test_a_run_that_ends_otherwise(self):
+        run = self.replay("breaks", str(self.folder / "dots"))
+        self.assertEqual(run.code, 7)
+        self.assertRegex(run.err, r"pass 2 of \d+: the program ended with 7, and with 0 in the first run; nothing was measured")
+
+    def test_threads(self):
+        run = self.replay("threads", 3, options=[*self.OPTIONS, "-c", "100"])
+        found = collections.Counter(self.launches(run.trace))
+        self.assertEqual(found, {("alpha", 1): 3, ("alpha", 2): 3, ("alpha", 3): 3, ("beta", 4): 3})
+
+    def test_processes(self):
+        """The same launches in two processes are two."""
+        program = harness.PROGRAMS / "counter_facts_13.0"
+        self.runs += 1
+        trace = self.folder / f"run{self.runs}.trace"
+        done = subprocess.run([str(harness.GPROF), "counters", "-o", str(trace), *self.OPTIONS, "-k", "beta", "--", "sh", "-c",
+                               f"{program} loop 2; {program} loop 1"], capture_output=True, timeout=harness.DEADLINE_S,
+                              check=False, env=self.environment("13.0", {}))
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        found = collections.Counter(r["chunk_pid"] for r in harness.Trace(trace).of("counter_range"))
+        self.assertEqual(sorted(found.values()), [1, 2], done.stderr.decode())
+
+
 class Graphs(Counters):
     def test_they_run_unmeasured_and_it_is_said(self):
         """libcupti 13.0 spoils a graph launch that it measures: the double has it as a violation."""
@@ -208,6 +309,45 @@ class Ranges(Counters):
         found = self.measured("ranges", options=["--nvtx-include", "step"])
         self.assertEqual(found, [("alpha", 2), ("beta", 2), ("alpha", 3), ("beta", 3)])
         self.assertEqual(self.counters("ranges", options=["--nvtx-include", "other"]).code, 4)
+
+
+class NvtxFilters(Counters):
+    """The grammar of ncu, on launches whose blocks say where they are."""
+
+    def found(self, *options):
+        run = self.counters("places", options=options)
+        self.assertIn(run.code, (0, 4), run.err)
+        return [blocks for _, blocks in self.launches(run.trace)]
+
+    def test_places(self):
+        for place, expected in (
+                ("inner/", [3, 4, 5, 7]), ("outer/inner/", [3, 4]), ("outer/*/inner", [3, 4, 5]), ("outer/+/inner/", [5]),
+                ("[inner", [7]), ("outer]", [2]), ("[outer/*/inner]", [3, 4, 5]), ("lib@part/", [4]), ("part", []),
+                ("started", [6]), ("started/", []), ("outer", [2, 3, 4, 5]), ("outer,inner", [3, 4, 5]),
+                ("regex:^out/mid", [5]), ("regex:^l.b$@^part$/", [4])):
+            with self.subTest(place=place):
+                self.assertEqual(self.found("--nvtx-include", place), expected)
+
+    def test_several(self):
+        self.assertEqual(self.found("--nvtx-include", "started", "--nvtx-include", "[inner"), [6, 7])
+        self.assertEqual(self.found("--nvtx-include", "outer/", "--nvtx-exclude", "inner/"), [2])
+        self.assertEqual(self.found("--nvtx-exclude", "outer/", "--nvtx-exclude", "started"), [1, 7])
+
+    def test_skipping_counts_launches_that_match(self):
+        self.assertEqual(self.found("--nvtx-include", "inner/", "-s", "1", "-c", "2"), [4, 5])
+
+    def test_the_trace_says_where_a_launch_is(self):
+        run = self.counters("places")
+        self.assertEqual([r["nvtx"] or "" for r in sorted(run.trace.of("counter_range"), key=lambda r: r["id"])],
+                         ["", "outer", "outer/inner", "outer/inner/lib@part", "outer/middle/inner", "", "inner"])
+
+    def test_what_cannot_be(self):
+        run = self.counters("places", options=["--nvtx-include", "regex:(/"])
+        self.assertEqual(run.code, 4)
+        self.assertIn("'(' is no regular expression", run.err)
+        run = self.counters("places", options=["--replay-mode", "range", "--nvtx-include", "[inner"])
+        self.assertEqual(run.code, 2)
+        self.assertIn("by its name, not by its place", run.err)
 
 
 class Samples(Counters):
@@ -353,6 +493,31 @@ class Sacred(Counters):
     def test_no_api_calls_are_recorded(self):
         run = self.counters("loop", 2)
         self.assertEqual(run.trace.of("api") + run.trace.of("kernel"), [])
+
+
+class Terminal(Counters):
+    def test_progress(self):
+        """A line that goes away, where stderr is a terminal and not otherwise."""
+        ours, theirs = pty.openpty()
+        trace = self.folder / "run.trace"
+        done = subprocess.Popen([str(harness.GPROF), "counters", "--set", "full", "-o", str(trace), "--",
+                                 *self.command("counter_facts_13.0", ("loop", 30))], stdout=subprocess.DEVNULL, stderr=theirs,
+                                stdin=subprocess.DEVNULL, cwd=self.folder, env=self.environment("13.0", {"MOCK_LAUNCH_US": "20000"}))
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(ours, 4096):
+                text += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        self.assertEqual(done.wait(harness.DEADLINE_S), 0)
+        self.assertRegex(text.decode(), r"\r\x1b\[K\d+ launch(es)? measured, \d+ passes each; measuring (alpha|beta)")
+        last = text.decode().rstrip().rsplit("\r\x1b[K", 1)[1]
+        self.assertRegex(last, r"measured 9 launches of 2 kernels, \d+ passes each; full tables: ")
+        run = self.counters("loop", 5)
+        self.assertNotIn("\x1b", run.err)
+        self.assertIn("measured 9 launches of 2 kernels, 1 pass each; full tables: gprof-cli report --only counters", run.err)
 
 
 class Output(Counters):

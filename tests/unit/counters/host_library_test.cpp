@@ -16,6 +16,7 @@
 #include "counters/counter_plan.h"
 #include "counters/host_api.h"
 #include "counters/metric_names.h"
+#include "counters/throughput_parts.h"
 #include "gprof/error.h"
 
 #if __has_include(<cupti_profiler_host.h>)
@@ -142,6 +143,24 @@ TEST(HostLibrary, WordsNameMetrics) {
   EXPECT_THAT(plan.metrics, ElementsAre("dram__bytes.sum"));
   EXPECT_THAT(plan.unavailable, ElementsAre("no__such.sum"));
   EXPECT_EQ(plan.passes, 1u);
+}
+
+// The numbers of parts are those that were written down of libcupti 13.0.
+TEST(HostLibrary, ThroughputsHaveParts) {
+  NEEDS_LIBRARY();
+  const Chip chip = Library()->Find("GH100");
+  if (ThroughputParts("GH100", "sm__throughput").empty()) GTEST_SKIP() << "this libnvperf_host breaks nothing down";
+  const Metrics compute = MetricsOfWord(chip, "breakdown:sm__throughput.avg.pct_of_peak_sustained_elapsed");
+  EXPECT_EQ(compute.front().front(), "sm__throughput.avg.pct_of_peak_sustained_elapsed");
+  EXPECT_THAT(compute, Contains(ElementsAre("sm__issue_active.avg.pct_of_peak_sustained_elapsed")));
+  if (Library()->Version() == "libcupti 13.0") {
+    EXPECT_EQ(compute.size(), 24u);
+    EXPECT_EQ(MetricsOfWord(chip, "breakdown:gpu__compute_memory_throughput").size(), 25u);
+  }
+  std::vector<std::string> names;
+  for (const auto& metric : compute) names.push_back(metric.front());
+  EXPECT_EQ(chip.KnownOf(names), names);
+  EXPECT_THROW(MetricsOfWord(chip, "breakdown:dram__bytes"), Error);
 }
 
 TEST(HostLibrary, MetricsHaveUnitsAndDescriptions) {

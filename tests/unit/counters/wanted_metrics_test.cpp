@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "counters/counter_plan.h"
+#include "counters/metric_names.h"
 #include "gprof/error.h"
 
 namespace gprof::counters {
@@ -46,8 +47,12 @@ TEST(WantedMetrics, OfABaseNameAreItsRollups) {
 
 TEST(WantedMetrics, OfAnExpressionNeedAChip) {
   Wanted wanted;
-  wanted.metrics = {"regex:^dram"};
-  EXPECT_THROW(MetricsOf(wanted), Error);
+  for (const char* const word : {"regex:^dram", "breakdown:sm__throughput"}) {
+    wanted.metrics = {word};
+    EXPECT_TRUE(NeedsChip(word));
+    EXPECT_THROW(MetricsOf(wanted), Error);
+  }
+  EXPECT_FALSE(NeedsChip("group:scheduler"));
   wanted.metrics = {};
   wanted.sets = {"nonsense"};
   EXPECT_THROW(MetricsOf(wanted), Error);

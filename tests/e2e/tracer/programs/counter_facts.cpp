@@ -1,5 +1,5 @@
-// Launches whose counters are known. usage: counter_facts loop N|steady N|graph|threads N|devices|profiler|killed
-// N|maps|ranges
+// Launches whose counters are known. usage: counter_facts loop N|steady N|graph|threads N|devices N|profiler|killed
+// N|maps|ranges|places|runs FILE|breaks FILE
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
@@ -74,10 +74,11 @@ void LaunchInThreads(int count) {
   CHECK(cudaDeviceSynchronize());
 }
 
-void UseDevices() {
-  for (int device = 0; device < 2; ++device) {
-    CHECK(cudaSetDevice(device));
+void UseDevices(int count) {
+  for (int i = 0; i < 2 * count; ++i) {
+    CHECK(cudaSetDevice(i % 2));
     CHECK(alpha.Launch(10, 32));
+    CHECK(beta.Launch(20 + static_cast<unsigned>(i % 2), 32));
   }
 }
 
@@ -103,6 +104,57 @@ void UseRanges() {
   }
 }
 
+// The second run ends otherwise than the first one.
+int LoopAndBreak(const char* file) {
+  const bool is_first = !std::ifstream(file).good();
+  std::ofstream(file, std::ios::app) << '.';
+  Loop(1);
+  return is_first ? 0 : 7;
+}
+
+// A launch, with a number of blocks of its own, in each of several places.
+void LaunchInPlaces() {
+  const nvtxDomainHandle_t lib = nvtxDomainCreateA("lib");
+  nvtxEventAttributes_t part{};
+  part.version = NVTX_VERSION;
+  part.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  part.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  part.message.ascii = "part";
+  CHECK(alpha.Launch(1, 32));
+  nvtxRangePushA("outer");
+  CHECK(alpha.Launch(2, 32));
+  nvtxRangePushA("inner");
+  CHECK(alpha.Launch(3, 32));
+  nvtxDomainRangePushEx(lib, &part);
+  CHECK(alpha.Launch(4, 32));
+  nvtxDomainRangePop(lib);
+  nvtxRangePop();
+  nvtxRangePushA("middle");
+  nvtxRangePushA("inner");
+  CHECK(alpha.Launch(5, 32));
+  nvtxRangePop();
+  nvtxRangePop();
+  nvtxRangePop();
+  const nvtxRangeId_t started = nvtxRangeStartA("started");
+  CHECK(alpha.Launch(6, 32));
+  nvtxRangeEnd(started);
+  nvtxRangePushA("inner");
+  CHECK(alpha.Launch(7, 32));
+  nvtxRangePop();
+  CHECK(cudaDeviceSynchronize());
+}
+
+// As Loop, and a launch whose blocks tell the run: how often it was called with the file.
+void LaunchInRuns(const char* file) {
+  std::ofstream(file, std::ios::app) << '.';
+  std::ifstream dots(file, std::ios::ate);
+  const auto run = static_cast<unsigned>(dots.tellg());
+  facts::Say(R"({"fact":"run","number":%u})", run);
+  Loop(2);
+  CHECK(alpha.Launch(100 + run, 32));
+  CHECK(cudaDeviceSynchronize());
+}
+
 // Which libraries of profiling are in the process.
 void SayMaps() {
   CHECK(alpha.Launch(1, 32));
@@ -126,13 +178,19 @@ int main(int argc, char** argv) {
   else if (what == "threads")
     LaunchInThreads(count);
   else if (what == "devices")
-    UseDevices();
+    UseDevices(count);
   else if (what == "profiler")
     UseProfilerApi();
   else if (what == "maps")
     SayMaps();
   else if (what == "ranges")
     UseRanges();
+  else if (what == "places")
+    LaunchInPlaces();
+  else if (what == "runs")
+    LaunchInRuns(argc > 2 ? argv[2] : "runs");
+  else if (what == "breaks")
+    return LoopAndBreak(argc > 2 ? argv[2] : "runs");
   else if (what == "killed") {
     Loop(count);
     sleep(2);  // a batch of launches is ended after a quarter of a second
