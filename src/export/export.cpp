@@ -24,6 +24,8 @@ constexpr std::array kExporters = {
              .write = WriteCsv, .write_folder = WriteCsvFolder},
     Exporter{.name = "jsonl", .extension = ".jsonl", .summary = "the same tables, a JSON object in each line",
              .write = WriteJsonl, .write_folder = WriteJsonlFolder},
+    Exporter{.name = "parquet", .extension = ".parquet", .summary = "the same tables as Parquet files, for DuckDB, Polars and Spark",
+             .write_folder = WriteParquetFolder},
     Exporter{.name = "ncu", .extension = ".ncu.csv",
              .summary = "kernel counters as ncu --csv --page raw prints them", .write = WriteNcu},
     Exporter{.name = "folded", .extension = ".folded",

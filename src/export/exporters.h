@@ -16,10 +16,16 @@ void WriteCsv(const Trace& trace, const ExportOptions& options, OutputStream& ou
 void WriteCsvFolder(const Trace& trace, const ExportOptions& options, const std::string& folder);
 void WriteJsonl(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteJsonlFolder(const Trace& trace, const ExportOptions& options, const std::string& folder);
+void WriteParquetFolder(const Trace& trace, const ExportOptions& options, const std::string& folder);
 void WriteNcu(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteFolded(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteSpeedscope(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WritePprof(const Trace& trace, const ExportOptions& options, OutputStream& out);
+
+struct FlatTable;  // tables/flat_tables.h
+void WriteCsvFile(const FlatTable& table, const std::string& folder);
+void WriteJsonlFile(const FlatTable& table, const std::string& folder);
+void WriteParquetFile(const FlatTable& table, const std::string& folder);
 
 // The kinds of record that csv and jsonl have, and a line about each.
 struct RecordTableInfo {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <tuple>
 #include <utility>
 
@@ -133,6 +134,15 @@ void WriteEntries(std::vector<Entry> entries, const std::function<void(std::stri
 }  // namespace
 
 bool IsPartial(std::string_view bytes) { return bytes.starts_with(kMagic); }
+
+bool IsPartialFile(const std::string& path) {
+  if (path == "-") return false;
+  constexpr std::streamsize kLooked = 16;
+  std::string head(kLooked, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), kLooked);
+  return file.gcount() == kLooked && IsPartial(head);
+}
 
 std::string WritePartial(const std::vector<RankSummary>& ranks) {
   std::vector<std::string> encoded;

@@ -14,6 +14,8 @@
 namespace gprof {
 
 bool IsPartial(std::string_view bytes);
+// By the first bytes of the file. What comes through a pipe ("-") is none: it can be read once.
+bool IsPartialFile(const std::string& path);
 
 std::string WritePartial(const std::vector<RankSummary>& ranks);
 

@@ -1,7 +1,5 @@
 #include "fleet/rank_summary.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -18,7 +16,6 @@
 #include "analysis/result/analyses.h"
 #include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
-#include "base/text.h"
 #include "fleet/histogram.h"
 #include "report/trace_summary.h"
 #include "trace/reshape/select.h"
@@ -29,7 +26,6 @@ namespace {
 constexpr uint32_t kWorld = 1;          // MpiCall::communicator
 constexpr int64_t kFewestSamples = 20;  // to name a function by
 constexpr size_t kKeptProblems = 8;
-constexpr size_t kLongestText = 512;  // of names, which programs make up
 
 // Nobody leaves such a call before everybody has come.
 bool WaitsForAll(std::string_view function) {
@@ -40,9 +36,7 @@ bool WaitsForAll(std::string_view function) {
   return std::find(std::begin(kFunctions), std::end(kFunctions), function) != std::end(kFunctions);
 }
 
-std::string Short(std::string_view text) { return Utf8(text.substr(0, kLongestText)); }
-
-std::string FileName(std::string_view path) { return Short(path.substr(path.rfind('/') + 1)); }
+std::string FileName(std::string_view path) { return KeptName(path.substr(path.rfind('/') + 1)); }
 
 // The rows of a table by the keys of its columns.
 class Rows {
@@ -67,7 +61,7 @@ class Rows {
   std::string Text(size_t row, std::string_view key) const {
     const Cell* const cell = At(row, key);
     const std::string* const text = cell == nullptr ? nullptr : std::get_if<std::string>(cell);
-    return text == nullptr ? std::string() : Short(*text);
+    return text == nullptr ? std::string() : KeptName(*text);
   }
 
  private:
@@ -115,9 +109,9 @@ class Summarizer {
     rank_.records = static_cast<int64_t>(trace_.record_count);
     if (trace_.processes.empty()) return;
     const Process& process = trace_.processes[process_];
-    rank_.host = Short(trace_.Text(process.host));
-    rank_.program = Short(trace_.Text(process.name));
-    rank_.rank_source = Short(trace_.Text(process.rank_source));
+    rank_.host = KeptName(trace_.Text(process.host));
+    rank_.program = KeptName(trace_.Text(process.name));
+    rank_.rank_source = KeptName(trace_.Text(process.rank_source));
     rank_.rank = process.rank, rank_.local_rank = process.local_rank;
     rank_.world_size = process.world_size, rank_.pid = process.pid;
     rank_.start_ns = process.start_ns;
@@ -136,7 +130,7 @@ class Summarizer {
     if (rank_.is_complete) return;
     for (const Finding& finding : cli::HealthOf(input_)) {
       if (finding.severity != Severity::kWarning || rank_.problems.size() == kKeptProblems) continue;
-      rank_.problems.push_back(Short(finding.message));
+      rank_.problems.push_back(KeptName(finding.message));
     }
   }
 
@@ -157,13 +151,14 @@ class Summarizer {
   void Devices() {
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       if (trace_.device_ops[device].first == trace_.device_ops[device].last) continue;
-      rank_.gpus.push_back(Short(trace_.Text(trace_.devices[device].name)));
-      rank_.gpu_uuids.push_back(Short(trace_.Text(trace_.devices[device].uuid)));
+      rank_.gpus.push_back(KeptName(trace_.Text(trace_.devices[device].name)));
+      rank_.gpu_uuids.push_back(KeptName(trace_.Text(trace_.devices[device].uuid)));
       rank_.window_ns += input_.shared().window_ns(device);
       rank_.busy_ns += input_.shared().busy(device).any.busy_ns();
       rank_.kernel_ns += input_.shared().busy(device).kernels.busy_ns();
       AddCollectiveTime(device);
       AddClock(device);
+      AddErrors(device);
     }
     const AnalysisResult states = RunOne("gpu_metrics", input_, 1);
     if (const Metric* const throttled = FindTotal(states, "gpu.throttled_ns")) {
@@ -195,6 +190,13 @@ class Summarizer {
     rank_.clock_mhz = rank_.clock_mhz == 0 ? mhz : std::min(rank_.clock_mhz, mhz);
   }
 
+  void AddErrors(uint32_t device) {
+    const uint32_t source = FindSource(trace_, device, "uncorrected ECC errors", "");
+    if (source == kNone || trace_.SamplesOf(source).empty()) return;
+    const double errors = ScaledValue(trace_.metric_sources[source], trace_.SamplesOf(source).back().value);
+    rank_.ecc_errors = std::max<int64_t>(rank_.ecc_errors, 0) + static_cast<int64_t>(errors);
+  }
+
   void Kernels() {
     const KernelGroups& groups = input_.shared().kernels();
     const std::vector<Statistics>& times = input_.shared().kernel_times();
@@ -209,7 +211,7 @@ class Summarizer {
     for (size_t i = 0; i < order.size() && i < kKeptKernels; ++i) {
       const Statistics& s = times[order[i]];
       place[order[i]] = i;
-      rank_.kernel_times.push_back({Short(groups.Name(order[i])), s.count, s.total, s.min, s.max, {}});
+      rank_.kernel_times.push_back({KeptName(groups.Name(order[i])), s.count, s.total, s.min, s.max, {}});
     }
     AddHistograms(groups, place);
     if (order.size() <= kKeptKernels) return;
@@ -274,7 +276,7 @@ class Summarizer {
 
   std::vector<RankCalls> Most(const std::map<NameId, RankCalls>& sums) const {
     std::vector<RankCalls> all;
-    for (const auto& [name, sum] : sums) all.push_back({Short(trace_.Text(name)), sum.count, sum.total_ns});
+    for (const auto& [name, sum] : sums) all.push_back({KeptName(trace_.Text(name)), sum.count, sum.total_ns});
     std::sort(all.begin(), all.end(), [](const RankCalls& a, const RankCalls& b) {
       return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
     });
@@ -342,7 +344,7 @@ class Summarizer {
     const std::vector<PythonLineSum> sums = SumByPythonLine(input_);
     for (size_t i = 0; i < lines.all().size() && i < sums.size(); ++i) {
       ForEachCause([&](Cause cause) {
-        AddPlace(std::string(InfoOf(cause).name), "line", Short(gprof::NameOf(trace_, lines.all()[i])),
+        AddPlace(std::string(InfoOf(cause).name), "line", KeptName(gprof::NameOf(trace_, lines.all()[i])),
                  sums[i].idle[cause]);
       });
     }
@@ -354,7 +356,7 @@ class Summarizer {
     const StepTimes times = TimeSteps(input_, *choice);
     if (times.device == kNone) return;
     StepColumns& steps = rank_.steps;
-    steps.path = Short(trace_.Text(choice->path));
+    steps.path = KeptName(trace_.Text(choice->path));
     steps.count = static_cast<int64_t>(times.iterations.size());
     while (steps.count > steps.steps_in_one * static_cast<int64_t>(kKeptSteps)) steps.steps_in_one *= 2;
     const auto entries = static_cast<size_t>((steps.count + steps.steps_in_one - 1) / steps.steps_in_one);
@@ -402,7 +404,7 @@ class Summarizer {
     std::map<std::string, std::vector<Call>> calls;
     for (const NcclMessage& message : messages.all()) {
       if (message.communicator.empty() || !message.kernels || message.IsPeerToPeer()) continue;
-      calls["NCCL " + Short(message.communicator)].push_back({*message.kernels, message.called_ns});
+      calls["NCCL " + KeptName(message.communicator)].push_back({*message.kernels, message.called_ns});
     }
     if (calls.empty()) {
       for (const Operation op : OperationsOf(trace_)) {
@@ -475,21 +477,6 @@ std::vector<uint32_t> RanksOf(const Trace& trace) {
 
 }  // namespace
 
-int64_t RankSummary::IdleNs() const { return std::accumulate(idle_ns.begin(), idle_ns.end(), int64_t{0}); }
-
-int64_t RankSummary::OwnNs() const {
-  return busy_ns - exposed_ns + IdleNs() - idle_ns[static_cast<size_t>(Cause::kMpi)];
-}
-
-std::string KeyOf(const RankSummary& rank) {
-  return fmt::format("{:012} {} {} {} {}", rank.unreadable.empty() ? rank.rank + 1 : 999'999'999'999, rank.host,
-                     rank.pid, rank.start_ns, rank.source);
-}
-
-std::string NameOf(const RankSummary& rank) {
-  return rank.rank >= 0 ? "rank " + std::to_string(rank.rank) : rank.source;
-}
-
 std::vector<RankSummary> SummarizeRanks(Trace trace) {
   const std::vector<uint32_t> processes = RanksOf(trace);
   std::vector<RankSummary> ranks;
@@ -507,19 +494,6 @@ std::vector<RankSummary> SummarizeRanks(Trace trace) {
     ranks.push_back(Summarizer(part, first).Run());
   }
   return ranks;
-}
-
-RankSummary UnreadableRank(std::string_view path, std::string_view why) {
-  RankSummary rank;
-  rank.source = FileName(path);
-  // Whatever folder it was found in, so that all engines say the same.
-  std::string text(why);
-  for (size_t at = text.find(path); !path.empty() && at != std::string::npos; at = text.find(path, at + 1)) {
-    text.replace(at, path.size(), rank.source);
-  }
-  rank.unreadable = Short(text);
-  rank.is_complete = false;
-  return rank;
 }
 
 }  // namespace gprof

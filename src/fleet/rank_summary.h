@@ -85,6 +85,7 @@ struct RankSummary {
   int64_t kernels = 0, api_calls = 0, api_ns = 0, mpi_ns = 0;
   std::array<int64_t, kCauseCount> idle_ns{};
   int64_t clock_mhz = 0, throttled_ns = -1;  // median; 0 and -1: not known
+  int64_t ecc_errors = -1;                   // uncorrected, of its GPUs; -1: not known
   std::vector<RankKernel> kernel_times;      // the most time first; the last one may be of all others, without a name
   std::vector<RankCopies> copies;
   std::vector<RankCalls> api, mpi;
@@ -98,6 +99,8 @@ struct RankSummary {
   int64_t OwnNs() const;
 };
 
+// A name as summaries have it: bounded, and valid UTF-8.
+std::string KeptName(std::string_view text);
 // The order of ranks in a file, and what tells two of them apart.
 std::string KeyOf(const RankSummary& rank);
 // "rank 3", else the name of its file.

@@ -44,7 +44,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankSummary, source, unreadable,
                                                 lost_records, problems, has_day, day_offset_ns, day_uncertainty_ns,
                                                 gpus, gpu_uuids, wall_ns, window_ns, busy_ns, kernel_ns, nccl_ns,
                                                 exposed_ns, kernels, api_calls, api_ns, mpi_ns, idle_ns, clock_mhz,
-                                                throttled_ns, kernel_times, copies, api, mpi, places, steps,
+                                                throttled_ns, ecc_errors, kernel_times, copies, api, mpi, places, steps,
                                                 communicators)
 
 namespace {
@@ -113,6 +113,7 @@ void BoundSummary(RankSummary* rank) {
   BoundTime(r.day_offset_ns);
   BoundCounts(r.records, r.lost_records, r.day_uncertainty_ns, r.wall_ns, r.window_ns, r.busy_ns, r.kernel_ns,
               r.nccl_ns, r.exposed_ns, r.kernels, r.api_calls, r.api_ns, r.mpi_ns, r.clock_mhz);
+  r.ecc_errors = std::clamp(r.ecc_errors, int64_t{-1}, kMostCount);
   r.throttled_ns = std::clamp(r.throttled_ns, int64_t{-1}, kMostCount);
   for (int64_t& ns : r.idle_ns) BoundCounts(ns);
   for (RankKernel& kernel : r.kernel_times) BoundKernel(kernel);

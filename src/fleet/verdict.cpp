@@ -18,10 +18,9 @@ constexpr int64_t kDeviations = 5;
 constexpr double kLeastPercent = 2;  // of what the median rank spends on itself
 constexpr size_t kFewRanks = 4;      // too few for a deviation that means anything
 constexpr double kFewPercent = 10;
-constexpr int64_t kSkewedNs = 1'000'000;  // of a clock, and 10 times what the alignment leaves unexplained
-constexpr double kNetworkPercent = 10;    // of the wall time
-constexpr double kStandsOutPercent = 50;  // a communicator among those of its size
-constexpr double kClockPercent = 5;
+constexpr int64_t kSkewedNs = 1'000'000;        // of a clock, and 10 times what the alignment leaves unexplained
+constexpr double kNetworkPercent = 10;          // of the wall time
+constexpr double kStandsOutPercent = 50;        // a communicator among those of its size
 constexpr double kPartWorthSayingPercent = 20;  // of what a straggler has above the median
 
 std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
@@ -209,6 +208,7 @@ class Judge {
     const int64_t limit_ns = LimitOf(own_ns);
     std::map<std::string, size_t> ranks_of_host;
     std::map<std::pair<std::string, size_t>, std::vector<const RankVerdict*>> alike;  // by host and reason
+    std::vector<const RankVerdict*> alone;
     for (RankVerdict& rank : verdict_.ranks) {
       ++ranks_of_host[rank.rank->host];
       rank.is_straggler = rank.own_ns > limit_ns;
@@ -217,11 +217,29 @@ class Judge {
     for (auto& [key, ranks] : alike) {
       const auto& host = key.first;
       if (!host.empty() && ranks.size() > 1 && 2 * ranks.size() > ranks_of_host[host]) {
-        AddHost(host, ranks);
+        AddGroup(host, ranks);
       } else {
-        for (const RankVerdict* rank : ranks) {
-          AddStraggler(*rank, NameOf(*rank->rank), NameOf(*rank->rank) + WhereText(*rank->rank));
-        }
+        alone.insert(alone.end(), ranks.begin(), ranks.end());
+      }
+    }
+    AddRails(std::move(alone));
+  }
+
+  // Ranks with one number on their hosts share a network rail and a slot: what most of them have in common is one
+  // finding.
+  void AddRails(std::vector<const RankVerdict*> alone) {
+    std::map<int64_t, size_t> ranks_of_rail;
+    for (const RankVerdict& rank : verdict_.ranks) ++ranks_of_rail[rank.rank->local_rank];
+    std::map<std::pair<int64_t, size_t>, std::vector<const RankVerdict*>> alike;  // by local rank and reason
+    for (const RankVerdict* rank : alone) alike[{rank->rank->local_rank, ReasonOf(*rank)}].push_back(rank);
+    for (const auto& [key, ranks] : alike) {
+      const int64_t rail = key.first;
+      if (rail >= 0 && ranks.size() > 2 && 2 * ranks.size() > ranks_of_rail[rail]) {
+        AddGroup("local rank " + std::to_string(rail), ranks);
+        continue;
+      }
+      for (const RankVerdict* rank : ranks) {
+        AddStraggler(*rank, NameOf(*rank->rank), NameOf(*rank->rank) + WhereText(*rank->rank));
       }
     }
   }
@@ -231,15 +249,15 @@ class Judge {
   }
 
   // What most ranks of a host have in common is one finding, with the figures of the worst of them.
-  void AddHost(const std::string& host, const std::vector<const RankVerdict*>& ranks) {
+  void AddGroup(const std::string& group, const std::vector<const RankVerdict*>& ranks) {
     const RankVerdict& worst = **std::max_element(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
       return a->above_median_ns < b->above_median_ns;
     });
     std::vector<int64_t> numbers;
     for (const RankVerdict* rank : ranks) numbers.push_back(rank->rank->rank);
     AddStraggler(
-        worst, host,
-        fmt::format("{} ({}; figures of the slowest, {})", host, RanksText(std::move(numbers)), NameOf(*worst.rank)));
+        worst, group,
+        fmt::format("{} ({}; figures of the slowest, {})", group, RanksText(std::move(numbers)), NameOf(*worst.rank)));
   }
 
   void AddStraggler(const RankVerdict& rank, const std::string& about, const std::string& who) {
@@ -461,39 +479,12 @@ class Judge {
 
 }  // namespace
 
-FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_rows) {
+FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_rows, ExactTimes exact) {
   FleetVerdict verdict;
+  verdict.exact = std::move(exact);
   Judge(summaries, &verdict).Run();
   verdict.tables = FleetTables(verdict, max_rows);
   return verdict;
-}
-
-std::string RangesText(const std::vector<int64_t>& sorted) {
-  std::string text;
-  for (size_t i = 0; i < sorted.size();) {
-    size_t last = i;
-    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(sorted[i]);
-    if (last > i) text += "-" + std::to_string(sorted[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
-std::string ClockText(const FleetVerdict& verdict, const RankSummary& rank) {
-  std::string text;
-  std::vector<int64_t> clocks;
-  for (const RankVerdict& r : verdict.ranks) {
-    if (r.rank->clock_mhz > 0) clocks.push_back(r.rank->clock_mhz);
-  }
-  if (rank.clock_mhz > 0) {
-    const int64_t median = MedianOf(std::move(clocks));
-    const bool is_lower = Percent(median - rank.clock_mhz, median) > kClockPercent;
-    text = fmt::format("SM clock {} MHz (median rank {} MHz{})", FormatCount(rank.clock_mhz), FormatCount(median),
-                       is_lower ? "" : ": no reason");
-  }
-  if (rank.throttled_ns > 0) text += (text.empty() ? "" : ", ") + std::string("throttled for ") + Ns(rank.throttled_ns);
-  return text;
 }
 
 }  // namespace gprof

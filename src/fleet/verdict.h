@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fleet/clocks.h"
+#include "fleet/exact_times.h"
 #include "fleet/rank_summary.h"
 #include "gprof/analysis.h"
 
@@ -42,12 +43,13 @@ struct FleetVerdict {
   std::vector<int64_t> missing;
   Alignment alignment;
   StepMatrix steps;
+  ExactTimes exact;               // of kernels whose percentiles were looked for in the traces
   std::vector<Finding> findings;  // what costs the most first
   std::vector<Table> tables;
 };
 
 // `summaries` must outlive the verdict. Tables have at most so many rows (0: all).
-FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_rows);
+FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_rows, ExactTimes exact = {});
 
 // verdict_tables.cpp
 std::vector<Table> FleetTables(const FleetVerdict& verdict, uint32_t max_rows);

@@ -176,12 +176,24 @@ Table KernelTable(const FleetVerdict& verdict, uint32_t max_rows) {
       sum.slowest = Key(rank);
     }
   }
+  const bool is_exact = std::all_of(kernels.begin(), kernels.end(), [&](const auto& kernel) {
+    return kernel.first.empty() || verdict.exact.contains(kernel.first);
+  });
+  if (is_exact) {
+    table.note =
+        "Percent of the time of all kernels. Percentiles are exact. Slowest in: the rank with the longest mean.";
+  }
   for (const auto& [name, kernel] : kernels) {
     const bool has_times = !kernel.buckets.empty();
-    const auto percentile = [&](int64_t percent) { return has_times ? Cell(PercentileOf(kernel, percent)) : Cell(); };
+    const auto exact = verdict.exact.find(name);
+    const auto percentile = [&](int64_t percent, int64_t KernelPercentiles::*known) {
+      if (exact != verdict.exact.end()) return Cell(exact->second.*known);
+      return has_times ? Cell(PercentileOf(kernel, percent)) : Cell();
+    };
     table.rows.push_back({PercentOf(kernel.total_ns, all_ns), static_cast<int64_t>(kernel.total_ns),
-                          static_cast<int64_t>(kernel.count), percentile(50), percentile(99), kernel.slowest,
-                          name.empty() ? "(others)" : name, percentile(95), kernel.min_ns, kernel.max_ns, kernel.ranks,
+                          static_cast<int64_t>(kernel.count), percentile(50, &KernelPercentiles::p50_ns),
+                          percentile(99, &KernelPercentiles::p99_ns), kernel.slowest, name.empty() ? "(others)" : name,
+                          percentile(95, &KernelPercentiles::p95_ns), kernel.min_ns, kernel.max_ns, kernel.ranks,
                           kernel.slowest_mean_ns});
   }
   SortAndCut(&table, 1, 6, max_rows);

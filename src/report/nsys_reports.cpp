@@ -9,50 +9,11 @@
 #include "analysis/copies/transfers.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/result/tables.h"
-#include "base/saturate.h"
+#include "report/nsys_recipes.h"
+#include "report/nsys_samples.h"
 
 namespace gprof::cli {
 namespace {
-
-// "Avg (ns)". `counted` is what nsys calls the number of rows behind a figure; sizes have no share of a total.
-std::vector<Column> Columns(const std::string& counted, Unit unit) {
-  const bool is_size = unit == Unit::kBytes;
-  const std::string suffix = is_size ? " (MB)" : " (ns)";
-  std::vector<Column> columns;
-  const auto add = [&columns](const std::string& name, Unit of) { columns.push_back({name, name, of}); };
-  if (!is_size) add("Time (%)", Unit::kPercent);
-  add((is_size ? "Total" : "Total Time") + suffix, unit);
-  add(counted, Unit::kCount);
-  for (const char* const name : {"Avg", "Med", "Min", "Max", "StdDev"}) add(name + suffix, unit);
-  return columns;
-}
-
-void AddText(Table* table, const std::string& name) { table->columns.push_back({name, name, Unit::kText}); }
-
-// Samples by what stands in the text columns.
-using SamplesByName = std::map<std::vector<std::string>, std::vector<int64_t>>;
-
-Table TableOf(SamplesByName&& samples, const std::string& counted, Unit unit,
-              const std::vector<std::string>& text_columns) {
-  Table table;
-  table.columns = Columns(counted, unit);
-  for (const std::string& name : text_columns) AddText(&table, name);
-  std::vector<std::pair<const std::vector<std::string>*, Statistics>> rows;
-  SaturatingSum total;
-  for (auto& [names, values] : samples) {
-    rows.emplace_back(&names, Summarize(values));
-    total += rows.back().second.total;
-  }
-  for (const auto& [names, statistics] : rows) {
-    std::vector<Cell> row = TimeCells(statistics, total);
-    if (unit == Unit::kBytes) row.erase(row.begin());
-    row.insert(row.end(), names->begin(), names->end());
-    table.rows.push_back(std::move(row));
-  }
-  const std::size_t total_column = unit == Unit::kBytes ? 0 : kTotalNsColumn;
-  SortAndCut(&table, total_column, table.columns.size() - 1, 0);
-  return table;
-}
 
 // A table of ours that begins with the columns of TimeColumns() and ends with a name.
 Table Derived(const AnalysisInput& input, const char* analysis, const std::string& counted) {
@@ -60,8 +21,8 @@ Table Derived(const AnalysisInput& input, const char* analysis, const std::strin
   options.max_rows = 0;
   AnalysisResult result = FindAnalysis(analysis)->run(input, options);
   Table table = std::move(result.tables.front());
-  table.columns = Columns(counted, Unit::kNs);
-  AddText(&table, "Name");
+  table.columns = NsysColumns(counted, Unit::kNs);
+  table.columns.push_back({"Name", "Name", Unit::kText});
   return table;
 }
 
@@ -100,7 +61,7 @@ Table MemoryTimes(const AnalysisInput& input) {
     if (const std::string name = MigrationName(event.kind); !name.empty())
       samples[{name}].push_back(event.DurationNs());
   }
-  return TableOf(std::move(samples), "Count", Unit::kNs, {"Operation"});
+  return TableOfSamples(std::move(samples), "Count", Unit::kNs, {"Operation"});
 }
 
 Table MemorySizes(const AnalysisInput& input) {
@@ -112,16 +73,10 @@ Table MemorySizes(const AnalysisInput& input) {
   for (const ManagedMemory& event : input.trace().managed_memory) {
     if (const std::string name = MigrationName(event.kind); !name.empty()) add(name, event.value);
   }
-  return TableOf(std::move(samples), "Count", Unit::kBytes, {"Operation"});
+  return TableOfSamples(std::move(samples), "Count", Unit::kBytes, {"Operation"});
 }
 
 enum class RangeStyle : uint8_t { kPushPop, kStartEnd, kBoth };
-
-// Nsight Systems writes "domain:name", and ":name" in the default domain.
-std::string RangeName(const Trace& trace, const NvtxRange& range) {
-  const std::string domain = range.domain == kNone ? "" : std::string(trace.Text(trace.domains[range.domain].name));
-  return domain + ":" + std::string(trace.Text(range.name));
-}
 
 Table Ranges(const AnalysisInput& input, RangeStyle style) {
   const Trace& trace = input.trace();
@@ -132,7 +87,7 @@ Table Ranges(const AnalysisInput& input, RangeStyle style) {
     if (style != RangeStyle::kBoth && range.is_push_pop != (style == RangeStyle::kPushPop)) continue;
     std::vector<int64_t>*& values = known[{range.domain, range.name.value, range.is_push_pop}];
     if (values == nullptr) {
-      std::vector<std::string> names = {RangeName(trace, range)};
+      std::vector<std::string> names = {NsysRangeName(trace, range)};
       if (style == RangeStyle::kBoth) names.insert(names.begin(), range.is_push_pop ? "PushPop" : "StartEnd");
       values = &samples[names];
     }
@@ -140,7 +95,7 @@ Table Ranges(const AnalysisInput& input, RangeStyle style) {
   }
   std::vector<std::string> columns = {"Range"};
   if (style == RangeStyle::kBoth) columns.insert(columns.begin(), "Style");
-  return TableOf(std::move(samples), "Instances", Unit::kNs, columns);
+  return TableOfSamples(std::move(samples), "Instances", Unit::kNs, columns);
 }
 
 Table AllRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kBoth); }
@@ -153,7 +108,7 @@ Table CallsByFunction(const Trace& trace, const std::vector<Call>& calls, const 
   for (const Call& call : calls) {
     samples[{std::string(trace.Text(call.function))}].push_back(call.DurationNs());
   }
-  return TableOf(std::move(samples), count_title, Unit::kNs, {"Name"});
+  return TableOfSamples(std::move(samples), count_title, Unit::kNs, {"Name"});
 }
 
 Table OsCalls(const AnalysisInput& input) {
@@ -172,7 +127,7 @@ Table MpiSizes(const AnalysisInput& input) {
       if (bytes > 0) samples[{name}].push_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
     }
   }
-  return TableOf(std::move(samples), "Count", Unit::kBytes, {"Name"});
+  return TableOfSamples(std::move(samples), "Count", Unit::kBytes, {"Name"});
 }
 
 constexpr NsysReport kReports[] = {
@@ -186,12 +141,17 @@ constexpr NsysReport kReports[] = {
     {"mpi_msg_size_sum", "MPI message size summary", "mpi", MpiSizes},
     {"nvtx_pushpop_sum", "NVTX push/pop range summary", "nvtx", PushPopRanges},
     {"nvtx_startend_sum", "NVTX start/end range summary", "nvtx", StartEndRanges},
+    {"nccl_sum", "NCCL kernel summary", "nccl", NcclSum},
+    {"gpu_gaps", "GPU gaps", "idle", GpuGaps},
+    {"nvtx_gpu_proj_sum", "NVTX GPU projection summary", "nvtx", NvtxGpuProjSum},
+    {"cuda_gpu_time_util_map", "CUDA GPU time utilization map", "devices", GpuTimeUtilMap},
+    {"mpi_gpu_time_util_map", "MPI and GPU time utilization map", "mpi", MpiGpuTimeUtilMap},
+    {"cuda_gpu_kern_pace", "CUDA GPU kernel pace", "kernels", GpuKernPace},
     // Of these `stats` makes no table, and `report` has the figures.
     {"cuda_api_gpu_sum", "", "api", nullptr},
     {"cuda_gpu_sum", "", "kernels", nullptr},
     {"cuda_gpu_kern_gb_sum", "", "occupancy", nullptr},
     {"cuda_kern_exec_sum", "", "launches", nullptr},
-    {"nvtx_gpu_proj_sum", "", "nvtx", nullptr},
     {"nvtx_kern_sum", "", "nvtx", nullptr},
     {"um_sum", "", "memory", nullptr},
     {"um_total_sum", "", "memory", nullptr},
@@ -200,9 +160,7 @@ constexpr NsysReport kReports[] = {
     {"cuda_memcpy_async", "", "memcpy", nullptr},
     {"cuda_memcpy_sync", "", "memcpy", nullptr},
     {"cuda_memset_sync", "", "memcpy", nullptr},
-    {"gpu_gaps", "", "idle", nullptr},
     {"gpu_time_util", "", "devices", nullptr},
-    {"nccl_sum", "", "nccl", nullptr},
     {"nccl_gpu_overlap_trace", "", "nccl", nullptr},
     {"nccl_gpu_proj_sum", "", "nccl", nullptr},
 };

@@ -1,6 +1,6 @@
 // Writes a trace of a given size that looks like the training loop of a PyTorch program: a thread that launches the
 // forward pass, one that launches the backward pass, a loader that copies batches, nested NVTX ranges for every layer,
-// three streams. The same size gives the same bytes.
+// three streams. The same size and rank give the same bytes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -15,15 +15,23 @@
 namespace gprof::bench {
 namespace {
 
-constexpr const char* kUsage = "usage: synthetic_trace -n RECORDS --out FILE\n";
+constexpr const char* kUsage = "usage: synthetic_trace -n RECORDS --out FILE [--rank R --ranks N]\n";
 constexpr uint32_t kMainThread = 1000, kBackwardThread = 1001, kLoaderThread = 1002, kThreads = 3;
 constexpr uint32_t kContext = 1, kDefaultStream = 7, kCopyStream = 13, kSideStream = 17;
 constexpr int kLayers = 24, kKernelsOfLayer = 6, kKernelNames = 40, kShapes = 60;
+constexpr uint32_t kRanksOfAHost = 8;
 constexpr std::size_t kRecordsOfAFlush = 60'000;  // the tracer writes twice a second: about this much of a busy run
+
+// Of a run with several ranks; without, it is none.
+struct Place {
+  uint32_t rank = 0, ranks = 0;
+};
 
 class Generator {
  public:
-  Generator(std::size_t records, std::ofstream* out) : wanted_(records), out_(*out), writer_(&dictionary_, Options()) {
+  Generator(std::size_t records, const Place& place, std::ofstream* out)
+      : wanted_(records), place_(place), out_(*out), writer_(&dictionary_, Options()) {
+    state_ += 0x9E3779B97F4A7C15u * place.rank;
     for (int i = 0; i < kKernelNames; ++i) {
       kernels_.push_back(dictionary_.String("_ZN2at6native" + std::to_string(10 + i % 10) + "elementwise" +
                                             std::to_string(i) + "_kernelILi128ELi4EEEviPfS2_"));
@@ -102,6 +110,12 @@ class Generator {
     process.start_ns = host_ns_;
     process.pid = 1000;
     process.name = dictionary_.String("python3");
+    if (place_.ranks > 0) {
+      process.host = dictionary_.String("node" + std::to_string(place_.rank / kRanksOfAHost));
+      process.rank = static_cast<int32_t>(place_.rank);
+      process.local_rank = static_cast<int32_t>(place_.rank % kRanksOfAHost);
+      process.world_size = place_.ranks;
+    }
     Add(process);
     trace::DeviceRecord device;
     device.name = dictionary_.String("NVIDIA H200");
@@ -251,6 +265,7 @@ class Generator {
   }
 
   const std::size_t wanted_;
+  const Place place_;
   std::ofstream& out_;
   Dictionary dictionary_;
   ChunkWriter writer_;
@@ -271,9 +286,12 @@ int main(int argc, char** argv) {
   gprof::examples::Arguments arguments(argc, argv, gprof::bench::kUsage);
   const std::size_t records = arguments.Number("-n", 1'000'000);
   const std::string path = arguments.Text("--out", "");
+  gprof::bench::Place place;
+  place.rank = static_cast<uint32_t>(arguments.Number("--rank", 0));
+  place.ranks = static_cast<uint32_t>(arguments.Number("--ranks", 0));
   arguments.Finish();
   std::ofstream out(path, std::ios::binary);
-  gprof::bench::Generator(records, &out).Run();
+  gprof::bench::Generator(records, place, &out).Run();
   out.close();
   if (out) return 0;
   std::fprintf(stderr, "synthetic_trace: cannot write '%s'\n", path.c_str());

@@ -75,7 +75,7 @@ class ExportTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def export(self, trace, form, *options, name=None):
-        is_folder = form in ("csv", "jsonl") and "--kind" not in options
+        is_folder = form in ("csv", "jsonl", "parquet") and "--kind" not in options
         path = self.folder / (name or f"{pathlib.Path(trace).stem}{'-' if is_folder else '.'}{form}")
         ask("export", trace, "--format", form, "-o", path, *options)
         return path

@@ -29,6 +29,14 @@ class Faults:
         self.missing = ranks * 7 // 8 + 4
         self.damaged = ranks // 4 + 5
         self.skewed_host = (ranks // 2 + 1) // RANKS_OF_A_HOST
+        self.slow_rail = None
+
+
+class SlowRail:
+    """The GPUs with one number on each host are slow, and nothing else."""
+
+    slow_gpu = late_host = more_work = missing = damaged = skewed_host = -1
+    slow_rail = 3
 
 
 class Rank:
@@ -41,7 +49,8 @@ class Rank:
         self.skew_ns = SKEW_NS if faults and self.host == faults.skewed_host else chance.randrange(-20_000, 20_000)
         self.chance = random.Random(1000 + number)
         self.lines, self.correlation = [], 0
-        self.gemm_ns = KERNEL_NS * (13 if self.is_("slow_gpu") else 10) // 10
+        is_slow = self.is_("slow_gpu") or (faults and number % RANKS_OF_A_HOST == faults.slow_rail)
+        self.gemm_ns = KERNEL_NS * (13 if is_slow else 10) // 10
         self.kernels = 6 if self.is_("more_work") else 4
 
     def is_(self, what):
@@ -115,9 +124,8 @@ class Rank:
         return "\n".join(self.lines) + "\n"
 
 
-def texts(ranks, steps, with_faults=True, with_operations=False):
+def texts(ranks, steps, faults, with_operations=False):
     """(file name, records as text) of each rank but the missing one."""
-    faults = Faults(ranks) if with_faults else None
     all_ranks = [Rank(number, ranks, faults, with_operations) for number in range(ranks)]
     for rank in all_ranks:
         rank.begin(DAY_NS)
@@ -133,10 +141,10 @@ def texts(ranks, steps, with_faults=True, with_operations=False):
             yield f"rank{rank.number}.trace", rank.end(at_ns[rank.number] + 1_000_000)
 
 
-def write(folder, assemble, ranks, steps=40, with_faults=True, with_operations=False):
+def write(folder, assemble, ranks, steps=40, with_faults=True, with_operations=False, faults=None):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    faults = Faults(ranks)
+    faults = faults or Faults(ranks)
 
     def one(entry):
         name, text = entry
@@ -146,7 +154,7 @@ def write(folder, assemble, ranks, steps=40, with_faults=True, with_operations=F
         (folder / name).write_bytes(made)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, texts(ranks, steps, with_faults, with_operations)))
+        list(pool.map(one, texts(ranks, steps, faults if with_faults else None, with_operations)))
     return faults
 
 

@@ -1,5 +1,6 @@
 """1,024 ranks of which some are not as the others: each of them is named, with the reason, and nobody else is."""
 
+import csv
 import shutil
 import unittest
 
@@ -85,6 +86,18 @@ class Verdict(fleet.FleetTest):
         for words in ("1,023 of 1,024 on 128 hosts, 1 missing, 1 incomplete", "[fleet.slow_gpu]", "Ranks by step: step"):
             self.assertIn(words, text)
 
+    def test_tables_of_the_ranks(self):
+        for form in ("csv", "jsonl", "parquet"):
+            self.cli("export", self.all, "--format", form, "-o", f"tables-{form}")
+            self.assertEqual(sorted(path.stem for path in (self.folder / f"tables-{form}").iterdir()),
+                             ["calls", "collectives", "copies", "idle", "kernels", "ranks", "steps"])
+        with open(self.folder / "tables-csv" / "ranks.csv", newline="", encoding="utf-8") as file:
+            rows = {row["rank"]: row for row in csv.DictReader(file)}
+        self.assertEqual(len(rows), self.RANKS - 1)
+        busy = {str(row["rank"]): row["busy_ns"] for row in self.rows("ranks")}
+        self.assertEqual({rank: int(row["busy_ns"]) for rank, row in rows.items()}, busy)
+        self.assertIn("needs the records", self.cli("export", self.all, "--format", "chrome", code=2).stderr)
+
     def test_size_of_a_partial(self):
         self.assertLess(self.all.stat().st_size / self.RANKS, 256_000)
 
@@ -115,6 +128,45 @@ class Alike(fleet.FleetTest):
     def test_nobody_is_named(self):
         self.assertEqual(self.analyze(self.calm)["findings"], [])
         self.assertIn("No rank stands out.", self.cli("analyze", self.calm).stdout)
+
+
+class Rail(fleet.FleetTest):
+    """The same slot of each host."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.slow = cls.base / "slow_rail"
+        ranks.write(cls.slow, fleet.ASSEMBLE, 64, 12, faults=ranks.SlowRail())
+
+    def test_it_is_one_finding(self):
+        found = self.analyze(self.slow)["findings"]
+        self.assertEqual([(finding["id"], finding["about"]) for finding in found], [("fleet.slow_gpu", "local rank 3")])
+        self.assertIn("ranks 3, 11, 19", found[0]["message"])
+
+
+class Exact(fleet.FleetTest):
+    """Percentiles by a second look at the traces."""
+
+    RANKS, STEPS = 16, 8
+
+    def test_they_are_those_of_all_kernels(self):
+        paths = [path for path in self.paths if path.name != f"rank{self.faults.damaged}.trace"]
+        times = []
+        for path in paths:
+            lines = self.cli("export", path, "--format", "jsonl", "--kind", "kernel", "-o", "-").stdout.splitlines()
+            times += [row["duration_ns"] for row in map(fleet.json.loads, lines) if row["name"] == "gemm"]
+        times.sort()
+        row = next(row for table in self.analyze(*paths, "--exact")["tables"] if table["id"] == "kernels"
+                   for row in table["rows"] if row["name"] == "gemm")
+        for percent, column in ((50, "median_ns"), (95, "p95_ns"), (99, "p99_ns")):
+            self.assertEqual(row[column], times[-(-len(times) * percent // 100) - 1], column)
+
+    def test_it_needs_the_traces(self):
+        part = self.partial("all.gpart", self.traces)
+        self.assertIn("needs the traces of all ranks", self.cli("analyze", part, "--exact", code=2).stderr)
+        self.analyze(part, self.traces, "--exact")
+        self.cli("analyze", self.traces, "--exact", "--engine", "dask", code=2)
 
 
 if __name__ == "__main__":

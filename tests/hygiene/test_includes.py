@@ -37,7 +37,7 @@ FOREIGN = {
     r"nlohmann/": {"src/python", "src/base", "src/cli", "src/fleet", "src/gate", "src/export", "src/html", "src/report"},
     r"fmt/": {"src/base", "src/fleet", "src/trace", "src/counters", "src/launch", "src/analysis", "src/import", "src/gate", "src/export",
              "src/html", "src/report", "src/cli"},
-    r"zstd": {"src/trace", "src/html"},
+    r"zstd": {"src/export", "src/trace", "src/html"},
     r"sqlite3\.h$": {"src/import", "src/export"},
     r"protozero/": {"src/export"},
     r"zlib\.h$": {"src/fleet", "src/trace", "src/import", "src/export", "src/html"},

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/terminal.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
+#include "cli/fleet/exact_round.h"
 #include "cli/fleet/fleet_inputs.h"
 #include "cli/fleet/fleet_workers.h"
 #include "cli/pager.h"
@@ -27,6 +29,25 @@ namespace gprof::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Recipes of nsys, and the table that answers their question for all ranks.
+struct Recipe {
+  std::string_view name, table;
+};
+constexpr Recipe kRecipes[] = {{"nccl_sum", "collectives"},
+                               {"nccl_gpu_time_util_map", "ranks"},
+                               {"cuda_gpu_time_util_map", "ranks"},
+                               {"mpi_gpu_time_util_map", "spread"},
+                               {"gpu_gaps", "spread"},
+                               {"cuda_gpu_kern_sum", "kernels"},
+                               {"cuda_gpu_kern_pace", "kernels"},
+                               {"cuda_gpu_mem_size_sum", "copies"}};
+
+std::vector<std::string> RecipeNames() {
+  std::vector<std::string> names;
+  for (const Recipe& recipe : kRecipes) names.emplace_back(recipe.name);
+  return names;
+}
 
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
@@ -53,9 +74,15 @@ class Analyze : public Command {
         ->type_name("SECONDS")
         ->check(WholeNumber(1, 1'000'000))
         ->group("Engine");
+    app.add_flag("--exact", is_exact_, "read the traces a second time, for exact percentiles of kernels")
+        ->group("Engine");
     app.add_option("--rows", rows_, "maximum rows per table (default 16); 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, UINT32_MAX))
+        ->group("Display");
+    app.add_option("--recipe", recipe_, "only the table that answers this recipe of nsys, for all ranks")
+        ->type_name("NAME")
+        ->check(OneOf(RecipeNames()))
         ->group("Display");
     AddPagerOption(app);
     app.add_option("--format", format_, "text (default) or json")
@@ -70,15 +97,19 @@ class Analyze : public Command {
 
   int Run() override {
     if (words_.empty()) throw Error(ExitCode::kUsage, "no input given", "usage: gprof-cli analyze INPUT... [options]");
+    if (is_exact_ && engine_ != "local") {
+      throw Error(ExitCode::kUsage, "--exact works with --engine local only",
+                  "analyze the partials with it afterwards");
+    }
     RecoverEarlierRuns();
     const std::vector<std::string> paths = FleetInputs(words_);
     if (engine_ == "mpi") {
       const std::optional<std::string> all = RunMpi(paths);
-      return all ? Print(*all) : CodeOf(ExitCode::kGood);
+      return all ? Print(*all, paths) : CodeOf(ExitCode::kGood);
     }
     const std::string all = Summarize(paths, workers_ > 0 ? workers_ : UsableCores());
     if (!output_.empty()) WriteFile(output_, all);
-    return Print(all);
+    return Print(all, paths);
   }
 
  private:
@@ -99,11 +130,22 @@ class Analyze : public Command {
     return MergeFiles(partials);
   }
 
-  int Print(const std::string& all) const {
+  int Print(const std::string& all, const std::vector<std::string>& paths) const {
     const std::vector<RankSummary> summaries = ReadPartial(all, "the partial of all ranks");
-    const FleetVerdict verdict = JudgeFleet(summaries, rows_);
+    FleetVerdict verdict = JudgeFleet(summaries, rows_);
+    if (is_exact_) {
+      verdict = JudgeFleet(summaries, rows_, SearchExactly(verdict, paths, workers_ > 0 ? workers_ : UsableCores()));
+    }
+    KeepTable(&verdict);
     WritePaged(format_ == "json" ? VerdictJson(verdict) : RenderFleetText(verdict, DetectTerminal(STDOUT_FILENO)));
     return CodeOf(verdict.ranks.empty() ? ExitCode::kUnreadable : ExitCode::kGood);
+  }
+
+  void KeepTable(FleetVerdict* verdict) const {
+    for (const Recipe& recipe : kRecipes) {
+      if (recipe.name != recipe_) continue;
+      std::erase_if(verdict->tables, [&](const Table& table) { return table.id != recipe.table; });
+    }
   }
 
   // Each process leaves the partial of its share in the folder. The first one waits for all and joins them; the others
@@ -149,7 +191,9 @@ class Analyze : public Command {
   }
 
   std::vector<std::string> words_;
+  std::string recipe_;
   std::string engine_ = "local", format_ = "text", cluster_, output_;
+  bool is_exact_ = false;
   uint32_t workers_ = 0, rows_ = 16, timeout_s_ = 600;
 };
 

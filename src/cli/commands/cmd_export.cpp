@@ -13,12 +13,14 @@
 #include "cli/arguments/options.h"
 #include "cli/arguments/selection_arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/fleet/partial_tables.h"
 #include "cli/recording/leftovers.h"
 #include "cli/recording/progress_line.h"
 #include "cli/talk.h"
 #include "export/export.h"
 #include "export/exporters.h"
 #include "export/output/fresh_output.h"
+#include "fleet/partial_file.h"
 #include "import/read_trace.h"
 
 namespace gprof::cli {
@@ -79,6 +81,7 @@ class Export : public Command {
     const std::string path = output_.empty() ? NameFor(exporter) : output_;
     Check(exporter, path);
     RecoverEarlierRuns();
+    if (IsPartialFile(trace_)) return ExportPartial(exporter, path);
     Trace trace = ReadTrace(trace_);
     const Selection selection = selection_.Read();
     if (!selection.IsEmpty()) trace = Select(std::move(trace), selection);
@@ -119,6 +122,23 @@ class Export : public Command {
                 "add --format " + FormatChoice());
   }
 
+  // What is kept of its ranks, as tables.
+  int ExportPartial(const Exporter& exporter, const std::string& path) const {
+    if (!selection_.Read().IsEmpty() || !options_.kind.empty()) {
+      throw Error(ExitCode::kUsage, "a selection needs the records of a trace; a partial does not have them",
+                  "export the trace, or the whole partial");
+    }
+    if (!exporter.IsFolder()) {
+      throw Error(ExitCode::kUsage, "--format " + std::string(exporter.name) + " needs the records of a trace",
+                  "a partial has tables: --format csv, jsonl or parquet");
+    }
+    FreshOutput output(path, FreshOutput::Kind::kFolder);
+    WritePartialTables(RanksOf(trace_), exporter.name, output.work_path());
+    output.Finish();
+    if (!is_quiet_) Say("wrote " + ShellQuoted(path));
+    return CodeOf(ExitCode::kGood);
+  }
+
   bool IsStream(const Exporter& exporter) const {
     return exporter.IsStream() && (!exporter.IsFolder() || !options_.kind.empty());
   }
@@ -126,8 +146,8 @@ class Export : public Command {
   // "run.pftrace" beside run.trace.
   std::string NameFor(const Exporter& exporter) const {
     std::filesystem::path path(trace_);
-    if (path.extension() == ".trace") path.replace_extension();
-    if (IsTable(exporter) && options_.kind.empty()) return path.string() + "-" + std::string(exporter.name);
+    if (path.extension() == ".trace" || path.extension() == ".gpart") path.replace_extension();
+    if (exporter.IsFolder() && options_.kind.empty()) return path.string() + "-" + std::string(exporter.name);
     return path.string() + (options_.kind.empty() ? "" : "." + options_.kind) + std::string(exporter.extension) +
            (is_compressed_ ? ".gz" : "");
   }
@@ -141,10 +161,11 @@ class Export : public Command {
       throw Error(ExitCode::kUsage, "--weight works with folded only, not with " + name);
     if (options_.full_names && name != "folded")
       throw Error(ExitCode::kUsage, "--full-names works with folded only, not with " + name);
-    const bool is_file_name = IsTable(exporter) && ExporterForPath(path) == &exporter;
+    const bool is_file_name = exporter.IsFolder() && ExporterForPath(path) == &exporter;
     if (!IsStream(exporter) && exporter.IsFolder() && (is_file_name || path == "-")) {
       throw Error(ExitCode::kUsage, name + " writes one file per record kind",
-                  "select one with --kind, for example --kind kernel, or name a folder with -o");
+                  IsTable(exporter) ? "select one with --kind, for example --kind kernel, or name a folder with -o"
+                                    : "name a folder with -o");
     }
     if (!IsStream(exporter) && (is_compressed_ || IsCompressedName(path)))
       throw Error(ExitCode::kUsage, name + " cannot be compressed by export", "remove --compress and the .gz ending");

@@ -6,6 +6,7 @@
 
 #include "export/exporters.h"
 #include "export/output/output_file.h"
+#include "export/tables/flat_tables.h"
 #include "export/tables/record_tables.h"
 
 namespace gprof {
@@ -15,8 +16,8 @@ class CsvWriter : public RowWriter {
  public:
   explicit CsvWriter(OutputStream& out) : out_(out) {}
 
-  void Header(const RecordTable& table) {
-    for (const std::string_view column : table.columns) Text(column);
+  void Header(std::span<const std::string_view> columns) {
+    for (const std::string_view column : columns) Text(column);
     EndRow();
   }
 
@@ -68,7 +69,7 @@ class CsvWriter : public RowWriter {
 
 void WriteCsvTable(const RecordTable& table, RecordContext& context, OutputStream& out) {
   CsvWriter writer(out);
-  writer.Header(table);
+  writer.Header(table.columns);
   table.write(context, writer);
 }
 
@@ -86,6 +87,14 @@ void WriteCsvFolder(const Trace& trace, const ExportOptions& options, const std:
     WriteFileInFolder(folder, std::string(table.name) + ".csv",
                       [&](OutputStream& out) { WriteCsvTable(table, context, out); });
   }
+}
+
+void WriteCsvFile(const FlatTable& table, const std::string& folder) {
+  WriteFileInFolder(folder, table.name + ".csv", [&](OutputStream& out) {
+    CsvWriter writer(out);
+    writer.Header(table.columns);
+    table.write(writer);
+  });
 }
 
 }  // namespace gprof

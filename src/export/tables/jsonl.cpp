@@ -6,6 +6,7 @@
 #include "export/exporters.h"
 #include "export/output/json_text.h"
 #include "export/output/output_file.h"
+#include "export/tables/flat_tables.h"
 #include "export/tables/record_tables.h"
 
 namespace gprof {
@@ -13,7 +14,7 @@ namespace {
 
 class JsonlWriter : public RowWriter {
  public:
-  JsonlWriter(const RecordTable& table, OutputStream& out) : table_(table), out_(out) {}
+  JsonlWriter(std::span<const std::string_view> columns, OutputStream& out) : columns_(columns), out_(out) {}
 
   void Integer(int64_t value) override { fmt::format_to(std::back_inserter(Key()), "{}", value); }
   void Unsigned(uint64_t value) override { fmt::format_to(std::back_inserter(Key()), "{}", value); }
@@ -32,18 +33,18 @@ class JsonlWriter : public RowWriter {
  private:
   std::string& Key() {
     line_ += column_ == 0 ? "{\"" : ",\"";
-    line_ += table_.columns[column_++];
+    line_ += columns_[column_++];
     return line_ += "\":";
   }
 
-  const RecordTable& table_;
+  std::span<const std::string_view> columns_;
   OutputStream& out_;
   std::string line_;
   std::size_t column_ = 0;
 };
 
 void WriteJsonlTable(const RecordTable& table, RecordContext& context, OutputStream& out) {
-  JsonlWriter writer(table, out);
+  JsonlWriter writer(table.columns, out);
   table.write(context, writer);
 }
 
@@ -61,6 +62,13 @@ void WriteJsonlFolder(const Trace& trace, const ExportOptions& options, const st
     WriteFileInFolder(folder, std::string(table.name) + ".jsonl",
                       [&](OutputStream& out) { WriteJsonlTable(table, context, out); });
   }
+}
+
+void WriteJsonlFile(const FlatTable& table, const std::string& folder) {
+  WriteFileInFolder(folder, table.name + ".jsonl", [&](OutputStream& out) {
+    JsonlWriter writer(table.columns, out);
+    table.write(writer);
+  });
 }
 
 }  // namespace gprof

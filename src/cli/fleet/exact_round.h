@@ -1,0 +1,16 @@
+// A second look at the traces of a run, for exact percentiles (analyze --exact).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "fleet/exact_times.h"
+#include "fleet/verdict.h"
+
+namespace gprof::cli {
+
+// Of the ranks of the verdict, whose traces must be among `paths`. Throws Error where one is not.
+ExactTimes SearchExactly(const FleetVerdict& verdict, const std::vector<std::string>& paths, std::size_t workers);
+
+}  // namespace gprof::cli
