@@ -12,10 +12,8 @@ constexpr std::string_view kBool = "true|false";
 
 // Options with one sentence are warned of in one line.
 constexpr std::string_view kByTime = "the CPU is sampled by time; use --sampling-frequency";
-constexpr std::string_view kNoStacks = "CUDA calls are recorded without call stacks";
 constexpr std::string_view kNoPython =
     "Python code is not sampled or traced; mark it with NVTX ranges (pip install nvtx)";
-constexpr std::string_view kNoOsrtStacks = "OS runtime library calls are recorded without call stacks";
 constexpr std::string_view kNoKernelEvents = "Linux kernel events are not recorded";
 constexpr std::string_view kNoCpuCounters = "CPU hardware counters are not sampled";
 constexpr std::string_view kNoNetwork = "network adapters and switches are not sampled";
@@ -101,7 +99,8 @@ constexpr std::array kOptions = {
     NsysOption{"--resolve-symbols", kBool, kInert, "", "functions are always named on the machine that recorded them"},
     NsysOption{"--debug-symbols", "PATH", kUnavailable, "", "debug files are looked for in /usr/lib/debug"},
     NsysOption{"--show-source-info", kBool, kUnavailable, "false", "functions are named without source lines"},
-    NsysOption{"--cudabacktrace", "none|all|kernel|memory|sync|other", kUnavailable, "none,false", kNoStacks},
+    NsysOption{"--cudabacktrace", "none|all|kernel|memory|sync|other", kOurs, "",
+               "needs no CPU sampling; a threshold of 0 is affordable"},
     NsysOption{"--python-sampling", kBool, kUnavailable, "false", kNoPython},
     NsysOption{"--python-sampling-frequency", "HZ", kUnavailable, "", kNoPython},
     NsysOption{"--python-functions-trace", "FILE", kUnavailable, "none", kNoPython},
@@ -111,9 +110,10 @@ constexpr std::array kOptions = {
     NsysOption{
         "--osrt-threshold", "NS", kOurs, "",
         "the default is 1000 with -t osrt; without -t, 10000 in threads that call CUDA or NVTX, 100000 in others"},
-    NsysOption{"--osrt-backtrace-threshold", "NS", kUnavailable, "", kNoOsrtStacks},
-    NsysOption{"--osrt-backtrace-depth", "N", kUnavailable, "0", kNoOsrtStacks},
-    NsysOption{"--osrt-backtrace-stack-size", "BYTES", kUnavailable, "", kNoOsrtStacks},
+    NsysOption{"--osrt-backtrace-threshold", "NS", kOurs, "", "the default is 80000, as in nsys"},
+    NsysOption{"--osrt-backtrace-depth", "N", kOurs, "", "the default is 24, as in nsys"},
+    NsysOption{"--osrt-backtrace-stack-size", "BYTES", kOurs, "",
+               "the default is 65536; the stack is read where it is, not copied"},
     NsysOption{"--osrt-file-access", kBool, kOurs, "", "records every call on a file; the table os_files sums them"},
     NsysOption{"--syscall", "none|process-tree|system-wide", kUnavailable, "none", kNoKernelEvents},
     NsysOption{"--ftrace", "LIST", kUnavailable, "none", kNoKernelEvents},

@@ -12,6 +12,7 @@
 #include "cli/arguments/nsys_options.h"
 #include "cli/arguments/options.h"
 #include "cli/recording/compress_trace.h"
+#include "cli/recording/name_frames.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
 
@@ -97,6 +98,7 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
       ->type_name("LIST")
       ->group(kGroup);
   app.add_flag("--osrt-file-access", options_.osrt_file_access, "also trace short calls on files")->group(kGroup);
+  stacks_.AddOptions(app, kGroup);
   app.add_flag("--cuda-trace-all-apis", options_.all_apis, "also trace cheap query calls such as cudaGetDevice")
       ->group(kGroup);
   app.add_option(
@@ -234,6 +236,7 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   // What -t asks for is all that is recorded.
   options_.python_stacks =
       options_.trace_cuda && (python_backtrace_ == "cuda" || (python_backtrace_.empty() && app_->count("-t") == 0));
+  stacks_.Read(&options_);
   ReadSampling();
   const bool has_default = nvml_.empty();
   options_.collect.nvml_hz = has_default && app_->count("-t") > 0 ? 0 : HertzOf("--nvml", has_default ? "on" : nvml_);
@@ -241,9 +244,12 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   ReadPytorch();
   nsys_.Read(&options_);
   options_.report_loss = Warn;
-  if (is_compressed_) {
-    options_.finish_trace = [is_quiet = options_.is_quiet](const FinishedTrace& trace) {
-      CompressFinishedTrace(trace, is_quiet);
+  const bool has_stacks = stacks_.AreWanted(options_);
+  if (has_stacks || is_compressed_) {
+    options_.finish_trace = [has_stacks, compresses = is_compressed_,
+                             is_quiet = options_.is_quiet](const FinishedTrace& trace) {
+      if (has_stacks) NameFrames(trace, is_quiet);
+      if (compresses) CompressFinishedTrace(trace, is_quiet);
     };
   }
   if (!options_.is_quiet) {

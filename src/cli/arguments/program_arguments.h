@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/arguments/nsys_arguments.h"
+#include "cli/arguments/stack_arguments.h"
 #include "launch/run/launch.h"
 
 namespace gprof::cli {
@@ -51,6 +52,7 @@ class ProgramArguments {
   std::string gpu_metrics_devices_ = "none", gpu_metrics_;
   std::string python_backtrace_;
   uint64_t osrt_threshold_ns_ = 0;
+  StackArguments stacks_;
   std::string sample_, switches_, backtrace_ = "dwarf";
   bool cpu_page_faults_ = false, gpu_page_faults_ = false;
   bool is_compressed_ = false;

@@ -82,7 +82,12 @@ std::unique_ptr<ElfImage> FindDebugFile(const std::string& library, const std::s
   for (const std::string& path : paths) {
     if (std::unique_ptr<ElfImage> image = OpenWithSymbols(path, build_id)) return image;
   }
-  return options.asks_debuginfod ? OpenWithSymbols(AskDebuginfod(build_id), build_id) : nullptr;
+  if (options.asks_debuginfod) {
+    if (std::unique_ptr<ElfImage> image = OpenWithSymbols(AskDebuginfod(build_id), build_id)) return image;
+  }
+  if (!options.takes_exports) return nullptr;
+  std::unique_ptr<ElfImage> image = ElfImage::Open(library);
+  return image != nullptr && image->build_id() == build_id ? std::move(image) : nullptr;
 }
 
 }  // namespace gprof

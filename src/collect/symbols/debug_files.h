@@ -12,6 +12,7 @@ namespace gprof {
 struct DebugFileOptions {
   std::vector<std::string> folders;  // laid out as /usr/lib/debug, which is looked at as well
   bool asks_debuginfod = false;      // for what is not on this machine; servers are those of DEBUGINFOD_URLS
+  bool takes_exports = false;        // of the library itself where there is nothing better
 };
 
 // Where debuginfod keeps what was fetched, as its own programs have it.

@@ -23,4 +23,8 @@ struct MissingSymbols {
 // `bytes` is a trace. Throws Error where it is none.
 MissingSymbols FindMissingSymbols(std::string_view bytes, const std::string& path, const DebugFileOptions& options);
 
+// The same of processes that have ended, as the end of a recording does it: only what is about code is looked at. Empty
+// where there is nothing to name, or no trace.
+std::string NameFramesOfEnded(std::string_view bytes, const DebugFileOptions& options);
+
 }  // namespace gprof

@@ -108,6 +108,28 @@ void ReadOsrt() {
   config.wants_file_access = IsSet(trace::env::kOsrtFileAccess);
 }
 
+// "80000,24,65536": ns, frames, bytes of the stack.
+void ReadOsrtStacks(const char* text) {
+  char* at = nullptr;
+  config.osrt_stack_ns = strtoull(text, &at, 10);
+  if (*at == ',') config.osrt_stack_frames = static_cast<uint32_t>(strtoul(at + 1, &at, 10));
+  if (*at == ',') config.osrt_stack_bytes = static_cast<uint32_t>(strtoul(at + 1, &at, 10));
+}
+
+// "kernel:80000,sync:0", any of the kinds.
+void ReadCudaStacks(const char* text) {
+  constexpr const char* kNames[kCallKinds] = {"kernel:", "memory:", "sync:", "other:"};
+  for (uint32_t kind = 0; kind < kCallKinds; ++kind) {
+    const char* const at = std::strstr(text, kNames[kind]);
+    if (at != nullptr) config.api_stack_ns[kind] = strtoull(at + std::strlen(kNames[kind]), nullptr, 10);
+  }
+}
+
+void ReadStacks() {
+  if (const char* text = getenv(trace::env::kOsrtStacks); text != nullptr) ReadOsrtStacks(text);
+  if (const char* text = getenv(trace::env::kCudaStacks); text != nullptr) ReadCudaStacks(text);
+}
+
 }  // namespace
 
 const TracerConfig& Config() { return config; }
@@ -149,6 +171,7 @@ void ReadConfig() {
     config.only_pid = static_cast<uint32_t>(strtoul(pid, nullptr, 10));
   }
   ReadOsrt();
+  ReadStacks();
   ReadCapture();
 }
 

@@ -9,6 +9,11 @@ enum class GraphMode : uint8_t { kGraph, kNode, kAuto };
 enum class CaptureStart : uint8_t { kBegin, kCommand, kProfilerApi, kNvtx, kSteps, kWindows };
 enum class CaptureEnd : uint8_t { kStop, kStopShutdown, kRepeat, kNone };
 
+// What `--cudabacktrace` tells apart.
+enum class CallKind : uint8_t { kKernel, kMemory, kSync, kOther };
+inline constexpr uint32_t kCallKinds = 4;
+inline constexpr uint64_t kNever = ~uint64_t{0};
+
 // `--sample-steps`: of every wait + warmup + active steps the active ones are recorded, after `skip` and `repeat` times
 // (0: for ever).
 struct StepSchedule {
@@ -30,6 +35,9 @@ struct TracerConfig {
   bool osrt_steps_down = true;                 // nobody asked for these thresholds
   bool wants_file_access = false;              // every call on a file, however short
   char osrt_functions[1024] = {};              // empty: all
+  uint64_t osrt_stack_ns = kNever;             // shortest call whose stack is recorded
+  uint32_t osrt_stack_frames = 24, osrt_stack_bytes = 65536;
+  uint64_t api_stack_ns[kCallKinds] = {kNever, kNever, kNever, kNever};  // likewise of CUDA calls
   bool wants_all_apis = false;
   GraphMode graph_mode = GraphMode::kGraph;
   bool wants_graph_nodes = false;  // which nodes a graph has, and who made them
@@ -50,6 +58,11 @@ struct TracerConfig {
   char capture_domain[512] = {};  // empty: the default one; "*": any
   uint32_t only_pid = 0;          // 0: every process
 
+  bool WantsNativeStacks() const {
+    bool is_wanted = osrt_stack_ns != kNever;
+    for (const uint64_t ns : api_stack_ns) is_wanted |= ns != kNever;
+    return is_wanted;
+  }
   bool IsOn() const { return output[0] != 0 || capture_start == CaptureStart::kCommand; }
 };
 

@@ -274,7 +274,8 @@ int Restore(dl_phdr_info* info, std::size_t, void*) {
 }
 
 bool AreWanted() {
-  return Config().wants_cuda || Config().wants_osrt || Config().wants_mpi || Config().wants_gemms;
+  return Config().wants_cuda || Config().wants_osrt || Config().wants_mpi || Config().wants_gemms ||
+         Config().WantsNativeStacks();
 }
 
 // While slots are gone through, the loader's list is locked. libc before 2.35 leaves it locked for ever in a child that

@@ -9,6 +9,7 @@
 #include "tracer/osrt/os_objects.h"
 #include "tracer/osrt/os_rows.h"
 #include "tracer/osrt/python_gil.h"
+#include "tracer/osrt/wakers.h"
 #include "tracer/osrt/wrappers.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
@@ -50,6 +51,9 @@ void SetThresholds() {
   const auto in_stamps = [stamps](uint64_t ns) { return ns * factor * stamps / kLongNs; };
   os_thresholds.launching.store(in_stamps(config.osrt_threshold_ns), std::memory_order_relaxed);
   os_thresholds.other.store(in_stamps(config.osrt_other_threshold_ns), std::memory_order_relaxed);
+  const uint64_t stack_ns = config.osrt_stack_ns;
+  const uint64_t stack_stamps = StampClock().ToStamp(now) - StampClock().ToStamp(now - (stack_ns < now ? stack_ns : 0));
+  os_thresholds.stacks.store(stack_ns == kNever ? kNever : stack_stamps, std::memory_order_relaxed);
   os_thresholds.files.store(in_stamps(config.wants_file_access ? 0 : config.osrt_threshold_ns),
                             std::memory_order_relaxed);
 }
@@ -134,9 +138,11 @@ void SetObject(const OsCallRow& row, const WrappedFunction& function, uint32_t t
   }
 }
 
-uint32_t HolderOf(const OsCallRow& row) {
-  if (row.header.words < sizeof(OsCallRowWithHolder) / 8) return 0;
-  return reinterpret_cast<const OsCallRowWithHolder*>(&row)->holder_tid;
+void SetMore(const OsCallRow& row, trace::OsCallRecord* r) {
+  if (row.header.words < sizeof(LongOsCallRow) / 8) return;
+  const auto& longer = *reinterpret_cast<const LongOsCallRow*>(&row);
+  r->other_tid = longer.holder_tid;
+  r->stack = longer.stack;
 }
 
 void Add(const OsCallRow& row, bool is_unfinished, const RowSource& source) {
@@ -150,7 +156,7 @@ void Add(const OsCallRow& row, bool is_unfinished, const RowSource& source) {
   r.tid = source.log->tid;
   r.function = names[row.header.flags];
   r.error = ErrorOf(row.what);
-  r.other_tid = HolderOf(row);
+  SetMore(row, &r);
   r.is_unfinished = is_unfinished;
   SetObject(row, *function, r.tid, &r);
   ++calls_added;
@@ -219,6 +225,7 @@ void StopOsCalls(StopReason why) {
 
 void ResetOsCallsAfterFork() {
   ForgetLocks();
+  ForgetWaits();
   factor = 1;
 }
 

@@ -26,12 +26,12 @@ struct OsCallRow {
 };
 static_assert(sizeof(OsCallRow) == 24);
 
-// Of a wait for a lock that another thread had.
-struct OsCallRowWithHolder {
+// Of a wait for a lock that another thread had, or of a caller whose stack is known.
+struct LongOsCallRow {
   OsCallRow row;
-  uint32_t holder_tid, reserved;
+  uint32_t holder_tid, stack;  // 0: not known
 };
-static_assert(sizeof(OsCallRowWithHolder) == 32);
+static_assert(sizeof(LongOsCallRow) == 32);
 
 inline constexpr uint32_t kErrorBits = 8, kDetailBits = 4;
 

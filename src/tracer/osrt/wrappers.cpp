@@ -40,10 +40,13 @@
 #include <tuple>
 #include <type_traits>
 
+#include "tracer/core/config.h"
 #include "tracer/imports/wrapped_call.h"
 #include "tracer/osrt/descriptors.h"
 #include "tracer/osrt/os_rows.h"
 #include "tracer/osrt/python_gil.h"
+#include "tracer/osrt/wakers.h"
+#include "tracer/store/caller_stack.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
 
@@ -108,30 +111,53 @@ uint64_t Least(const std::atomic<uint64_t>& a, const std::atomic<uint64_t>& b) {
   return x < y ? x : y;
 }
 
-// A finished call, and the thread that it waited for, where that is known.
+// A finished call, the thread that it waited for, where that is known, and the frame of its wrapper.
 struct FinishedCall {
   uint64_t start, stamps;
   uint32_t holder_tid;
+  uintptr_t frame;
 };
 
+// What follows from the function alone.
+struct CallTraits {
+  bool may_hold_allocator, is_of_files, is_of_memory;
+};
+
+// An allocator that gives memory back may have just freed what the frames of Python lead to.
+uint32_t StackOf(ThreadLog* log, const CallTraits& traits, const FinishedCall& call) {
+#ifdef __x86_64__
+  if (call.stamps < os_thresholds.stacks.load(std::memory_order_relaxed)) return 0;
+  // The wrapper has its caller's frame pointer where its own one points to, and the return address behind it.
+  const auto* const saved = reinterpret_cast<const uintptr_t*>(call.frame);
+  const CallerFrame caller{saved[1], call.frame + 2 * sizeof(uintptr_t), saved[0]};
+  const uint32_t python = traits.is_of_memory ? 0 : CallerStack(log);
+  return NativeStack(log, caller, {Config().osrt_stack_frames, Config().osrt_stack_bytes}, python);
+#else
+  return call.stamps < os_thresholds.stacks.load(std::memory_order_relaxed) || traits.is_of_memory ? 0
+                                                                                                   : CallerStack(log);
+#endif
+}
+
 // What has been found to take long by the lower of the two thresholds.
-__attribute__((noinline)) void Write(uint8_t number, bool may_hold_allocator, bool is_of_files,
-                                     const FinishedCall& call, uint64_t what) {
+__attribute__((noinline)) void Write(uint8_t number, const CallTraits& traits, const FinishedCall& call,
+                                     uint64_t what) {
   ThreadLog* log = own_log;
   const bool launches = log != nullptr && HasLaunched(*log);
   const auto& least = launches ? os_thresholds.launching : os_thresholds.other;
-  const uint64_t threshold = is_of_files ? Least(least, os_thresholds.files) : least.load(std::memory_order_relaxed);
+  const uint64_t threshold =
+      traits.is_of_files ? Least(least, os_thresholds.files) : least.load(std::memory_order_relaxed);
   if (call.stamps < threshold) return;
-  if (log == nullptr) log = AcquireLogWithinCall(may_hold_allocator);
+  if (log == nullptr) log = AcquireLogWithinCall(traits.may_hold_allocator);
   // The child of a vfork, or of a fork that libc does not know of, has the memory of its parent.
   if (log == nullptr || log->tid != CurrentTid()) return;
   OsCallRow row{RowHeaderOf<OsCallRow>(RowType::kOsCall), PackDuration(call.stamps), call.start, what};
   row.header.flags = number;
-  if (call.holder_tid == 0) {
+  const uint32_t stack = StackOf(log, traits, call);
+  if (call.holder_tid == 0 && stack == 0) {
     Append(log, row);
     return;
   }
-  OsCallRowWithHolder longer{row, call.holder_tid, 0};
+  LongOsCallRow longer{row, call.holder_tid, stack};
   longer.row.header.words = sizeof longer / 8;
   Append(log, longer);
 }
@@ -265,7 +291,8 @@ __attribute__((noinline, cold)) void Tell(uint8_t number, const FinishedCall& ca
   // By hand: an ErrnoGuard here would have to be released when a cancelled thread is unwound.
   const int kept = errno;
   const uint32_t error = HasFailed<kHow>(result) ? static_cast<uint32_t>(kept) : 0;
-  Write(number, kMayHoldAllocator, IsOfFiles(kHow), call, WhatOf<kHow>(error, result, arguments...));
+  constexpr CallTraits kTraits = {kMayHoldAllocator, IsOfFiles(kHow), kHow == How::kLength};
+  Write(number, kTraits, call, WhatOf<kHow>(error, result, arguments...));
   errno = kept;
 }
 
@@ -285,6 +312,24 @@ uint64_t FirstOf(T first, Rest...) {
   return 0;
 }
 
+// Of a wait that somebody may end by a signal or a post.
+template <How kHow, class... Arguments>
+WaitPlace* BeginWaitOf(Arguments... arguments) {
+  if constexpr (kHow == How::kCondition || kHow == How::kSem)
+    return BeginWait(reinterpret_cast<uintptr_t>(Argument<0>(arguments...)));
+  return nullptr;
+}
+
+// A wait that ran out of time was ended by nobody.
+template <How kHow, class Result>
+uint32_t WakerOf(WaitPlace* place, Result result) {
+  if constexpr (kHow == How::kCondition || kHow == How::kSem) {
+    const uint32_t waker_tid = place == nullptr ? 0 : EndWait(place);
+    return result == 0 ? waker_tid : 0;
+  }
+  return 0;
+}
+
 template <How kHow, bool kMayHoldAllocator, class Result, class... Arguments>
 inline __attribute__((always_inline)) Result Timed(const WrapTarget& target, Arguments... arguments) {
   auto* const real = reinterpret_cast<Result (*)(Arguments...)>(target.real);
@@ -297,17 +342,21 @@ inline __attribute__((always_inline)) Result Timed(const WrapTarget& target, Arg
   }
   ThreadLog* const log = own_log;
   const uint32_t holder_tid = HolderOf<kHow>(arguments...);
+  WaitPlace* const place = BeginWaitOf<kHow>(arguments...);
   const uint64_t start = Stamp();
   outer_frame = frame;
   NoteOpenCall(log, target.number, FirstOf(arguments..., 0), start);
   const Result result = real(arguments...);
   const uint64_t stamps = Stamp() - start;
   outer_frame = 0;
+  const uint32_t waker_tid = WakerOf<kHow>(place, result);
   if (log != nullptr) log->open_os_call.start.store(0, std::memory_order_relaxed);
   After<kHow>(result, arguments...);
   const auto& threshold = IsOfFiles(kHow) ? os_thresholds.files : os_thresholds.launching;
   if (__builtin_expect(stamps >= threshold.load(std::memory_order_relaxed), 0)) {
-    Tell<kHow, kMayHoldAllocator>(target.number, FinishedCall{start, stamps, holder_tid}, result, arguments...);
+    Tell<kHow, kMayHoldAllocator>(target.number,
+                                  FinishedCall{start, stamps, holder_tid != 0 ? holder_tid : waker_tid, frame}, result,
+                                  arguments...);
   }
   return result;
 }
@@ -363,6 +412,15 @@ struct SemaphoreWrapper {
     if (reinterpret_cast<int (*)(sem_t*)>(target_of<"sem_wait">.attempt)(semaphore) == 0) return 0;
     errno = error;
     return Timed<How::kSem, false, int>(target_of<"sem_wait">, semaphore);
+  }
+};
+
+// Ends waits of others, and takes no time itself.
+template <Text kSymbol, class Object>
+struct WakeWrapper {
+  static int Call(Object* object) {
+    NoteWake(reinterpret_cast<uintptr_t>(object));
+    return reinterpret_cast<int (*)(Object*)>(target_of<kSymbol>.real)(object);
   }
 };
 
@@ -423,6 +481,12 @@ WrappedFunction WrapLock(const char* attempt) {
   return {{kSymbol.text, wrapper, &target_of<kSymbol>}, kSymbol.text, attempt, kObject};
 }
 
+template <Text kSymbol, OsObject kObject, class Object>
+WrappedFunction WrapWake() {
+  void* const wrapper = reinterpret_cast<void*>(&WakeWrapper<kSymbol, Object>::Call);
+  return {{kSymbol.text, wrapper, &target_of<kSymbol>}, kSymbol.text, nullptr, kObject};
+}
+
 // The last argument of some is a list that may be empty: a register or two more are passed on than there need be.
 using Open = int (*)(const char*, int, mode_t);
 using OpenAt = int (*)(int, const char*, int, mode_t);
@@ -470,6 +534,9 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
       Wrap<"pthread_cond_wait", How::kCondition, OsObject::kCondition, decltype(&pthread_cond_wait)>(),
       Wrap<"pthread_cond_timedwait", How::kCondition, OsObject::kCondition, decltype(&pthread_cond_timedwait)>(),
       Wrap<"pthread_cond_clockwait", How::kCondition, OsObject::kCondition, WaitClock>(),
+      WrapWake<"pthread_cond_signal", OsObject::kCondition, pthread_cond_t>(),
+      WrapWake<"pthread_cond_broadcast", OsObject::kCondition, pthread_cond_t>(),
+      WrapWake<"sem_post", OsObject::kSemaphore, sem_t>(),
       Wrap<"pthread_barrier_wait", How::kSem, OsObject::kBarrier, decltype(&pthread_barrier_wait)>(),
       Wrap<"pthread_join", How::kNumber, OsObject::kThread, decltype(&pthread_join)>(),
       Wrap<"pthread_timedjoin_np", How::kNumber, OsObject::kThread, decltype(&pthread_timedjoin_np)>(),

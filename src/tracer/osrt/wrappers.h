@@ -27,7 +27,8 @@ inline constexpr uint32_t kMostFunctions = 128;
 struct OsThresholds {
   std::atomic<uint64_t> launching{~uint64_t{0}};  // of threads that have called CUDA or NVTX
   std::atomic<uint64_t> other{~uint64_t{0}};
-  std::atomic<uint64_t> files{~uint64_t{0}};  // of calls on files, whoever makes them
+  std::atomic<uint64_t> files{~uint64_t{0}};   // of calls on files, whoever makes them
+  std::atomic<uint64_t> stacks{~uint64_t{0}};  // of those that are told with the stack of their caller
   std::atomic<bool> is_on{false};
 };
 extern OsThresholds os_thresholds;

@@ -3,6 +3,7 @@
 namespace gprof::tracer {
 
 constinit std::atomic<StackReader> stack_reader{nullptr};
+constinit std::atomic<NativeStackReader> native_stack_reader{nullptr};
 
 namespace {
 constinit std::atomic<uint32_t> last_number{0};

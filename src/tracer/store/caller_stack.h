@@ -20,6 +20,26 @@ inline uint32_t CallerStack(ThreadLog* log) {
   return __builtin_expect(read == nullptr, 1) ? 0 : read(log);
 }
 
+// Where a caller goes on when the call returns.
+struct CallerFrame {
+  uintptr_t pc, stack_pointer, frame_pointer;
+};
+struct StackLimits {
+  uint32_t frames, bytes;  // the innermost ones, and of the stack
+};
+
+// The stack of functions that a caller is in, joined to the one of Python's frames (0: there are none). Walking takes
+// about a microsecond, so this is for calls that took long.
+using NativeStackReader = uint32_t (*)(ThreadLog* log, const CallerFrame& caller, const StackLimits& limits,
+                                       uint32_t python);
+extern constinit std::atomic<NativeStackReader> native_stack_reader;
+
+// Answers `python` where no stacks are read. [own thread, before a row is begun]
+inline uint32_t NativeStack(ThreadLog* log, const CallerFrame& caller, const StackLimits& limits, uint32_t python) {
+  const NativeStackReader read = native_stack_reader.load(std::memory_order_acquire);
+  return read == nullptr ? python : read(log, caller, limits, python);
+}
+
 // Numbers of modules, frames and stacks are of one sequence, whoever makes them. [any thread]
 uint32_t NewStackNumber();
 

@@ -29,12 +29,14 @@ enum class RowType : uint8_t {
   kDirective = 18,
   kOperator = 19,
   kOperatorEnd = 20,
+  kNativeModule = 21,
+  kNativeFrame = 22,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 21;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 23;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>

@@ -133,7 +133,7 @@ class ThreadLog {
   uint64_t nvtx_base = kNoBase;  // of the stamps of NVTX rows
   int32_t depths[kDepthDomains] = {};
   // What its threads know of theirs: private memory, of no use to anybody else.
-  void* python_stacks = nullptr;
+  void *python_stacks = nullptr, *native_stacks = nullptr;
   void* open_functions = nullptr;  // of PyTorch
   RangeStack* open_ranges = nullptr;
   std::atomic<LogState> state{LogState::kFree};

@@ -31,6 +31,13 @@ struct Settings {
   std::string said;     // on stderr
   std::string refusal;  // with its hint
 
+  // The program gets that variable; with an empty value, whatever it is.
+  bool Has(const std::string& name, const std::string& value) const {
+    return std::any_of(launch.variables.begin(), launch.variables.end(), [&](const auto& variable) {
+      return variable.first == name && (value.empty() || variable.second == value);
+    });
+  }
+
   // What a recording depends on.
   bool operator==(const Settings& other) const {
     const LaunchOptions &a = launch, &b = other.launch;
@@ -144,8 +151,17 @@ const std::vector<Taken>& TakenLines() {
        [](auto& s) { return s.capture.kill_signal == SIGTERM; }},
       {"-c cudaProfilerApi --capture-range-end=repeat:3", [](auto& s) { return s.capture.end == "repeat:3"; }},
       {"-c cudaProfilerApi --capture-range-end=none", [](auto& s) { return s.capture.end == "none"; }},
-      {"-e A=1,B=2", [](auto& s) { return s.launch.variables.size() == 2; }},
-      {"--env-var=A=1", [](auto& s) { return s.launch.variables.size() == 1; }},
+      {"-e A=1,B=2", [](auto& s) { return s.Has("A", "1") && s.Has("B", "2"); }},
+      {"--env-var=A=1", [](auto& s) { return s.Has("A", "1"); }},
+      {"-t osrt --osrt-backtrace-threshold=5000 --osrt-backtrace-depth 7 --osrt-backtrace-stack-size=6144",
+       [](auto& s) { return s.Has("GPROF_OSRT_STACKS", "5000,7,6144"); }},
+      {"--osrt-backtrace-depth=0", [](auto& s) { return !s.Has("GPROF_OSRT_STACKS", ""); }},
+      {"-t osrt", [](auto& s) { return s.Has("GPROF_OSRT_STACKS", "80000,24,65536"); }},
+      {"--cudabacktrace=all",
+       [](auto& s) { return s.Has("GPROF_CUDA_STACKS", "kernel:80000,memory:80000,other:80000,sync:80000"); }},
+      {"--cudabacktrace=kernel:1000,sync",
+       [](auto& s) { return s.Has("GPROF_CUDA_STACKS", "kernel:1000,sync:80000"); }},
+      {"--cudabacktrace none", [](auto& s) { return !s.Has("GPROF_CUDA_STACKS", ""); }},
       {"-w false", [](auto& s) { return s.launch.program_output == ProgramOutput::kHidden; }},
       {"--show-output=false", [](auto& s) { return s.launch.program_output == ProgramOutput::kHidden; }},
       {"--cuda-graph-trace=node", [](auto& s) { return s.launch.graph_trace == "node"; }},
@@ -214,7 +230,6 @@ constexpr const char* kSilentLines[] = {
     "--nic-metrics=false",
     "--storage-metrics=none",
     "--osrt-file-access=false",
-    "--osrt-backtrace-depth=0",
     "--resolve-symbols=false",
     "--show-source-info=false",
     "--syscall=none",
@@ -245,14 +260,11 @@ constexpr Said kWarningLines[] = {
     {"-t cuda-hw,nvtx", "-t cuda-hw: hardware-based tracing is not used"},
     {"--sample=system-wide", "--sample=system-wide: only processes of the run"},
     {"--sampling-period=100000", "--sampling-period=100000: the CPU is sampled by time"},
-    {"--cudabacktrace=all", "--cudabacktrace=all: CUDA calls are recorded without call stacks"},
-    {"--cudabacktrace=kernel:1000,sync:2000", "--cudabacktrace=kernel:1000,sync:2000: CUDA calls"},
     {"--python-sampling=true --python-sampling-frequency=500",
      "--python-sampling=true, --python-sampling-frequency=500"},
     {"--pytorch=autograd-nvtx,functions-trace:f.json", "--pytorch=functions-trace:f.json: lists"},
     {"--dask=functions-trace", "--dask=functions-trace: frameworks"},
     {"--python-functions-trace=f.json", "NVTX ranges"},
-    {"--osrt-backtrace-threshold=80000", "--osrt-backtrace-threshold=80000: OS runtime"},
     {"--gpu-metrics-device=0 --gpu-metrics-frequency=10000 --gpu-metrics-set=gh100",
      "--gpu-metrics-set=gh100: the sets are default"},
     {"--gpuctxsw=true", "--gpuctxsw=true: GPU context switches"},
@@ -297,6 +309,9 @@ constexpr Said kRefusedLines[] = {
     {"-p step", "add -c nvtx"},
     {"--export=sqllite", "did you mean sqlite?"},
     {"--cuda-graph-trace=nodes", "graph, node or auto"},
+    {"--cudabacktrace=kernels", "use kernel, memory, sync, other, all"},
+    {"--cudabacktrace=sync:soon", "use kernel, memory, sync, other, all"},
+    {"-t nvtx --cudabacktrace=all", "add cuda to -t"},
     {"-y 1 -c cudaProfilerApi", "cannot be combined"},
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tracer/core/capture.h"
+#include "tracer/core/config.h"
 #include "tracer/core/control.h"
 #include "tracer/core/tracer.h"
 #include "tracer/core/work_count.h"
@@ -48,7 +49,9 @@ constexpr CUpti_CallbackDomain kApiDomains[] = {CUPTI_CB_DOMAIN_RUNTIME_API, CUP
 struct Function {
   Duty duty = kNothing;
   bool is_wanted = false;
+  CallKind kind = CallKind::kOther;
 };
+uint64_t stack_stamps[kCallKinds] = {kNever, kNever, kNever, kNever};  // shortest call with a stack of functions
 Function functions[2][kMaxCbids];
 trace::StringId names[2][kMaxCbids] GPROF_IN_ARENA = {};
 CUpti_SubscriberHandle subscriber = nullptr;
@@ -249,18 +252,37 @@ void FlushAfterWait() {
   flushing_ns.fetch_add(MonotonicNs() - now, std::memory_order_relaxed);
 }
 
+// Innermost frames are those of CUPTI and the driver, which are left out.
+constexpr StackLimits kStackLimits = {64, 256u << 10};
+
+// Of functions, where the call took so long.
+inline uint32_t StackOfLongCall(ThreadLog* log, const Function& function, uint64_t stamps, uint32_t python) {
+  if (__builtin_expect(stamps < stack_stamps[static_cast<uint32_t>(function.kind)], 1)) return python;
+#ifdef __x86_64__
+  CallerFrame here;
+  asm volatile("leaq 0f(%%rip), %0\n0:\tmovq %%rsp, %1\n\tmovq %%rbp, %2"
+               : "=&r"(here.pc), "=&r"(here.stack_pointer), "=&r"(here.frame_pointer));
+  here.pc += 1;  // as an address behind a call has it
+  return NativeStack(log, here, kStackLimits, python);
+#else
+  return python;
+#endif
+}
+
 void OnExit(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   const uint64_t end = Stamp();
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
-  const auto [start, stack] = TakeCall(log, domain, cbid, info->correlationId);
+  const auto [start, python] = TakeCall(log, domain, cbid, info->correlationId);
   if (start == 0) return;  // a nested call, or recording began within it
+  const Function& function = *FunctionOf(domain, cbid);
+  const uint32_t stack = StackOfLongCall(log, function, end - start, python);
   int32_t result = 0;
   if (info->functionReturnValue != nullptr) std::memcpy(&result, info->functionReturnValue, sizeof result);
   const ApiRow row{RowHeaderOf<ApiRow>(RowType::kApi), info->correlationId,          start, end, result,
                    static_cast<uint16_t>(cbid),        static_cast<uint8_t>(domain), 0};
   stack == 0 ? Append(log, row) : AppendWithStack(log, row, stack);
-  const Duty duty = FunctionOf(domain, cbid)->duty;
+  const Duty duty = function.duty;
   if (__builtin_expect(duty == kNothing, 1)) return;
   if (IsSync(duty)) Append(log, SyncOf(duty, info, start, end));
   if (flushes_after_waits && IsSync(duty) && duty != kStreamWait) FlushAfterWait();
@@ -332,10 +354,28 @@ void OnStreamCreated(const CUpti_ResourceData* data) {
   Append(log, StreamRow{RowHeaderOf<StreamRow>(RowType::kStream), context, Stamp(), handle, stream, 0});
 }
 
+bool Has(const char* name, const char* word) { return std::strstr(name, word) != nullptr; }
+
+CallKind KindOf(const char* name) {
+  if (Has(name, "Launch")) return CallKind::kKernel;
+  if (Has(name, "Synchronize")) return CallKind::kSync;
+  const bool is_memory = Has(name, "Mem") || Has(name, "Malloc") || Has(name, "Free");
+  return is_memory ? CallKind::kMemory : CallKind::kOther;
+}
+
+void SetStackThresholds() {
+  const uint64_t now = MonotonicNs();
+  for (uint32_t kind = 0; kind < kCallKinds; ++kind) {
+    const uint64_t ns = Config().api_stack_ns[kind];
+    if (ns < now) stack_stamps[kind] = StampClock().ToStamp(now) - StampClock().ToStamp(now - ns);
+  }
+}
+
 void PrepareFunction(CUpti_CallbackDomain domain, uint32_t cbid, const char* name) {
   const std::size_t n = PlainLength(name);
   Function* function = FunctionOf(domain, cbid);
   function->duty = DutyOf(name, n);
+  function->kind = KindOf(name);
   function->is_wanted = Config().wants_all_apis || !IsQuery(name, n);
   if (!function->is_wanted) return;
   // From CUDA 13 on `<<<>>>` calls __cudaLaunchKernel, which programs and their authors know as cudaLaunchKernel.
@@ -356,6 +396,7 @@ bool IsOfThisCapture(uint64_t start) { return start != 0 && start >= on_since.lo
 void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
   subscriber = handle;
   SetUpCallCounts();
+  SetStackThresholds();
   prepared_ns = MonotonicNs();
   is_forked = IsForkWithoutExec();
   flushes_after_waits = is_forked || !IsChildOfLauncher();

@@ -1,0 +1,39 @@
+// Who ends waits: threads that wait note on what, and who signals a condition or posts a semaphore that somebody waits
+// for leaves its name there. Where nobody waits, that costs a load.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace gprof::tracer {
+
+struct WaitPlace {
+  std::atomic<uintptr_t> address{0};
+  std::atomic<uint32_t> waiters{0};
+  std::atomic<uint32_t> waker_tid{0};
+};
+
+inline constexpr uint32_t kWaitPlaceBits = 9;
+extern constinit WaitPlace wait_places[1u << kWaitPlaceBits];
+
+inline WaitPlace* WaitPlaceOf(uintptr_t address) {
+  return &wait_places[address * 0x9E3779B97F4A7C15u >> (64 - kWaitPlaceBits)];
+}
+
+// Null where the place is taken by something else. A wait that is never left (a cancelled thread) keeps its place.
+WaitPlace* BeginWait(uintptr_t address);
+// The thread that woke somebody there last, 0 where none is known.
+uint32_t EndWait(WaitPlace* place);
+
+void LeaveName(WaitPlace* place);
+
+inline void NoteWake(uintptr_t address) {
+  WaitPlace* const place = WaitPlaceOf(address);
+  if (__builtin_expect(place->address.load(std::memory_order_relaxed) != address, 1)) return;
+  if (place->waiters.load(std::memory_order_relaxed) != 0) LeaveName(place);
+}
+
+// [child of a fork] Nobody waits.
+void ForgetWaits();
+
+}  // namespace gprof::tracer

@@ -1,0 +1,138 @@
+// Waits in functions that it knows, below functions of several kinds.
+//   call_sites [deep N | threads N | fork | woken]
+#include <alloca.h>
+#include <nvtx3/nvToolsExt.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "bench/import_slot.h"
+
+namespace {
+constexpr useconds_t kWaitUs = 2000;
+volatile int sink = 0;
+}  // namespace
+
+// Not static, so that they keep their names; what follows their calls keeps them on the stack.
+extern "C" {
+__attribute__((noinline)) void wait_plainly() {
+  usleep(kWaitUs);
+  sink = sink + 1;
+}
+// Its stack pointer is no fixed distance from its caller's.
+__attribute__((noinline)) void wait_aligned(int bytes) {
+  alignas(64) volatile char line[64];
+  auto* const more = static_cast<volatile char*>(alloca(static_cast<size_t>(bytes)));
+  line[0] = 1;
+  more[0] = 1;
+  usleep(kWaitUs);
+  sink = sink + line[0] + more[0];
+}
+__attribute__((noinline)) void wait_deep(int levels) {
+  if (levels == 0) {
+    wait_plainly();
+  } else {
+    wait_deep(levels - 1);
+  }
+  sink = sink + 1;
+}
+__attribute__((noinline)) void load_batch() {
+  wait_plainly();
+  wait_aligned(100 + sink % 7);
+  sink = sink + 1;
+}
+__attribute__((noinline)) void* run_thread(void*) {
+  load_batch();
+  return nullptr;
+}
+__attribute__((noinline)) void wait_in_destructor() {
+  struct Waiter {
+    ~Waiter() { usleep(kWaitUs); }
+  };
+  try {
+    const Waiter waiter;
+    throw std::runtime_error("unwinds");
+  } catch (const std::runtime_error&) {
+    sink = sink + 1;
+  }
+}
+}
+
+namespace {
+
+void RunThreads(int count) {
+  std::vector<pthread_t> threads(static_cast<size_t>(count));
+  for (pthread_t& thread : threads) pthread_create(&thread, nullptr, run_thread, nullptr);
+  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+}
+
+void RunChild() {
+  const pid_t child = fork();
+  if (child == 0) {
+    nvtxMark("child");
+    load_batch();
+    std::exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
+
+// Waits for a semaphore and a condition, and says who ends that.
+void BeWoken() {
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  std::mutex mutex;
+  std::condition_variable condition;
+  bool is_ready = false;
+  std::thread waker([&] {
+    std::printf("{\"fact\": \"waker\", \"tid\": %ld}\n", syscall(SYS_gettid));
+    usleep(3 * kWaitUs);
+    sem_post(&semaphore);
+    usleep(3 * kWaitUs);
+    const std::lock_guard guard(mutex);
+    is_ready = true;
+    condition.notify_one();
+  });
+  sem_wait(&semaphore);
+  std::unique_lock lock(mutex);
+  condition.wait(lock, [&] { return is_ready; });
+  lock.unlock();
+  waker.join();
+}
+
+// Import slots are led to the tracer by its own thread.
+void AwaitTracer() {
+  pollfd none = {-1, 0, 0};
+  const timespec no_time = {0, 0};
+  ppoll(&none, 1, &no_time, nullptr);
+  gprof::bench::WaitForSlots("ppoll", true);
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const char* const mode = count > 1 ? values[1] : "";
+  const int number = count > 2 ? std::atoi(values[2]) : 0;
+  nvtxRangePushA("step");
+  AwaitTracer();
+  load_batch();
+  if (std::strcmp(mode, "deep") == 0) wait_deep(number);
+  if (std::strcmp(mode, "threads") == 0) RunThreads(number);
+  if (std::strcmp(mode, "fork") == 0) RunChild();
+  if (std::strcmp(mode, "woken") == 0) BeWoken();
+  wait_in_destructor();
+  nvtxRangePop();
+  return 0;
+}
