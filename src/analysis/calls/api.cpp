@@ -1,8 +1,11 @@
 // Time in CUDA calls by function. Calls that the runtime makes itself are within those of the program.
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/call_places.h"
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
@@ -11,6 +14,55 @@
 #include "analysis/result/tables.h"
 
 namespace gprof {
+namespace {
+
+// Calls by the place that made them, where --cudabacktrace recorded it: of those alone that took long.
+Table CallSiteTable(const AnalysisInput& input, uint32_t max_rows) {
+  Table table{
+      "call_sites",
+      "CUDA calls by call site",
+      {{"total_ns", "Total", Unit::kNs, false},
+       {"calls", "Calls", Unit::kCount, false},
+       {"operations", "Operations", Unit::kCount, false},
+       {"gpu_ns", "GPU time", Unit::kNs, false},
+       {"function", "Function", Unit::kText, false},
+       {"place", "Called from", Unit::kText, false}},
+      {},
+      "Calls with a recorded call stack (--cudabacktrace). GPU time: kernels, copies and fills that they launched."};
+  const Trace& trace = input.trace();
+  struct Sum {
+    int64_t total_ns = 0, calls = 0, operations = 0, gpu_ns = 0;
+  };
+  std::vector<Sum> of_traits(trace.api_calls.TraitsCount());
+  for (const Call call : CallsOf(trace)) {
+    if (!call.is_outermost()) continue;
+    Sum& sum = of_traits[trace.api_calls.TraitsIndex(call.index())];
+    ++sum.calls, sum.total_ns += call.duration_ns();
+  }
+  for (const Operation op : OperationsOf(trace)) {
+    const uint32_t call = OutermostCall(trace, op.call());
+    if (call == kNone) continue;
+    Sum& sum = of_traits[trace.api_calls.TraitsIndex(call)];
+    ++sum.operations, sum.gpu_ns += op.duration_ns();
+  }
+  CallPlaces places(trace, input.shared().python_lines());
+  std::map<std::pair<std::string, NameId>, Sum> sums;
+  for (uint32_t i = 0; i < of_traits.size(); ++i) {
+    const PackedCalls::Traits& traits = trace.api_calls.TraitsAt(i);
+    if (of_traits[i].calls == 0 || !HasFunctions(trace, traits.stack)) continue;
+    Sum& sum = sums[{places(traits.stack), traits.function}];
+    sum.total_ns += of_traits[i].total_ns, sum.calls += of_traits[i].calls;
+    sum.operations += of_traits[i].operations, sum.gpu_ns += of_traits[i].gpu_ns;
+  }
+  for (const auto& [key, sum] : sums) {
+    table.rows.push_back(
+        {sum.total_ns, sum.calls, sum.operations, sum.gpu_ns, std::string(trace.Text(key.second)), key.first});
+  }
+  SortAndCut(&table, 0, 5, max_rows);
+  return table;
+}
+
+}  // namespace
 
 AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
@@ -32,6 +84,7 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
   }
   SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, options.max_rows);
   result.tables.push_back(std::move(table));
+  result.tables.push_back(CallSiteTable(input, options.max_rows));
   AddMetric(&result, "api.calls", calls.count());
   AddMetric(&result, "api.total_ns", calls.total_ns());
   return result;

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/call_places.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/host_gaps.h"
 #include "analysis/host/os_call_kinds.h"
+#include "analysis/host/thread_activity.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
@@ -55,7 +57,7 @@ Table SumTable(const Trace& trace, uint32_t max_rows) {
   return table;
 }
 
-Table SlowestTable(const Trace& trace, uint32_t max_rows) {
+Table SlowestTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
   Table table{"os_slowest",
               "Slowest operating system calls",
               {{"start_ns", "Start", Unit::kNs, false},
@@ -66,7 +68,8 @@ Table SlowestTable(const Trace& trace, uint32_t max_rows) {
                {"holder", "Waited for", Unit::kText, false},
                {"bytes", "Bytes", Unit::kBytes, true},
                {"error", "Error", Unit::kCount, true},
-               {"stack", "Called from", Unit::kText, true}},
+               {"place", "Called from", Unit::kText, true},
+               {"stack", "Stack", Unit::kText, true}},
               {},
               "Start: time since the start of the trace.",
               true};
@@ -83,7 +86,8 @@ Table SlowestTable(const Trace& trace, uint32_t max_rows) {
     const OsCallKind kind = KindOf(call);
     table.rows.push_back({call.start_ns - trace.start_ns, call.DurationNs(), std::string(trace.Text(call.function)),
                           ObjectName(trace, kind), ThreadName(trace, call.thread), HolderName(trace, kind),
-                          static_cast<int64_t>(call.size_bytes), static_cast<int64_t>(call.error), stacks(call.stack)});
+                          static_cast<int64_t>(call.size_bytes), static_cast<int64_t>(call.error),
+                          (*places)(call.stack), stacks(call.stack)});
   }
   NoteLeftOut(&table, calls.size());
   return table;
@@ -108,7 +112,7 @@ Key LargestOf(const std::map<Key, int64_t>& all, Key none) {
   return largest;
 }
 
-Table LockTable(const Trace& trace, uint32_t max_rows) {
+Table LockTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
   Table table{"os_locks",
               "Lock contention",
               {{"total_ns", "Total", Unit::kNs, false},
@@ -117,13 +121,15 @@ Table LockTable(const Trace& trace, uint32_t max_rows) {
                {"waiters", "Threads", Unit::kCount, false},
                {"lock", "Lock", Unit::kText, false},
                {"waiter", "Main waiter", Unit::kText, false},
-               {"holder", "Main holder", Unit::kText, false}},
+               {"holder", "Main holder", Unit::kText, false},
+               {"place", "Waited in", Unit::kText, true}},
               {},
               "Threads: number of threads that waited. Main holder: held the lock for most of the waiting time, where "
               "recorded."};
   struct OfLock {
     int64_t total_ns = 0, waits = 0, max_ns = 0;
     std::map<uint32_t, int64_t> waiters, holders;
+    PlaceSums places;
   };
   std::map<OsCallKind, OfLock> locks;
   for (const OsCall& call : trace.os_calls) {
@@ -133,6 +139,7 @@ Table LockTable(const Trace& trace, uint32_t max_rows) {
     lock.total_ns += call.DurationNs();
     lock.max_ns = std::max(lock.max_ns, call.DurationNs());
     lock.waiters[call.thread] += call.DurationNs();
+    lock.places.Add((*places)(call.stack), call.DurationNs());
     if (call.other_thread != kNone) lock.holders[call.other_thread] += call.DurationNs();
   }
   const auto name = [&](uint32_t thread) { return thread == kNone ? std::string() : ThreadName(trace, thread); };
@@ -140,13 +147,13 @@ Table LockTable(const Trace& trace, uint32_t max_rows) {
     const std::string object = ObjectName(trace, kind);
     table.rows.push_back({lock.total_ns, lock.waits, lock.max_ns, static_cast<int64_t>(lock.waiters.size()),
                           object.empty() ? ObjectWord(kind.object_kind) : object, name(LargestOf(lock.waiters, kNone)),
-                          name(LargestOf(lock.holders, kNone))});
+                          name(LargestOf(lock.holders, kNone)), lock.places.Main()});
   }
   SortAndCut(&table, 0, 4, max_rows);
   return table;
 }
 
-Table FileTable(const Trace& trace, uint32_t max_rows) {
+Table FileTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
   Table table{"os_files",
               "File I/O",
               {{"total_ns", "Total", Unit::kNs, false},
@@ -156,12 +163,14 @@ Table FileTable(const Trace& trace, uint32_t max_rows) {
                {"bytes_per_second", "Rate", Unit::kBytesPerSecond, false},
                {"function", "Function", Unit::kText, false},
                {"path", "File", Unit::kText, false},
-               {"errors", "Errors", Unit::kCount, true}},
+               {"errors", "Errors", Unit::kCount, true},
+               {"place", "Called from", Unit::kText, true}},
               {},
               "Function: the call with the most time. Rate: bytes divided by call time."};
   struct OfFile {
     int64_t total_ns = 0, calls = 0, bytes = 0, errors = 0;
     std::map<NameId, int64_t> functions;
+    PlaceSums places;
   };
   std::map<OsCallKind, OfFile> files;
   for (const OsCall& call : trace.os_calls) {
@@ -172,13 +181,15 @@ Table FileTable(const Trace& trace, uint32_t max_rows) {
     file.bytes += static_cast<int64_t>(call.size_bytes);
     file.errors += call.error != 0;
     file.functions[call.function] += call.DurationNs();
+    file.places.Add((*places)(call.stack), call.DurationNs());
   }
   for (const auto& [kind, file] : files) {
     const double seconds = static_cast<double>(file.total_ns) / 1e9;
-    table.rows.push_back(
-        {file.total_ns, file.calls, file.bytes, static_cast<double>(file.bytes) / static_cast<double>(file.calls),
-         seconds > 0 ? Cell(static_cast<double>(file.bytes) / seconds) : Cell(),
-         std::string(trace.Text(LargestOf(file.functions, NameId{}))), ObjectName(trace, kind), file.errors});
+    table.rows.push_back({file.total_ns, file.calls, file.bytes,
+                          static_cast<double>(file.bytes) / static_cast<double>(file.calls),
+                          seconds > 0 ? Cell(static_cast<double>(file.bytes) / seconds) : Cell(),
+                          std::string(trace.Text(LargestOf(file.functions, NameId{}))), ObjectName(trace, kind),
+                          file.errors, file.places.Main()});
   }
   SortAndCut(&table, 0, 6, max_rows);
   return table;
@@ -222,7 +233,9 @@ struct WaitSum {
   int64_t idle_ns = 0, calls = 0, bytes = 0;
   std::map<NameId, int64_t> functions;  // idle time by function
   std::map<uint32_t, int64_t> holders;
-  OsCallKind main;  // the thing and the call with the most idle time
+  std::string place;      // that made those calls, in the most time
+  std::string meanwhile;  // what the thread did that was waited for most
+  OsCallKind main;        // the thing and the call with the most idle time
 };
 using WaitSums = std::map<std::pair<OsCallKind, uint32_t>, WaitSum>;
 
@@ -239,6 +252,33 @@ OsCallKind SubjectOf(const OsCallKind& kind) {
   OsCallKind handover;
   handover.object_kind = trace::OsObject::kPoll;
   return handover;
+}
+
+void SetPlaces(const Trace& trace, CallPlaces* places, WaitSums* sums) {
+  std::map<WaitSums::key_type, PlaceSums> of_sums;
+  for (const OsCall& call : trace.os_calls) {
+    if (call.stack == kNone) continue;
+    of_sums[{SubjectOf(KindOf(call)), call.thread}].Add((*places)(call.stack), call.DurationNs());
+  }
+  for (auto& [key, sum] : *sums) {
+    const auto found = of_sums.find(key);
+    if (found != of_sums.end()) sum.place = found->second.Main();
+  }
+}
+
+// Of the waits for the thread that was waited for most.
+void SetActivities(const Trace& trace, CallPlaces* places, WaitSums* sums) {
+  for (auto& [key, sum] : *sums) {
+    const uint32_t holder = LargestOf(sum.holders, kNone);
+    if (holder == kNone) continue;
+    std::vector<Interval> times;
+    for (const OsCall& call : trace.os_calls) {
+      const bool is_one = call.thread == key.second && call.other_thread == holder;
+      if (is_one && !(SubjectOf(KindOf(call)) < key.first) && !(key.first < SubjectOf(KindOf(call))))
+        times.push_back({call.start_ns, call.end_ns});
+    }
+    sum.meanwhile = MainActivity(trace, holder, times, places);
+  }
 }
 
 WaitSums SumsOfThings(const HostGaps& host) {
@@ -271,6 +311,7 @@ class WaitWords {
         name_(ObjectName(trace, kind)),
         idle_(FormatNs(static_cast<double>(sum.idle_ns))) {
     if (const uint32_t holder = LargestOf(sum.holders, kNone); holder != kNone) holder_ = ThreadName(trace, holder);
+    if (!sum.place.empty()) from_ = ", called from " + sum.place;
   }
 
   std::optional<Finding> FindingOf(double percent) const {
@@ -292,30 +333,34 @@ class WaitWords {
     finding.basis = "GPU idle time in those calls";
     return finding;
   }
-  std::string HeldBy() const { return holder_.empty() ? "" : "; held by " + holder_; }
+  std::string Meanwhile() const { return sum_.meanwhile.empty() ? "" : ", most of the time " + sum_.meanwhile; }
+  std::string HeldBy() const { return holder_.empty() ? "" : "; held by " + holder_ + Meanwhile(); }
+  std::string WokenBy() const { return holder_.empty() ? "" : "; woken by " + holder_ + Meanwhile(); }
   std::string Lock(const std::string& what) const {
     return thread_ + " waited " + CountOf(sum_.calls, "time") + " for " + what + " while the GPU was idle: " + idle_ +
-           " in " + function_ + HeldBy();
+           " in " + function_ + from_ + HeldBy();
   }
   std::string Handover() const {
     const std::string_view whom = sum_.main.object_kind == trace::OsObject::kProcess  ? "process"
                                   : sum_.main.object_kind == trace::OsObject::kSocket ? "process or machine"
                                                                                       : "thread or process";
     return thread_ + " waited " + CountOf(sum_.calls, "time") + " for another " + std::string(whom) +
-           " while the GPU was idle: " + idle_ + ", most of it in " + CallName(trace_, sum_.main);
+           " while the GPU was idle: " + idle_ + ", most of it in " + CallName(trace_, sum_.main) + from_ + WokenBy();
   }
   std::string Sleep() const {
-    return thread_ + " slept " + CountOf(sum_.calls, "time") + " while the GPU was idle: " + idle_ + " in " + function_;
+    return thread_ + " slept " + CountOf(sum_.calls, "time") + " while the GPU was idle: " + idle_ + " in " +
+           function_ + from_;
   }
   std::string Verb() const { return function_.find("write") != std::string::npos ? " writes " : " reads "; }
   std::string Pieces() const {
     return thread_ + Verb() + name_ + " in pieces of " +
            FormatBytes(static_cast<double>(sum_.bytes) / static_cast<double>(sum_.calls)) + ": " +
-           CountOf(sum_.calls, "call") + " to " + function_ + ", " + idle_ + " of GPU idle time";
+           CountOf(sum_.calls, "call") + " to " + function_ + from_ + ", " + idle_ + " of GPU idle time";
   }
   std::string File() const {
     std::string text = thread_ + " waited " + CountOf(sum_.calls, "time") + " for " +
-                       (name_.empty() ? "a file" : name_) + " while the GPU was idle: " + idle_ + " in " + function_;
+                       (name_.empty() ? "a file" : name_) + " while the GPU was idle: " + idle_ + " in " + function_ +
+                       from_;
     if (sum_.bytes > 0) text += ", " + FormatBytes(static_cast<double>(sum_.bytes));
     return text;
   }
@@ -324,15 +369,20 @@ class WaitWords {
   const OsCallKind& kind_;
   const WaitSum& sum_;
   const std::string thread_, function_, name_, idle_;
-  std::string holder_;
+  std::string holder_, from_;
 };
 
-std::vector<Finding> Findings(const AnalysisInput& input) {
+std::vector<Finding> Findings(const AnalysisInput& input, CallPlaces* places) {
   const int64_t window_ns = input.shared().window_ns();
   std::vector<Finding> findings;
-  for (const auto& [key, sum] : SumsOfThings(input.shared().host_gaps(input))) {
+  WaitSums sums = SumsOfThings(input.shared().host_gaps(input));
+  std::erase_if(sums, [&](const auto& entry) {
+    return entry.second.calls == 0 || PercentOf(entry.second.idle_ns, window_ns) < kPercentInWaits;
+  });
+  SetPlaces(input.trace(), places, &sums);
+  SetActivities(input.trace(), places, &sums);
+  for (const auto& [key, sum] : sums) {
     const double percent = PercentOf(sum.idle_ns, window_ns);
-    if (sum.calls == 0 || percent < kPercentInWaits) continue;
     std::optional<Finding> finding = WaitWords(input.trace(), key.first, key.second, sum).FindingOf(percent);
     if (finding) findings.push_back(std::move(*finding));
   }
@@ -346,10 +396,11 @@ AnalysisResult RunOsCalls(const AnalysisInput& input, const AnalysisOptions& opt
   AnalysisResult result;
   AddMetrics(input, &result);
   result.tables.push_back(SumTable(trace, options.max_rows));
-  result.tables.push_back(LockTable(trace, options.max_rows));
-  result.tables.push_back(FileTable(trace, options.max_rows));
-  result.tables.push_back(SlowestTable(trace, options.max_rows));
-  if (!trace.os_calls.empty()) result.findings = Findings(input);
+  CallPlaces places(trace, input.shared().python_lines());
+  result.tables.push_back(LockTable(trace, &places, options.max_rows));
+  result.tables.push_back(FileTable(trace, &places, options.max_rows));
+  result.tables.push_back(SlowestTable(trace, &places, options.max_rows));
+  if (!trace.os_calls.empty()) result.findings = Findings(input, &places);
   return result;
 }
 

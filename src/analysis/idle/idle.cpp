@@ -162,7 +162,7 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(IdleCauseTable(trace, summary));
   result.tables.push_back(IdlePathTable(idle_time.groups, options.max_rows));
   result.tables.push_back(IdleCallTable(trace, summary, options.max_rows));
-  result.tables.push_back(IdleOsTable(trace, summary, host, options.max_rows));
+  result.tables.push_back(IdleOsTable(input, summary, host, options.max_rows));
   if (!host.mpi.empty()) result.tables.push_back(IdleMpiTable(trace, summary, host, options.max_rows));
   result.tables.push_back(IdleFunctionTable(trace, summary, host, options.max_rows));
   result.tables.push_back(IdleFunctionPathTable(trace, host, options.max_rows));

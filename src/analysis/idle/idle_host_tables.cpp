@@ -1,7 +1,11 @@
 // What the host did in idle time that no CUDA call explains, as far as calls of the operating system and MPI and CPU
 // samples tell.
 #include <algorithm>
+#include <map>
+#include <utility>
 
+#include "analysis/facts/call_places.h"
+#include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/sampled_functions.h"
 #include "analysis/idle/idle_tables.h"
@@ -11,7 +15,24 @@
 
 namespace gprof {
 
-Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
+namespace {
+
+// Where most of the time in calls of each kind was spent, by thread.
+using Places = std::map<std::pair<OsCallKind, uint32_t>, PlaceSums>;
+
+Places PlacesOf(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  CallPlaces places(trace, input.shared().python_lines());
+  Places of_kinds;
+  for (const OsCall& call : trace.os_calls) {
+    if (call.stack != kNone) of_kinds[{KindOf(call), call.thread}].Add(places(call.stack), call.DurationNs());
+  }
+  return of_kinds;
+}
+
+}  // namespace
+
+Table IdleOsTable(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
   Table table{"idle_by_os",
               "Idle by operating system call",
               {{"percent", "Idle", Unit::kPercent, false},
@@ -21,11 +42,14 @@ Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps
                {"object", "Object", Unit::kText, false},
                {"holder", "Waited for", Unit::kText, false},
                {"bytes", "Bytes", Unit::kBytes, true},
-               {"thread", "Thread", Unit::kText, true}},
+               {"thread", "Thread", Unit::kText, true},
+               {"place", "Called from", Unit::kText, true}},
               {},
               "Percent of all idle time, by the call in which the launching thread was blocked. Waited for: the thread "
               "that held the lock or woke this one."};
+  const Trace& trace = input.trace();
   const int64_t idle_ns = summary.Sum().split.Total();
+  Places places = PlacesOf(input);
   const size_t shown = RowsShown(host.waits.size(), max_rows);
   for (size_t i = 0; i < shown; ++i) {
     const IdleInWait& wait = host.waits[i];
@@ -33,7 +57,7 @@ Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps
     table.rows.push_back({PercentOf(wait.idle_ns, idle_ns), wait.idle_ns, wait.calls,
                           is_recorded ? std::string(trace.Text(wait.kind.function)) : "(not recorded)",
                           ObjectName(trace, wait.kind), HolderName(trace, wait.kind), wait.bytes,
-                          ThreadName(trace, wait.thread)});
+                          ThreadName(trace, wait.thread), places[{wait.kind, wait.thread}].Main()});
   }
   NoteLeftOut(&table, host.waits.size());
   return table;

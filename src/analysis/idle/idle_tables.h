@@ -24,7 +24,7 @@ Table IdleNextTable(const IdleGroups& groups, uint32_t max_rows);
 Table GapLengthTable(const IdleGroups& groups);
 
 // idle_host_tables.cpp: empty where the trace has no records of what they are about.
-Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
+Table IdleOsTable(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 Table IdleMpiTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 Table IdleFunctionPathTable(const Trace& trace, const HostGaps& host, uint32_t max_rows);

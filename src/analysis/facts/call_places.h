@@ -1,0 +1,46 @@
+// Where calls were made from, in a word: of a whole stack, the place that says most to whoever wrote the program.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "analysis/facts/python_lines.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// For a stack with Python code its line (PythonLines); for others the innermost function of the program itself, of code
+// that is no library of the system, of CUDA or of a package. Where all are, the innermost one.
+class CallPlaces {
+ public:
+  CallPlaces(const Trace& trace, const PythonLines& lines) : trace_(trace), lines_(lines) {}
+
+  // "train.py:12 (step)", "load_batch"; empty for kNone.
+  const std::string& operator()(uint32_t stack);
+
+ private:
+  std::string FunctionPlace(uint32_t stack) const;
+
+  const Trace& trace_;
+  const PythonLines& lines_;
+  std::unordered_map<uint32_t, std::string> places_;
+};
+
+// Time by place.
+class PlaceSums {
+ public:
+  void Add(const std::string& place, int64_t ns) {
+    if (!place.empty()) sums_[place] += ns;
+  }
+  std::string Main() const;  // with the most time; empty where no place is known
+
+ private:
+  std::map<std::string, int64_t> sums_;
+};
+
+// Whether some frame on the stack is of a function in a file, not of Python.
+bool HasFunctions(const Trace& trace, uint32_t stack);
+
+}  // namespace gprof

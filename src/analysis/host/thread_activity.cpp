@@ -1,0 +1,77 @@
+#include "analysis/host/thread_activity.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/facts/operations.h"
+#include "analysis/host/os_call_kinds.h"
+#include "analysis/host/sampled_functions.h"
+
+namespace gprof {
+namespace {
+
+// Of [start, end), within the times.
+int64_t Overlap(const std::vector<Interval>& times, int64_t start_ns, int64_t end_ns) {
+  int64_t ns = 0;
+  auto at = std::partition_point(times.begin(), times.end(), [&](const Interval& t) { return t.end_ns <= start_ns; });
+  for (; at != times.end() && at->start_ns < end_ns; ++at) {
+    ns += std::min(at->end_ns, end_ns) - std::max(at->start_ns, start_ns);
+  }
+  return ns;
+}
+
+class Activities {
+ public:
+  Activities(const Trace& trace, uint32_t thread, const std::vector<Interval>& times)
+      : trace_(trace), thread_(thread), times_(times) {}
+
+  void AddOsCalls(CallPlaces* places) {
+    for (const OsCall& call : trace_.os_calls) {
+      if (call.thread != thread_) continue;
+      const int64_t ns = Overlap(times_, call.start_ns, call.end_ns);
+      if (ns <= 0) continue;
+      const std::string& place = (*places)(call.stack);
+      sums_["in " + CallName(trace_, KindOf(call)) + (place.empty() ? "" : ", called from " + place)] += ns;
+    }
+  }
+  void AddCudaCalls() {
+    for (const Call call : CallsOf(trace_, trace_.thread_api_calls[thread_])) {
+      if (!call.is_outermost()) continue;
+      const int64_t ns = Overlap(times_, call.start_ns(), call.end_ns());
+      if (ns > 0) sums_["in " + std::string(trace_.Text(call.shared().function))] += ns;
+    }
+  }
+  void AddSamples() {
+    SampledFunctions functions(trace_);
+    for (const CpuSample& sample : trace_.cpu_samples) {
+      if (sample.thread != thread_ || Overlap(times_, sample.time_ns, sample.time_ns + 1) == 0) continue;
+      const uint32_t function = functions.Innermost(sample.stack);
+      if (function != kNone) sums_["running " + functions[function].name] += sample.weight_ns;
+    }
+  }
+  std::string Main() const {
+    int64_t all_ns = 0;
+    for (const Interval& time : times_) all_ns += time.end_ns - time.start_ns;
+    const auto largest =
+        std::max_element(sums_.begin(), sums_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return largest == sums_.end() || largest->second * 2 < all_ns ? "" : largest->first;
+  }
+
+ private:
+  const Trace& trace_;
+  const uint32_t thread_;
+  const std::vector<Interval>& times_;
+  std::map<std::string, int64_t> sums_;
+};
+
+}  // namespace
+
+std::string MainActivity(const Trace& trace, uint32_t thread, const std::vector<Interval>& times, CallPlaces* places) {
+  Activities activities(trace, thread, times);
+  activities.AddOsCalls(places);
+  activities.AddCudaCalls();
+  activities.AddSamples();
+  return activities.Main();
+}
+
+}  // namespace gprof
