@@ -1,4 +1,4 @@
-// What traces have of PyTorch that is no kind of record: names that readers give and analyses know.
+// What traces have of PyTorch that is no kind of record: names that the tracer and readers give and analyses know.
 #pragma once
 
 #include <string_view>

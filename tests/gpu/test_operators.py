@@ -55,6 +55,20 @@ class Operators(FrameworkTest):
                 told[name, plain_sizes(json.loads(sizes))] += count
             self.assertEqual(operators_within(records, "model " + model["model"]), told, model["model"])
 
+    @needs("torch")
+    def test_the_peak_of_memory_is_that_of_torch(self):
+        self.run_both("torch_memory_program.py", code=3, options=["--pytorch", "ops", "--pytorch-memory"])
+        told = json.loads(self.printed.splitlines()[-1])
+        report = recorded.Report.of(self.trace)
+        row, = report.table("tensor_memory")
+        self.assertEqual((row["peak_bytes"], row["peak_reserved_bytes"]), (told["peak"], told["peak_reserved"]))
+        # A block may be up to 1 MiB larger than what was asked for.
+        self.assertGreaterEqual(row["growth_bytes"], told["kept"])
+        self.assertLess(row["growth_bytes"], told["kept"] + (1 << 20))
+        operators = {row["operator"]: row for row in report.table("ops")}
+        self.assertGreaterEqual(operators["aten::empty"]["gpu_memory_self_bytes"], 8 * told["kept"])
+        self.assertGreater(operators["aten::addmm"]["gpu_memory_bytes"], 0)
+
 
 if __name__ == "__main__":
     support.main()

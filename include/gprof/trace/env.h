@@ -68,7 +68,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kMemoryUsage, "1 records allocations, frees and memory pools"},
     {env::kManagedMemory, "1 records migrations and page faults of managed memory"},
     {env::kPythonStacks, "1 records the Python stack of CUDA calls, where the process has a Python"},
-    {env::kPytorch, "what to record of PyTorch, a list of `ops`, `autograd-nvtx`, `autograd-shapes-nvtx` and `modules`; read by `lib/gprof-cli/hooks/sitecustomize.py`, which is put on PYTHONPATH"},
+    {env::kPytorch, "what to record of PyTorch, a list of `ops`, `autograd-nvtx`, `autograd-shapes-nvtx` and `modules`, read by `lib/gprof-cli/hooks/sitecustomize.py`, which is put on PYTHONPATH, and `memory`, read by the tracer"},
     {env::kCounters, "absolute path of a file that says which kernel counters to collect, and of what (counter_request.h)"},
     {env::kOnlyPid, "the only process to record; its children are left alone"},
     {env::kNextCudaInjection, "CUDA_INJECTION64_PATH as the user had set it: loaded in processes that record no CUDA"},

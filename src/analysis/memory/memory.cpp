@@ -14,6 +14,7 @@
 #include "analysis/memory/memory_churn.h"
 #include "analysis/memory/memory_growth.h"
 #include "analysis/memory/memory_use.h"
+#include "analysis/memory/tensor_use.h"
 #include "analysis/ranges/step_finder.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
@@ -231,7 +232,8 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   const MemoryUse use(trace, ended);
   Churn churn = ChurnOf(input, ended);
   std::optional<StepChoice> step;
-  if (!trace.memory_events.empty() || !churn.sites.empty()) step = FindStep(input, options.step);
+  const bool has_events = !trace.memory_events.empty() || HasTensorMemory(trace);
+  if (has_events || !churn.sites.empty()) step = FindStep(input, options.step);
   if (step) CountSteps(trace, *step, &churn);
   const Growth growth = GrowthOf(trace, ended, step ? &*step : nullptr);
   const ManagedTraffic managed = SumManaged(trace);
@@ -245,6 +247,7 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   result.tables.push_back(NotFreedTable(trace, use, options.max_rows));
   result.tables.push_back(PoolTable(trace, options.max_rows));
   result.tables.push_back(ManagedTable(managed));
+  result.tables.push_back(TensorMemoryTable(trace, step ? &*step : nullptr));
   AddChurnFindings(trace, churn, input.shared().window_ns(), &result.findings);
   AddGrowthFindings(trace, growth, &result.findings);
   if (growth.sites.empty()) AddLeakFinding(trace, use, &result.findings);  // which has said it already, and worse

@@ -79,7 +79,7 @@ void Scale(double factor, SampleStatistics* statistics) {
 // Not where it was measured in a better way as well.
 bool IsShown(const Trace& trace, uint32_t index) {
   const MetricSource& source = trace.metric_sources[index];
-  if (!HasMean(trace, source)) return false;
+  if (!HasMean(trace, source) || trace.Text(source.origin) == "PyTorch") return false;  // has tables of its own
   return source.device == kNone ||
          FindSource(trace, source.device, trace.Text(source.name), trace.Text(source.unit)) == index;
 }

@@ -124,6 +124,9 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
                  "or modules")
       ->type_name("ops|autograd-nvtx|autograd-shapes-nvtx|modules|none")
       ->group(kGroup);
+  app.add_flag("--pytorch-memory")
+      ->description("record what the GPU memory allocator of PyTorch holds, at each allocation and free")
+      ->group(kGroup);
   AddCollectorOptions(app, kGroup);
   app.add_flag(
          "--yield-to-profiler", options_.yields_to_profiler,
@@ -385,6 +388,7 @@ void ProgramArguments::ReadPytorch() {
   if (!options_.pytorch.empty() && !options_.trace_nvtx) {
     throw Error(ExitCode::kUsage, "--pytorch needs NVTX ranges", "add nvtx to -t");
   }
+  if (app_->count("--pytorch-memory") > 0) options_.pytorch += options_.pytorch.empty() ? "memory" : ",memory";
 }
 
 // Nsight Systems has "node:host-only" for graphs that the host launches, which are those that are recorded.

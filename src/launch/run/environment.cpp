@@ -51,6 +51,7 @@ Environment::Environment(const char* const* inherited, const LaunchOptions& opti
   SetTracerOptions(options);
   if (options.pytorch.empty()) return;
   Set(env::kPytorch, options.pytorch);
+  if (options.pytorch == "memory") return;  // which needs no hook
   const std::string hooks = std::filesystem::path(tracer).parent_path() / "hooks";
   const std::string path = Get("PYTHONPATH").value_or("");
   Set("PYTHONPATH", path.empty() ? hooks : hooks + ":" + path);

@@ -20,6 +20,7 @@
 #include "tracer/osrt/os_calls.h"
 #include "tracer/python/python_stacks.h"
 #include "tracer/pytorch/operators.h"
+#include "tracer/pytorch/tensor_memory.h"
 #include "tracer/stacks/native_stacks.h"
 #include "tracer/store/log_rows.h"
 
@@ -30,10 +31,10 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector,     kGpuWorkCollector,   kThreadRowCollector, kApiCallCollector,  kControlCollector,
-    kCaptureCollector,     kNvtxCollector,      kOsCallCollector,    kMpiCallCollector,  kGemmCollector,
-    kNcclCollector,        kDirectiveCollector, kImportCollector,    kOperatorCollector, kPythonCollector,
-    kNativeStackCollector, kCounterCollector,   kNoticeCollector,
+    kProcessCollector, kGpuWorkCollector,     kThreadRowCollector,    kApiCallCollector, kControlCollector,
+    kCaptureCollector, kNvtxCollector,        kOsCallCollector,       kMpiCallCollector, kGemmCollector,
+    kNcclCollector,    kDirectiveCollector,   kTensorMemoryCollector, kImportCollector,  kOperatorCollector,
+    kPythonCollector,  kNativeStackCollector, kCounterCollector,      kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

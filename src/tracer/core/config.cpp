@@ -153,6 +153,9 @@ void ReadConfig() {
   config.yields_to_profiler = IsSet(trace::env::kYieldToProfiler);
   config.is_quiet = IsSet(trace::env::kQuiet);
   config.wants_python_stacks = IsSet(trace::env::kPythonStacks);
+  if (const char* wanted = getenv(trace::env::kPytorch); wanted != nullptr) {
+    config.wants_tensor_memory = Lists(wanted, "memory");
+  }
   if (const char* level = getenv(trace::env::kGraphTrace); level != nullptr) {
     if (std::strcmp(level, "node") == 0) config.graph_mode = GraphMode::kNode;
     if (std::strcmp(level, "auto") == 0) config.graph_mode = GraphMode::kAuto;

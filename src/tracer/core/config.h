@@ -45,6 +45,7 @@ struct TracerConfig {
   bool wants_managed_memory = false;
   bool yields_to_profiler = false;   // of the program's own, which then has CUPTI
   bool wants_python_stacks = false;  // at CUDA calls
+  bool wants_tensor_memory = false;  // what PyTorch's allocator hands out
   bool is_quiet = false;
   uint32_t flush_ms = 500;
   char cupti[4096] = {};

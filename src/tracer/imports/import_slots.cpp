@@ -273,9 +273,14 @@ int Restore(dl_phdr_info* info, std::size_t, void*) {
   return 0;
 }
 
+// Calls into libraries, the first of which may come at once.
+bool WantsLibraries() {
+  const TracerConfig& config = Config();
+  return config.wants_mpi || config.wants_gemms || config.yields_to_profiler || config.wants_tensor_memory;
+}
+
 bool AreWanted() {
-  return Config().wants_cuda || Config().wants_osrt || Config().wants_mpi || Config().wants_gemms ||
-         Config().WantsNativeStacks();
+  return Config().wants_cuda || Config().wants_osrt || Config().WantsNativeStacks() || WantsLibraries();
 }
 
 // While slots are gone through, the loader's list is locked. libc before 2.35 leaves it locked for ever in a child that
@@ -328,7 +333,7 @@ void WatchModules(const ModuleWatcher& by) {
 void StartImports() {
   if (!AreWanted()) return;
   KeepLoaderWholeInForks();
-  if (!Config().wants_mpi && !Config().wants_gemms && !Config().yields_to_profiler) return;
+  if (!WantsLibraries()) return;
   {
     const LockGuard guard(loader_lock);
     LookAtModules();

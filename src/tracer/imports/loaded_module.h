@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace gprof::tracer {
 
@@ -21,6 +22,10 @@ struct ImportSlot {
   const char* symbol;
   bool is_defined_here;
 };
+
+// The one function of C++ that may be wrapped (pytorch/tensor_memory.h).
+inline constexpr char kReportOfTorch[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
+inline bool IsWrappedCpp(const char* symbol) { return std::strcmp(symbol, kReportOfTorch) == 0; }
 
 class LoadedModule {
  public:
@@ -54,7 +59,7 @@ class LoadedModule {
       const auto number = static_cast<uint32_t>(all[i].r_info >> 32);
       const ElfW(Sym)& symbol = symbols_[number];
       const char* const name = texts_ + symbol.st_name;
-      if (name[0] == '_' && name[1] == 'Z') continue;  // C++; most names of large libraries are
+      if (name[0] == '_' && name[1] == 'Z' && !IsWrappedCpp(name)) continue;  // most names of large libraries are
       f(ImportSlot{reinterpret_cast<uintptr_t*>(base_ + all[i].r_offset), name, symbol.st_shndx != SHN_UNDEF},
         [this, number] { return VersionOf(number); });
     }

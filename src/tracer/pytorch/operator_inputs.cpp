@@ -59,6 +59,7 @@ class InputWriter {
 
   void PutList(const TorchValue& value) {
     const auto* const list = reinterpret_cast<const char*>(value.payload);
+    if (list == nullptr || list == undefined_tensor_) return Put(OperatorInput::kOther);  // libtorch's null, too
     const auto* const first = ReadTorch<const TorchValue*>(list, layout_.list);
     const auto* const last = ReadTorch<const TorchValue*>(list, layout_.list + 8);
     const auto count = static_cast<uint64_t>(last - first);

@@ -1,6 +1,4 @@
 // Rows of operators become NVTX ranges of a domain of their own. Their sequence numbers are the payloads.
-#include <cstring>
-
 #include "tracer/pytorch/operator_text.h"
 #include "tracer/pytorch/operators.h"
 #include "tracer/store/interned_names.h"
@@ -10,8 +8,11 @@
 namespace gprof::tracer {
 namespace {
 
-constexpr uint32_t kPytorchDomain = 1u << 20;  // programs have fewer
-constinit bool has_operators GPROF_IN_ARENA = false, domain_is_told GPROF_IN_ARENA = false;
+struct Domain {
+  bool is_used, is_told;
+};
+constinit Domain domains[2] GPROF_IN_ARENA = {};
+Domain& StateOf(PytorchDomain domain) { return domains[domain == PytorchDomain::kMemory ? 1 : 0]; }
 
 // The names of operators by what their rows say, so that texts are made once. What has lost its place is made anew.
 struct Known {
@@ -31,22 +32,11 @@ trace::StringId NameOf(Bytes name, Bytes inputs) {
   return place.name;
 }
 
-void AddEvent(uint64_t stamp, trace::NvtxRecord r, const RowSource& source) {
-  // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
-  const uint64_t own_ns = source.clock.ToNs(stamp);
-  if (own_ns > source.log->nvtx.last_ns) source.log->nvtx.last_ns = own_ns;
-  r.time_ns = source.log->nvtx.last_ns;
-  r.tid = source.log->tid;
-  r.domain = kPytorchDomain;
-  source.output->Add(r, source.cursor);
-}
-
 void AddBegin(const OperatorRow& row, const RowSource& source) {
   const char* const text = reinterpret_cast<const char*>(&row + 1);
   const std::size_t room = BytesOf(row.header) - sizeof row;
   const std::size_t size = std::size_t{row.name_bytes} + row.input_bytes;
   if (BytesOf(row.header) < sizeof row || size > room) return;  // in salvage a row may say anything
-  has_operators = true;
   trace::NvtxRecord r;
   r.event = static_cast<uint8_t>(trace::NvtxEvent::kPush);
   r.message = NameOf({text, row.name_bytes}, {text + row.name_bytes, row.input_bytes});
@@ -54,29 +44,47 @@ void AddBegin(const OperatorRow& row, const RowSource& source) {
     r.payload = static_cast<uint64_t>(row.sequence);
     r.payload_type = static_cast<uint8_t>(trace::PayloadType::kSigned64);
   }
-  AddEvent(row.stamp, r, source);
+  AddPytorchEvent(PytorchDomain::kOperators, row.stamp, r, source);
 }
 
 }  // namespace
+
+void AddPytorchEvent(PytorchDomain domain, uint64_t stamp, trace::NvtxRecord r, const RowSource& source) {
+  StateOf(domain).is_used = true;
+  // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
+  const uint64_t own_ns = source.clock.ToNs(stamp);
+  if (own_ns > source.log->nvtx.last_ns) source.log->nvtx.last_ns = own_ns;
+  r.time_ns = source.log->nvtx.last_ns;
+  r.tid = source.log->tid;
+  r.domain = static_cast<uint32_t>(domain);
+  source.output->Add(r, source.cursor);
+}
 
 void ConvertOperatorRow(const RowHeader* header, const RowSource& source) {
   if (header->type == RowType::kOperator) return AddBegin(*reinterpret_cast<const OperatorRow*>(header), source);
   trace::NvtxRecord r;
   r.event = static_cast<uint8_t>(trace::NvtxEvent::kPop);
-  AddEvent(reinterpret_cast<const OperatorEndRow*>(header)->stamp, r, source);
+  AddPytorchEvent(PytorchDomain::kOperators, reinterpret_cast<const OperatorEndRow*>(header)->stamp, r, source);
 }
 
-void RetellOperators() { domain_is_told = false; }
+void RetellOperators() {
+  for (Domain& domain : domains) domain.is_told = false;
+}
 
 void DrainOperators(DrainRound*) {
-  if (!has_operators || domain_is_told) return;
-  Output().Add(trace::NvtxDomainRecord{kPytorchDomain, Names().Intern("PyTorch")});
-  domain_is_told = true;
+  const auto tell = [](PytorchDomain domain, const char* name) {
+    Domain& state = StateOf(domain);
+    if (!state.is_used || state.is_told) return;
+    Output().Add(trace::NvtxDomainRecord{static_cast<uint32_t>(domain), Names().Intern(name)});
+    state.is_told = true;
+  };
+  tell(PytorchDomain::kOperators, "PyTorch");
+  tell(PytorchDomain::kMemory, "PyTorch memory");
 }
 
 void ResetOperatorsAfterFork() {
-  has_operators = domain_is_told = false;
-  std::memset(known, 0, sizeof known);
+  for (Domain& domain : domains) domain = {};
+  for (Known& place : known) place = {};
 }
 
 }  // namespace gprof::tracer

@@ -8,36 +8,36 @@ namespace gprof::tracer {
 namespace {
 
 // As torch.profiler calls them, by number (c10::ScalarType).
-constexpr const char* kTypes[] = {"unsigned char",
-                                  "signed char",
-                                  "short int",
-                                  "int",
-                                  "long int",
-                                  "c10::Half",
-                                  "float",
-                                  "double",
-                                  "c10::complex<c10::Half>",
-                                  "c10::complex<float>",
-                                  "c10::complex<double>",
-                                  "bool",
-                                  "c10::qint8",
-                                  "c10::quint8",
-                                  "c10::qint32",
-                                  "c10::BFloat16",
-                                  "c10::quint4x2",
-                                  "c10::quint2x4",
-                                  "c10::bits1x8",
-                                  "c10::bits2x4",
-                                  "c10::bits4x2",
-                                  "c10::bits8",
-                                  "c10::bits16",
-                                  "c10::Float8_e5m2",
-                                  "c10::Float8_e4m3fn",
-                                  "c10::Float8_e5m2fnuz",
-                                  "c10::Float8_e4m3fnuz",
-                                  "short unsigned int",
-                                  "unsigned int",
-                                  "long unsigned int"};
+constexpr const char* kTypeNames[] = {"unsigned char",
+                                      "signed char",
+                                      "short int",
+                                      "int",
+                                      "long int",
+                                      "c10::Half",
+                                      "float",
+                                      "double",
+                                      "c10::complex<c10::Half>",
+                                      "c10::complex<float>",
+                                      "c10::complex<double>",
+                                      "bool",
+                                      "c10::qint8",
+                                      "c10::quint8",
+                                      "c10::qint32",
+                                      "c10::BFloat16",
+                                      "c10::quint4x2",
+                                      "c10::quint2x4",
+                                      "c10::bits1x8",
+                                      "c10::bits2x4",
+                                      "c10::bits4x2",
+                                      "c10::bits8",
+                                      "c10::bits16",
+                                      "c10::Float8_e5m2",
+                                      "c10::Float8_e4m3fn",
+                                      "c10::Float8_e5m2fnuz",
+                                      "c10::Float8_e4m3fnuz",
+                                      "short unsigned int",
+                                      "unsigned int",
+                                      "long unsigned int"};
 
 class TextWriter {
  public:
@@ -125,7 +125,7 @@ class InputReader {
     has_tensor_ = true;
     const uint8_t type = Byte();
     const uint64_t count = Number();
-    if (!is_listed) PutOf(Part::kTypes, type < std::size(kTypes) ? kTypes[type] : "?");
+    if (!is_listed) PutOf(Part::kTypes, type < std::size(kTypeNames) ? kTypeNames[type] : "?");
     PutOf(Part::kSizes, "[");
     for (uint64_t i = 0; i < count && at_ != end_; ++i) {
       const uint64_t size = Number();

@@ -45,7 +45,8 @@ class ChunkOutput {
         R::kKind == trace::RecordKind::kSync || R::kKind == trace::RecordKind::kNvtx ||
         R::kKind == trace::RecordKind::kGraphLaunch || R::kKind == trace::RecordKind::kMemory ||
         R::kKind == trace::RecordKind::kEventRecord || R::kKind == trace::RecordKind::kManagedMemory ||
-        R::kKind == trace::RecordKind::kNvtxPayload || R::kKind == trace::RecordKind::kOsCall;
+        R::kKind == trace::RecordKind::kNvtxPayload || R::kKind == trace::RecordKind::kOsCall ||
+        R::kKind == trace::RecordKind::kMetricBlock;
     static constexpr uint32_t kCapacity = kIsFrequent ? 8192 : 128;
     R* rows = nullptr;
     uint32_t count = 0;

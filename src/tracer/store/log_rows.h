@@ -31,12 +31,13 @@ enum class RowType : uint8_t {
   kOperatorEnd = 20,
   kNativeModule = 21,
   kNativeFrame = 22,
+  kTensorMemory = 23,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 23;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 24;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>

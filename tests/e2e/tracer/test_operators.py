@@ -11,6 +11,7 @@ FORWARD = [
      "types = [c10::Half, c10::Half, , ScalarList, Scalar, Scalar], inputs = [, , , [2, -1], False, 1]", 0, 1),
     ("aten::stack, sizes = [[[4, 3, 8, 8], [1, 2, 3, 4, 5, 6, 7]], []], types = [TensorList, ScalarList]", 1, 1),
 ]
+MARK, DEVICE = 1, 4  # a kind of event, a scope of tracks
 ENGINE = "autograd::engine::evaluate_function: ConvolutionBackward0"
 
 
@@ -31,8 +32,8 @@ class Operators(harness.Case):
         self.assertEqual([d for d in depth.values() if d != 0], [])
         return found
 
-    def record(self, *arguments):
-        run = self.profile(FACTS, *arguments)
+    def record(self, *arguments, options=()):
+        run = self.profile(FACTS, *arguments, options=options)
         self.assertEqual((run.code, run.trace.problems), (0, []), run.err)
         return run
 
@@ -50,6 +51,28 @@ class Operators(harness.Case):
         ranges = self.ranges(run.trace)
         self.assertEqual(len({process for process, _ in ranges}), 2)
         self.assertEqual(sorted(map(len, ranges.values())), [4, 4, 9, 9])
+
+    def tracks_of(self, trace):
+        """name → values"""
+        tracks = {s["id"]: s["name"] for s in trace.of("metric_source") if s["origin"] == "PyTorch" and s["scope"] == DEVICE}
+        values = collections.defaultdict(list)
+        for sample in trace.of("metric_block"):
+            if sample["source"] in tracks:
+                values[tracks[sample["source"]]].append(sample["value"])
+        return values
+
+    def test_what_the_allocator_holds(self):
+        trace, large = self.record("good", "memory", options=["--pytorch-memory"]).trace, 2 << 20
+        self.assertEqual(self.tracks_of(trace), {"PyTorch memory allocated": [512, large + 512, large, large // 2],
+                                                 "PyTorch memory reserved": [1 << 20, 3 << 20]})
+        marks = collections.defaultdict(list)
+        for mark in trace.of("nvtx", event=MARK):
+            self.assertEqual((mark["message"], trace.domain_names(mark["chunk_pid"])[mark["domain"]]), ("cuda:0", "PyTorch memory"))
+            marks[mark["tid"]].append(mark["payload"] - (1 << 64 if mark["payload"] >= 1 << 63 else 0))
+        self.assertEqual(sorted(marks.values()), [[-large // 2], [512, large, -512]])
+
+    def test_without_the_option_allocations_are_not_recorded(self):
+        self.assertEqual(self.tracks_of(self.record("good", "memory").trace), {})
 
     def test_objects_that_are_laid_out_differently_are_left_alone(self):
         run = self.record("other")

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,6 +31,13 @@ struct IValue {
   uint64_t payload = 0;
   uint32_t tag = 0;
 };
+
+enum class DeviceType : int8_t { CPU, CUDA };
+struct Device {
+  DeviceType type;
+  int8_t index;
+};
+void reportMemoryUsageToProfiler(void* pointer, int64_t bytes, size_t allocated, size_t reserved, Device device);
 
 struct ListImpl {
   uint64_t head[2] = {};

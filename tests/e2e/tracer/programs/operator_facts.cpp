@@ -1,5 +1,6 @@
 // Runs operators of a double of libtorch and says which. Arguments: what the double is like ("good", or "other" where
-// its objects are laid out differently), and "fork" for a child that runs them, too.
+// its objects are laid out differently), then "fork" for a child that runs them, too, or "memory" for some that
+// allocate.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include <thread>
 
 #include "fake_torch.h"
+
+extern "C" void FakeAllocate(int64_t bytes);
 
 namespace {
 
@@ -72,6 +75,18 @@ void RunBackward() {
   delete late;
 }
 
+void RunAllocations() {
+  const std::vector<c10::IValue> none;
+  at::RecordFunction outer("aten::outer", -1, none);
+  FakeAllocate(512);
+  {
+    at::RecordFunction inner("aten::inner", -1, none);
+    FakeAllocate(2 << 20);
+    FakeAllocate(-512);
+  }
+  std::thread([] { FakeAllocate(-(1 << 20)); }).join();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,6 +97,10 @@ int main(int argc, char** argv) {
   if (record != nullptr) std::printf("started %d\n", Start(record, is_good));
   if (record != nullptr) std::printf("called %d\n", at::HasCallback() ? 1 : 0);
   std::fflush(stdout);
+  if (argc > 2 && std::strcmp(argv[2], "memory") == 0) {
+    RunAllocations();
+    return 0;
+  }
   const pid_t child = argc > 2 ? fork() : -1;
   for (int i = 0; i < 3; ++i) RunForward();
   std::thread(RunBackward).join();

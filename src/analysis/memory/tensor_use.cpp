@@ -1,0 +1,103 @@
+#include "analysis/memory/tensor_use.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/memory/memory_use.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::string_view kAllocated = "PyTorch memory allocated", kReserved = "PyTorch memory reserved";
+constexpr std::size_t kFewestSteps = 3;
+
+using Samples = std::span<const MetricSample>;
+
+// What held at that time; nothing before the first sample.
+std::optional<int64_t> ValueAt(Samples samples, int64_t time_ns) {
+  const auto after = std::upper_bound(samples.begin(), samples.end(), time_ns,
+                                      [](int64_t time, const MetricSample& s) { return time < s.start_ns; });
+  return after == samples.begin() ? std::nullopt : std::optional(std::prev(after)->value);
+}
+
+Samples ReservedBeside(const Trace& trace, const MetricSource& allocated) {
+  for (std::size_t i = 0; i < trace.metric_sources.size(); ++i) {
+    const MetricSource& source = trace.metric_sources[i];
+    const bool is_beside = source.process == allocated.process && source.device == allocated.device;
+    if (is_beside && trace.Text(source.name) == kReserved) return trace.SamplesOf(static_cast<uint32_t>(i));
+  }
+  return {};
+}
+
+// Bytes a step by which what is left at the ends of steps grew: nothing where it did not grow from each to the next of
+// the second half.
+Cell GrowthOf(const Trace& trace, Samples samples, const StepChoice* step) {
+  if (step == nullptr || step->ranges.size() < kFewestSteps) return {};
+  std::vector<int64_t> left;
+  for (const uint32_t range : step->ranges) {
+    if (const auto value = ValueAt(samples, trace.ranges[range].end_ns)) left.push_back(*value);
+  }
+  if (left.size() < kFewestSteps) return {};
+  const auto middle = left.begin() + static_cast<std::ptrdiff_t>(left.size() / 2);
+  const bool grows = std::is_sorted(middle, left.end(), [](int64_t a, int64_t b) { return a <= b; });
+  const auto steps = left.end() - middle - 1;
+  return grows && steps > 0 ? Cell((left.back() - *middle) / steps) : Cell(int64_t{0});
+}
+
+std::vector<Cell> RowOf(const Trace& trace, std::size_t source, const StepChoice* step) {
+  const MetricSource& s = trace.metric_sources[source];
+  const Samples samples = trace.SamplesOf(static_cast<uint32_t>(source));
+  const auto by_value = [](const MetricSample& a, const MetricSample& b) { return a.value < b.value; };
+  const MetricSample& peak = *std::max_element(samples.begin(), samples.end(), by_value);
+  const Samples reserved = ReservedBeside(trace, s);
+  const int64_t reserved_then = ValueAt(reserved, peak.start_ns).value_or(peak.value);
+  const bool is_known = s.process != kNone;
+  const int64_t begin_ns = is_known ? trace.processes[s.process].start_ns : 0;
+  return {MemoryDeviceName(trace, s.device),
+          is_known ? fmt::format("{} ({})", trace.Text(trace.processes[s.process].name), s.pid) : std::string(),
+          peak.value,
+          reserved_then,
+          reserved_then - peak.value,
+          reserved.empty() ? peak.value : std::max_element(reserved.begin(), reserved.end(), by_value)->value,
+          samples.back().value,
+          GrowthOf(trace, samples, step),
+          peak.start_ns - begin_ns};
+}
+
+}  // namespace
+
+bool HasTensorMemory(const Trace& trace) {
+  return std::any_of(trace.metric_sources.begin(), trace.metric_sources.end(),
+                     [&](const MetricSource& source) { return trace.Text(source.name) == kAllocated; });
+}
+
+Table TensorMemoryTable(const Trace& trace, const StepChoice* step) {
+  Table table{
+      "tensor_memory",
+      "PyTorch memory",
+      {{"device", "Device", Unit::kText, false},
+       {"process", "Process", Unit::kText, true},
+       {"peak_bytes", "Peak allocated", Unit::kBytes, false},
+       {"reserved_bytes", "Reserved then", Unit::kBytes, false},
+       {"unused_bytes", "Not in use then", Unit::kBytes, false},
+       {"peak_reserved_bytes", "Peak reserved", Unit::kBytes, false},
+       {"left_bytes", "At the end", Unit::kBytes, false},
+       {"growth_bytes", "Growth a step", Unit::kBytes, true},
+       {"peak_ns", "Peak after", Unit::kNs, false}},
+      {},
+      "Allocated: tensors hold it. Reserved: PyTorch's allocator holds it. Not in use: reserved and in no tensor, "
+      "as it is kept or in pieces. Growth: of what is left at the ends of steps, in the second half of them."};
+  for (std::size_t i = 0; i < trace.metric_sources.size(); ++i) {
+    const bool is_allocated = trace.Text(trace.metric_sources[i].name) == kAllocated;
+    if (is_allocated && !trace.SamplesOf(static_cast<uint32_t>(i)).empty()) table.rows.push_back(RowOf(trace, i, step));
+  }
+  return table;
+}
+
+}  // namespace gprof
