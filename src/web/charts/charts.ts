@@ -5,6 +5,7 @@ import { gapChart } from "./chart_gaps";
 import { levelChart } from "./chart_levels";
 import { memoryChart } from "./chart_memory";
 import { stepChart } from "./chart_steps";
+import { counterCharts } from "./counter_charts";
 import type { ReportDocument } from "../shared/data";
 import { el } from "../shared/dom";
 import type { State } from "../shared/state";
@@ -16,7 +17,7 @@ export function mountCharts(root: HTMLElement, state: State, report: ReportDocum
     const isAbsent = (card: HTMLElement): boolean => card.classList.contains("absent");
     grid.replaceChildren(...cards.filter((c) => !isAbsent(c)), ...cards.filter(isAbsent));
   };
-  root.append(el("h2", { class: "hidden", text: "Charts" }), flameChart(state) ?? "", grid);
+  root.append(el("h2", { class: "hidden", text: "Charts" }), flameChart(state) ?? "", counterCharts(report) ?? "", grid);
   draw();
   state.on("loaded", draw);
 }

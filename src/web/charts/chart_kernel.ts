@@ -1,0 +1,64 @@
+// Of the chosen kernel: how much of the peak each unit reached, and what its warps waited for.
+import type { ReportDocument } from "../shared/data";
+import { el } from "../shared/dom";
+import { formatNumber, formatPercent } from "../shared/format";
+import { rowOfKernel, rowsOfKernel, type CountedKernel } from "./kernel_counters";
+import { absentCard, chartCard } from "./plot";
+import { num, str, type Row } from "../shared/report";
+
+interface Bar {
+  label: string;
+  percent: number;
+  value: string;
+  color: string;
+  isPart?: boolean;
+}
+
+function barRow(bar: Bar, full: number): HTMLElement {
+  const fill = el("span", { class: "level-fill" });
+  fill.style.width = `${Math.max(0.3, Math.min(100, (100 * bar.percent) / full))}%`;
+  fill.style.backgroundColor = `var(${bar.color})`;
+  return el("tr", { class: bar.isPart ? "part" : "", attributes: { "data-value": `${bar.label}: ${bar.value}` } },
+    el("th", { text: bar.label, attributes: { scope: "row" } }), el("td", { class: "level" }, fill), el("td", { class: "number", text: bar.value }));
+}
+
+const barTable = (bars: readonly Bar[], full: number): HTMLElement =>
+  el("table", { class: "levels unit-bars" }, el("tbody", {}, ...bars.map((bar) => barRow(bar, full))));
+
+const UNITS = [
+  ["Compute", "compute_percent", "compute"], ["Memory", "memory_percent", "memory"], ["DRAM", "dram_percent", ""], ["L2", "l2_percent", ""], ["L1", "l1_percent", ""],
+] as const;
+
+export function speedChart(report: ReportDocument, kernel: CountedKernel): HTMLElement {
+  const title = "Speed of light";
+  const row: Row = { ...kernel.overview, ...rowOfKernel(report, "counter_speed_of_light", kernel) };
+  const parts = rowsOfKernel(report, "counter_breakdown", kernel, ["throughput", "part"]);
+  const bars: Bar[] = [];
+  for (const [label, key, throughput] of UNITS) {
+    if (typeof row[key] !== "number") continue;
+    bars.push({ label, percent: num(row, key), value: formatPercent(num(row, key)), color: "--kind-kernel" });
+    for (const part of parts.filter((p) => throughput !== "" && str(p, "throughput") === throughput)) {
+      bars.push({ label: str(part, "part"), percent: num(part, "part_percent"), value: formatPercent(num(part, "part_percent")), color: "--kind-api-other", isPart: true });
+    }
+  }
+  if (bars.length === 0) return absentCard(title, "The throughput of the units was not counted (--set basic does).");
+  return chartCard("speed", title, "Percent of the peak of each unit. Beneath compute and memory their busiest parts: a throughput is that of the busiest.", [barTable(bars, 100)], null);
+}
+
+// Nothing is in the way of a warp that is selected, or could be.
+const FREE = new Set(["selected", "not_selected"]);
+
+export function stallChart(report: ReportDocument, kernel: CountedKernel): HTMLElement {
+  const title = "Stall reasons";
+  const rows = rowsOfKernel(report, "counter_stalls", kernel, ["reason"]);
+  if (rows.length === 0) return absentCard(title, "What warps waited for was not counted (--section warp_states does).");
+  const most = Math.max(...rows.map((row) => num(row, "share_percent")), 1);
+  const bars = rows.map((row): Bar => ({
+    label: str(row, "reason").replace(/_/g, " "), percent: num(row, "share_percent"),
+    value: `${formatPercent(num(row, "share_percent"))}, ${formatNumber(num(row, "warps_per_issue"))}`,
+    color: FREE.has(str(row, "reason")) ? "--kind-gap" : "--kind-api-sync",
+  }));
+  return chartCard("stalls", title,
+    "Share of the time of a warp between two of its instructions, and warps in that state for each instruction issued. Grey: the warp was not held up.",
+    [barTable(bars, most)], null);
+}
