@@ -12,11 +12,11 @@
 #include "analysis/gpus/nccl_kernels.h"
 #include "analysis/gpus/nccl_messages.h"
 #include "analysis/host/python_line_sums.h"
-#include "analysis/ranges/step_times.h"
 #include "analysis/result/analyses.h"
 #include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
 #include "fleet/histogram.h"
+#include "fleet/rank_steps.h"
 #include "report/trace_summary.h"
 #include "trace/reshape/select.h"
 
@@ -92,7 +92,7 @@ class Summarizer {
     Copies();
     Calls();
     Places();
-    Steps();
+    rank_.steps = StepColumnsOf(input_, {kernels_, others_});
     MpiCollectives();
     NcclCollectives();
     KeepCollectives();
@@ -347,33 +347,6 @@ class Summarizer {
         AddPlace(std::string(InfoOf(cause).name), "line", KeptName(gprof::NameOf(trace_, lines.all()[i])),
                  sums[i].idle[cause]);
       });
-    }
-  }
-
-  void Steps() {
-    const std::optional<StepChoice>& choice = input_.shared().step();
-    if (!choice) return;
-    const StepTimes times = TimeSteps(input_, *choice);
-    if (times.device == kNone) return;
-    StepColumns& steps = rank_.steps;
-    steps.path = KeptName(trace_.Text(choice->path));
-    steps.count = static_cast<int64_t>(times.iterations.size());
-    while (steps.count > steps.steps_in_one * static_cast<int64_t>(kKeptSteps)) steps.steps_in_one *= 2;
-    const auto entries = static_cast<size_t>((steps.count + steps.steps_in_one - 1) / steps.steps_in_one);
-    for (auto* column : {&steps.wall_ns, &steps.kernel_ns, &steps.copy_ns, &steps.exposed_ns}) column->resize(entries);
-    for (auto& column : steps.idle_ns) column.resize(entries);
-    IntervalSet::Cursor kernels(kernels_[times.device]), others(others_[times.device]);
-    for (size_t i = 0; i < times.iterations.size(); ++i) {
-      const Iteration& step = times.iterations[i];
-      const size_t at = i / static_cast<size_t>(steps.steps_in_one);
-      steps.wall_ns[at] += step.duration_ns;
-      steps.kernel_ns[at] += step.parts_ns[kStepKernels];
-      steps.copy_ns[at] += step.parts_ns[kStepCopies];
-      steps.exposed_ns[at] +=
-          kernels.Covered(step.start_ns, step.EndNs()) - others.Covered(step.start_ns, step.EndNs());
-      for (size_t cause = 0; cause < kCauseCount; ++cause) {
-        steps.idle_ns[cause][at] += step.parts_ns[kStepIdle + cause];
-      }
     }
   }
 

@@ -49,7 +49,7 @@ struct IdlePlace {
 
 // Each entry is of `steps_in_one` iterations in a row, the last one of what is left; all are sums.
 struct StepColumns {
-  std::string path;  // empty: the rank has no steps
+  std::string path;  // kTimeSlicesPath: slices of time, as there are no steps; empty: neither
   int64_t count = 0, steps_in_one = 1;
   std::vector<int64_t> wall_ns, kernel_ns, copy_ns, exposed_ns;
   std::array<std::vector<int64_t>, kCauseCount> idle_ns;

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "analysis/result/metrics.h"
 #include "analysis/trust/unknown_facts.h"
 #include "gprof/version.h"
 #include "report/trace_summary.h"
@@ -100,6 +101,34 @@ Json HealthJson(const Trace& trace) {
 std::string ToText(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 std::string ToCompactText(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+const char* SeverityName(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo:
+      return "info";
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      break;
+  }
+  return "warning";
+}
+
+Json TableJson(const Table& table, std::string_view analysis) {
+  Json json = {{"id", table.id}, {"analysis", analysis}, {"title", table.title}, {"note", table.note}};
+  json["columns"] = Json::array();
+  for (const Column& column : table.columns) {
+    json["columns"].push_back({{"key", column.key}, {"title", column.title}, {"unit", UnitName(column.unit)}});
+  }
+  json["rows"] = Json::array();
+  for (const auto& row : table.rows) {
+    Json cells = Json::object();
+    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
+      cells[table.columns[i].key] = CellJson(row[i]);
+    json["rows"].push_back(std::move(cells));
+  }
+  return json;
+}
 
 Json CellJson(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;

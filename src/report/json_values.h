@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "base/number_json.h"  // NumberJson, for numbers
 #include "gprof/analysis.h"
@@ -17,6 +18,10 @@ std::string ToText(const Json& json);
 // The same in one line, for a document within another.
 std::string ToCompactText(const Json& json);
 
+const char* SeverityName(Severity severity);
+
+// With its columns, and the analysis that it is of.
+Json TableJson(const Table& table, std::string_view analysis);
 // A cell of a table; null where it is empty.
 Json CellJson(const Cell& cell);
 

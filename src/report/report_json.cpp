@@ -26,40 +26,12 @@ const char* BetterName(Better better) {
   return "neither";
 }
 
-const char* SeverityName(Severity severity) {
-  switch (severity) {
-    case Severity::kInfo:
-      return "info";
-    case Severity::kNote:
-      return "note";
-    case Severity::kWarning:
-      break;
-  }
-  return "warning";
-}
-
 Json MetricJson(const Metric& metric) {
   Json json = {{"id", metric.id}, {"scope", metric.scope}, {"value", NumberJson(metric.value)}};
   if (const MetricInfo* info = FindMetric(metric.id)) {
     json["unit"] = UnitName(info->unit);
     json["better"] = BetterName(info->better);
     json["deterministic"] = info->is_deterministic;
-  }
-  return json;
-}
-
-Json TableJson(const Table& table, std::string_view analysis) {
-  Json json = {{"id", table.id}, {"analysis", analysis}, {"title", table.title}, {"note", table.note}};
-  json["columns"] = Json::array();
-  for (const Column& column : table.columns) {
-    json["columns"].push_back({{"key", column.key}, {"title", column.title}, {"unit", UnitName(column.unit)}});
-  }
-  json["rows"] = Json::array();
-  for (const auto& row : table.rows) {
-    Json cells = Json::object();
-    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
-      cells[table.columns[i].key] = CellJson(row[i]);
-    json["rows"].push_back(std::move(cells));
   }
   return json;
 }

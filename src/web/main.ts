@@ -3,6 +3,7 @@ import { mountCharts } from "./charts/charts";
 import type { PageData } from "./shared/data";
 import { decodePage, readPage } from "./shared/decode";
 import { mountDiff } from "./diff/diff";
+import { mountFleet } from "./fleet/fleet";
 import { announce, el } from "./shared/dom";
 import { formatNs } from "./shared/format";
 import { hasTimeline, openTable, showPlace, whenLoaded } from "./shared/jump";
@@ -51,6 +52,13 @@ function tabsOf(state: State): TabSpec[] {
       { id: "tables", title: "Tables", mount: (root) => mountTables(root, state) },
     ];
   }
+  if (page.fleet) {
+    const { fleet } = page;
+    return [
+      { id: "overview", title: "Ranks", mount: (root) => mountFleet(root, state, fleet) },
+      { id: "tables", title: "Tables", mount: (root) => mountTables(root, state) },
+    ];
+  }
   const { report } = page;
   if (!report) return [timeline];
   const links = { show: (place: Parameters<typeof showPlace>[1]) => showPlace(state, place), openTable: (id: string) => openTable(state, id),
@@ -86,6 +94,7 @@ function showFrame(state: State): void {
 }
 
 async function loadEvents(state: State): Promise<void> {
+  if (state.page.fleet) return; // its heat map is read when it is shown
   state.setRuns(await decodePage(state.page));
   document.body.dataset["events"] = "loaded";
   announce("The timeline is ready.");

@@ -23,7 +23,7 @@ OURS = {
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
     "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|gate)/.*",
     "src/export": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*|export/.*",
-    "src/html": rf"{FORMAT}|{PUBLIC}|(base|analysis|export|report|html)/.*",
+    "src/html": rf"{FORMAT}|{PUBLIC}|(base|analysis|export|report|fleet|html)/.*",
     "src/report": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|report)/.*",
     "src/fleet": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|report|fleet)/.*",
     "src/library": rf"{PUBLIC}|(analysis|report)/.*",

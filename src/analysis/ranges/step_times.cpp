@@ -244,4 +244,22 @@ StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice) {
   return times;
 }
 
+std::vector<Iteration> TimeSlices(const AnalysisInput& input, uint32_t device, int64_t count) {
+  const Trace::Slice ops = input.trace().device_ops[device];
+  if (ops.first == ops.last) return {};
+  const int64_t start_ns = input.trace().ops[ops.first].start_ns;
+  const int64_t end_ns = input.shared().busy(device).any.end_ns();
+  const int64_t slice_ns = std::max<int64_t>((end_ns - start_ns + count - 1) / count, 1);
+  StepTimes times;
+  times.device = device;
+  for (int64_t at_ns = start_ns; at_ns < end_ns; at_ns += slice_ns) {
+    Iteration slice;
+    slice.start_ns = at_ns;
+    slice.duration_ns = std::min(slice_ns, end_ns - at_ns);
+    times.iterations.push_back(slice);
+  }
+  AddParts(input, &times);
+  return std::move(times.iterations);
+}
+
 }  // namespace gprof

@@ -52,4 +52,8 @@ std::optional<Interval> SteadyTimeOf(const Trace& trace, const StepChoice& choic
 
 StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice);
 
+// The time from the first to the last operation of a GPU cut into slices of one length, the last one of what is left,
+// and what the GPU did in each. Empty for a GPU without operations.
+std::vector<Iteration> TimeSlices(const AnalysisInput& input, uint32_t device, int64_t count);
+
 }  // namespace gprof

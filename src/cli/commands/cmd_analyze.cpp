@@ -21,9 +21,12 @@
 #include "cli/fleet/fleet_workers.h"
 #include "cli/pager.h"
 #include "cli/recording/leftovers.h"
+#include "cli/render/html_pages.h"
 #include "cli/render/render_fleet.h"
 #include "cli/talk.h"
 #include "fleet/partial_file.h"
+#include "html/page/fleet_page.h"
+#include "html/page/report_page.h"
 
 namespace gprof::cli {
 namespace {
@@ -49,6 +52,7 @@ std::vector<std::string> RecipeNames() {
   return names;
 }
 
+constexpr uint32_t kTextRows = 16;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
 class Analyze : public Command {
@@ -76,7 +80,7 @@ class Analyze : public Command {
         ->group("Engine");
     app.add_flag("--exact", is_exact_, "read the traces a second time, for exact percentiles of kernels")
         ->group("Engine");
-    app.add_option("--rows", rows_, "maximum rows per table (default 16); 0 for all")
+    app.add_option("--rows", rows_, "maximum rows per table (default 16; html: 1000); 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, UINT32_MAX))
         ->group("Display");
@@ -85,13 +89,15 @@ class Analyze : public Command {
         ->check(OneOf(RecipeNames()))
         ->group("Display");
     AddPagerOption(app);
-    app.add_option("--format", format_, "text (default) or json")
-        ->type_name("text|json")
-        ->check(OneOf({"text", "json"}))
+    app.add_option("--format", format_, "text (default), json, or html (self-contained page with a heat map)")
+        ->type_name("text|json|html")
+        ->check(OneOf({"text", "json", "html"}))
         ->group("Output");
-    app.add_option("-o,--output", output_,
-                   "also write the result as a partial; with mpi: a folder visible to all processes (required)")
-        ->type_name("FILE.gpart")
+    app.add_option(
+           "-o,--output", output_,
+           "also write the result as a partial (.gpart); with --format html: the page; with mpi: a folder visible "
+           "to all processes (required)")
+        ->type_name("FILE")
         ->group("Output");
   }
 
@@ -101,6 +107,7 @@ class Analyze : public Command {
       throw Error(ExitCode::kUsage, "--exact works with --engine local only",
                   "analyze the partials with it afterwards");
     }
+    if (format_ == "html") RequirePage(PagePath());
     RecoverEarlierRuns();
     const std::vector<std::string> paths = FleetInputs(words_);
     if (engine_ == "mpi") {
@@ -108,7 +115,7 @@ class Analyze : public Command {
       return all ? Print(*all, paths) : CodeOf(ExitCode::kGood);
     }
     const std::string all = Summarize(paths, workers_ > 0 ? workers_ : UsableCores());
-    if (!output_.empty()) WriteFile(output_, all);
+    if (!output_.empty() && (format_ != "html" || IsPartial(output_))) WriteFile(output_, all);
     return Print(all, paths);
   }
 
@@ -116,7 +123,7 @@ class Analyze : public Command {
   // Of the inputs those that are partials already are taken as they are.
   std::string Summarize(const std::vector<std::string>& paths, std::size_t workers) const {
     std::vector<std::string> traces, partials;
-    for (const std::string& path : paths) (path.ends_with(".gpart") ? partials : traces).push_back(path);
+    for (const std::string& path : paths) (IsPartial(path) ? partials : traces).push_back(path);
     const WorkFolder folder;
     if (!traces.empty() && (engine_ == "dask" || engine_ == "ray")) {
       partials.push_back(folder.path() + "/made.gpart");
@@ -132,12 +139,18 @@ class Analyze : public Command {
 
   int Print(const std::string& all, const std::vector<std::string>& paths) const {
     const std::vector<RankSummary> summaries = ReadPartial(all, "the partial of all ranks");
-    FleetVerdict verdict = JudgeFleet(summaries, rows_);
+    // The page has room for more rows, and sorts and filters them.
+    const uint32_t rows = rows_.value_or(format_ == "html" ? kPageRows : kTextRows);
+    FleetVerdict verdict = JudgeFleet(summaries, rows);
     if (is_exact_) {
-      verdict = JudgeFleet(summaries, rows_, SearchExactly(verdict, paths, workers_ > 0 ? workers_ : UsableCores()));
+      verdict = JudgeFleet(summaries, rows, SearchExactly(verdict, paths, workers_ > 0 ? workers_ : UsableCores()));
     }
     KeepTable(&verdict);
-    WritePaged(format_ == "json" ? VerdictJson(verdict) : RenderFleetText(verdict, DetectTerminal(STDOUT_FILENO)));
+    if (format_ == "html") {
+      WritePageTo(PagePath(), PageOfFleet(verdict, WordsOf(verdict, paths)));
+    } else {
+      WritePaged(format_ == "json" ? VerdictJson(verdict) : RenderFleetText(verdict, DetectTerminal(STDOUT_FILENO)));
+    }
     return CodeOf(verdict.ranks.empty() ? ExitCode::kUnreadable : ExitCode::kGood);
   }
 
@@ -146,6 +159,26 @@ class Analyze : public Command {
       if (recipe.name != recipe_) continue;
       std::erase_if(verdict->tables, [&](const Table& table) { return table.id != recipe.table; });
     }
+  }
+
+  static bool IsPartial(const std::string& path) { return path.ends_with(".gpart"); }
+
+  // Empty for standard output.
+  std::string PagePath() const {
+    if (engine_ == "mpi") return output_ + "/all.html";
+    return IsPartial(output_) ? "" : output_;
+  }
+
+  static FleetWords WordsOf(const FleetVerdict& verdict, const std::vector<std::string>& paths) {
+    FleetWords words;
+    const auto named = std::find_if(verdict.ranks.begin(), verdict.ranks.end(),
+                                    [](const RankVerdict& rank) { return !rank.rank->program.empty(); });
+    words.title = named == verdict.ranks.end() ? "ranks" : named->rank->program;
+    words.lines = {"Ranks: " + RanksLine(verdict), "Clocks: " + ClocksLine(verdict)};
+    for (const std::string& path : paths) {
+      if (!IsPartial(path)) words.paths[fs::path(path).filename()] = path;
+    }
+    return words;
   }
 
   // Each process leaves the partial of its share in the folder. The first one waits for all and joins them; the others
@@ -194,7 +227,8 @@ class Analyze : public Command {
   std::string recipe_;
   std::string engine_ = "local", format_ = "text", cluster_, output_;
   bool is_exact_ = false;
-  uint32_t workers_ = 0, rows_ = 16, timeout_s_ = 600;
+  std::optional<uint32_t> rows_;
+  uint32_t workers_ = 0, timeout_s_ = 600;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/render/text_layout.h"
+#include "fleet/rank_steps.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {
@@ -25,22 +26,6 @@ std::string AlignmentText(const Alignment& alignment) {
   return fmt::format("aligned by collectives of {}, residual {} (95%: {}){}",
                      CountOf(static_cast<int64_t>(alignment.meetings.size()), "communicator"),
                      Ns(alignment.residual_ns), Ns(alignment.worst_residual_ns), unfit);
-}
-
-std::string RanksLine(const FleetVerdict& verdict) {
-  std::string text = FormatCount(static_cast<int64_t>(verdict.ranks.size()));
-  if (verdict.world_size > 0) text += " of " + FormatCount(verdict.world_size);
-  text += " on " + CountOf(static_cast<int64_t>(verdict.alignment.hosts.size()), "host");
-  const auto add = [&](std::size_t count, const char* what) {
-    if (count > 0) text += ", " + FormatCount(static_cast<int64_t>(count)) + " " + what;
-  };
-  add(verdict.missing.size(), "missing");
-  add(verdict.unreadable.size(), "unreadable");
-  add(static_cast<std::size_t>(std::count_if(verdict.ranks.begin(), verdict.ranks.end(),
-                                             [](const RankVerdict& r) { return !r.rank->is_complete; })),
-      "incomplete");
-  add(verdict.duplicates.size(), "given twice");
-  return text;
 }
 
 std::string NameOnMap(const RankSummary& rank) {
@@ -65,7 +50,7 @@ class FleetText {
 
   std::string Render() {
     out_ += LabeledLine("Ranks", RanksLine(verdict_), prose_);
-    out_ += LabeledLine("Clocks", AlignmentText(verdict_.alignment), prose_);
+    out_ += LabeledLine("Clocks", ClocksLine(verdict_), prose_);
     AddFindings();
     AddMap();
     for (const Table& table : verdict_.tables) AddTable(table);
@@ -100,7 +85,8 @@ class FleetText {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return verdict_.ranks[a].above_median_ns > verdict_.ranks[b].above_median_ns;
     });
-    Heading("Ranks by step: " + matrix.path);
+    const bool is_time = matrix.path == kTimeSlicesPath;
+    Heading(is_time ? "Ranks over time" : "Ranks by step: " + matrix.path);
     const std::size_t shown = order.size() > kMapRows + 1 ? kMapRows : order.size();
     for (std::size_t i = 0; i < shown; ++i) AddMapRow(NameOnMap(*verdict_.ranks[order[i]].rank), {order[i]});
     if (shown < order.size()) {
@@ -109,10 +95,12 @@ class FleetText {
     }
     const auto entries = static_cast<int64_t>(matrix.median_ns.size());
     const int64_t of_column = matrix.steps_in_one * static_cast<int64_t>(StepsOfColumn());
+    const char* const unit = is_time ? "slice" : "step";
     for (const std::string& line :
-         Wrap(fmt::format("Own time above the median of the step: . below 2%, - 2%, + 5%, * 10%, # 25% and more. {}{}",
-                          of_column == 1 ? CountOf(entries, "step") + "."
-                                         : "A column is " + CountOf(of_column, "step") + ", the worst counts.",
+         Wrap(fmt::format("Own time above the median of the {}: . below 2%, - 2%, + 5%, * 10%, # 25% and more. {}{}",
+                          unit,
+                          of_column == 1 ? CountOf(entries, unit) + "."
+                                         : "A column is " + CountOf(of_column, unit) + ", the worst counts.",
                           shown < order.size() ? " Of the ranks in the last row, the worst counts." : ""),
               prose_.columns - kMargin)) {
       out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
@@ -159,6 +147,24 @@ class FleetText {
 };
 
 }  // namespace
+
+std::string RanksLine(const FleetVerdict& verdict) {
+  std::string text = FormatCount(static_cast<int64_t>(verdict.ranks.size()));
+  if (verdict.world_size > 0) text += " of " + FormatCount(verdict.world_size);
+  text += " on " + CountOf(static_cast<int64_t>(verdict.alignment.hosts.size()), "host");
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count > 0) text += ", " + FormatCount(static_cast<int64_t>(count)) + " " + what;
+  };
+  add(verdict.missing.size(), "missing");
+  add(verdict.unreadable.size(), "unreadable");
+  add(static_cast<std::size_t>(std::count_if(verdict.ranks.begin(), verdict.ranks.end(),
+                                             [](const RankVerdict& r) { return !r.rank->is_complete; })),
+      "incomplete");
+  add(verdict.duplicates.size(), "given twice");
+  return text;
+}
+
+std::string ClocksLine(const FleetVerdict& verdict) { return AlignmentText(verdict.alignment); }
 
 std::string RenderFleetText(const FleetVerdict& verdict, const Terminal& terminal) {
   return FleetText(verdict, terminal).Render();

@@ -8,6 +8,10 @@
 
 namespace gprof::cli {
 
+// "1,023 of 1,024 on 128 hosts, 1 missing"; how good their clocks are.
+std::string RanksLine(const FleetVerdict& verdict);
+std::string ClocksLine(const FleetVerdict& verdict);
+
 std::string RenderFleetText(const FleetVerdict& verdict, const Terminal& terminal);
 
 }  // namespace gprof::cli

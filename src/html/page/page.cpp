@@ -133,7 +133,7 @@ class PageWriter {
     for (const FindingPlace& place : contents_.places)
       places.push_back({{"finding", place.finding}, {"query", place.query}});
     std::string data = R"({"version":3,"kind":)";
-    data += contents_.diff.empty() ? R"("report")" : R"("diff")";
+    data += !contents_.fleet.empty() ? R"("fleet")" : contents_.diff.empty() ? R"("report")" : R"("diff")";
     const auto write = [&](std::string_view key, const std::string& json) {
       data.append(",\"").append(key).append("\":").append(json.empty() ? "null" : json);
     };
@@ -143,6 +143,7 @@ class PageWriter {
     write("diff", contents_.diff);
     write("places", Dump(places));
     if (!contents_.flame.empty()) write("flame", contents_.flame);
+    if (!contents_.fleet.empty()) write("fleet", contents_.fleet);
     Json timelines = Json::array();
     for (EncodedTimeline& timeline : timelines_) timelines.push_back(std::move(timeline.description));
     write("timelines", Dump(timelines));
@@ -151,11 +152,13 @@ class PageWriter {
   }
 
   void WriteEvents() {
-    for (std::size_t i = 0; i < timelines_.size(); ++i) {
-      out_.Write("<script type=\"application/octet-stream\" id=\"events-" + std::to_string(i) + "\">");
-      WriteBlob(timelines_[i].blob, kForEvents, out_);
+    const auto write = [this](std::size_t number, const std::string& blob) {
+      out_.Write("<script type=\"application/octet-stream\" id=\"events-" + std::to_string(number) + "\">");
+      WriteBlob(blob, kForEvents, out_);
       out_.Write("</script>\n");
-    }
+    };
+    for (std::size_t i = 0; i < timelines_.size(); ++i) write(i, timelines_[i].blob);
+    if (!contents_.fleet.empty()) write(0, contents_.fleet_blob);
   }
 
   const PageContents& contents_;

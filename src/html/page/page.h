@@ -26,10 +26,12 @@ struct PageTimeline {
 inline constexpr uint64_t kDefaultEventBudget = 5'000'000;
 
 struct PageContents {
-  std::string title;    // the program, or "A against B"
-  std::string verdict;  // the first line of the report or of the comparison
-  std::string report;   // document of `report --format json`, or empty
-  std::string diff;     // document of `diff --format json`, or empty
+  std::string title;       // the program, or "A against B"
+  std::string verdict;     // the first line of the report or of the comparison
+  std::string report;      // document of `report --format json`, or empty
+  std::string diff;        // document of `diff --format json`, or empty
+  std::string fleet;       // of many ranks (fleet_page.h), or empty
+  std::string fleet_blob;  // their heat map
   std::vector<FindingPlace> places;
   std::string flame;                            // flame_data.h, or empty
   std::vector<PageTimeline> timelines;          // one; of a comparison two, or none

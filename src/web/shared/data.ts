@@ -59,7 +59,7 @@ export interface FindingPlace {
 
 export interface PageData {
   version: 3;
-  kind: "report" | "diff";
+  kind: "report" | "diff" | "fleet";
   title: string; // the program, or "A against B"
   verdict: string; // the first line of the report, or of the diff
   report: ReportDocument | null; // kind "report"
@@ -67,6 +67,42 @@ export interface PageData {
   places: FindingPlace[];
   timelines: Timeline[]; // one; two of a diff: before and after
   flame?: Flame | null; // kind "report", of a trace with CPU samples
+  fleet?: FleetData; // kind "fleet"
+}
+
+/** Many ranks of a run, as `analyze --format html` has them. */
+export interface FleetData {
+  lines: string[]; // how many ranks, how good their clocks are
+  findings: { id: string; severity: Finding["severity"]; message: string; advice: string }[];
+  tables: ReportTable[];
+  heat: FleetHeat | null; // null: the ranks have nothing in common
+}
+
+export interface FleetRank {
+  rank: number; // -1: not known
+  name: string;
+  host: string;
+  gpu: string;
+  source: string; // name of its file
+  path: string; // of its trace, empty where only its summary was at hand
+  own_ns: number;
+  above_median_ns: number;
+  wall_ns: number;
+  finding: string; // that names it, empty for none
+  problems: string;
+}
+
+/**
+ * Ranks by steps or slices of time. Each measure is a column of varints in <script id="events-0">, by rank and then by step; a
+ * value times unit_ns is a time.
+ */
+export interface FleetHeat {
+  path: string; // of the step
+  is_time: boolean; // slices of the time of each rank
+  steps_in_one: number; // steps of a column
+  columns: number;
+  ranks: FleetRank[];
+  measures: { id: string; title: string; unit_ns: number; offset: number; bytes: number }[];
 }
 
 /** Stacks of CPU samples as a tree. Callers come before what they call. */

@@ -1,5 +1,5 @@
 // What the list of tables offers: those of the report, grouped by analysis, and those of single events.
-import type { ReportDocument, ReportTable } from "../shared/data";
+import type { ReportTable } from "../shared/data";
 import { EVENT_TABLES, eventRows } from "./event_tables";
 import { formatNumber } from "../shared/format";
 import { type GridData, type Sort } from "./grid_model";
@@ -48,7 +48,7 @@ function reportEntry(state: State, table: ReportTable): Entry {
     id: table.id, title: table.title, group: analysisTitle(table.analysis), count: table.rows.length, needsEvents: false,
     open: () => ({
       data: dataOf(table), note: table.note, sort: null,
-      canShow: (row) => placeOf(table, table.rows[row]) !== null,
+      canShow: (row) => hasTimeline(state) && placeOf(table, table.rows[row]) !== null,
       show: (row) => {
         const place = placeOf(table, table.rows[row]);
         if (place) showPlace(state, place);
@@ -85,7 +85,6 @@ export function eventEntries(state: State): Entry[] {
   }));
 }
 
-export function reportEntries(state: State, report: ReportDocument): Entry[] {
-
-  return [...report.tables.map((table) => reportEntry(state, table)), ...eventEntries(state)];
+export function tableEntries(state: State, tables: readonly ReportTable[]): Entry[] {
+  return tables.map((table) => reportEntry(state, table));
 }

@@ -6,11 +6,12 @@ import { countOf, formatNumber } from "../shared/format";
 import { Grid, rowDetails } from "./grid";
 import { factsOf, whenLoaded } from "../shared/jump";
 import type { State } from "../shared/state";
-import { eventEntries, reportEntries, type Entry, type Shown } from "./table_list";
+import { eventEntries, tableEntries, type Entry, type Shown } from "./table_list";
 
 export function entriesOf(state: State): Entry[] {
   const { page } = state;
-  if (page.report) return reportEntries(state, page.report);
+  if (page.fleet) return tableEntries(state, page.fleet.tables);
+  if (page.report) return [...tableEntries(state, page.report.tables), ...eventEntries(state)];
   return [...(page.diff ? diffEntries(state, page.diff) : []), ...eventEntries(state)];
 }
 
