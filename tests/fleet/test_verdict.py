@@ -169,5 +169,28 @@ class Exact(fleet.FleetTest):
         self.cli("analyze", self.traces, "--exact", "--engine", "dask", code=2)
 
 
+class WithoutSteps(fleet.FleetTest):
+    """Ranks without NVTX ranges are compared over slices of their time."""
+
+    RANKS, STEPS = 32, 8
+
+    def test_the_late_host_stands_out_over_time(self):
+        folder = self.folder / "plain"
+        folder.mkdir()
+        for name, text in ranks.texts(self.RANKS, self.STEPS):
+            text = "\n".join(line for line in text.splitlines() if not line.startswith("nvtx ")) + "\n"
+            made = fleet.subprocess.run([fleet.ASSEMBLE], input=text.encode(), capture_output=True, check=True).stdout
+            (folder / name).write_bytes(made)
+        steps = self.analyze(folder)["steps"]
+        self.assertEqual((steps["path"], len(steps["median_own_ns"])), ("(slices of time)", 128))
+        for rank in steps["ranks"]:
+            parts = [rank["kernel_ns"], rank["copy_ns"], *rank["idle_ns"].values()]
+            self.assertEqual([sum(column) for column in zip(*parts)], rank["wall_ns"])
+        own = {rank["rank"]: sum(rank["own_ns"]) for rank in steps["ranks"]}
+        late = range(self.faults.late_host * HOST, self.faults.late_host * HOST + HOST)
+        self.assertGreater(min(own[rank] for rank in late), sorted(own.values())[len(own) // 2])
+        self.assertIn("Ranks over time", self.cli("analyze", folder).stdout)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

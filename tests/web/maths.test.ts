@@ -1,7 +1,7 @@
 // The arithmetic of the timeline, without a browser: test_maths.py bundles and runs it with Node. Whatever fails throws.
 import { bytesOfSeptets } from "../../src/web/shared/packed";
 import { decodeColumn, decodeTimeline } from "../../src/web/shared/decode";
-import type { ColumnRef, Counter, Lane, Timeline, Track } from "../../src/web/shared/data";
+import type { Counter, Timeline } from "../../src/web/shared/data";
 import { callOf, gpuWork, isEvent, operationsOf, overlapping } from "../../src/web/shared/events";
 import { compileFilter, findLongest, findMatches, isProjected, parseFilter, parseTime } from "../../src/web/shared/filter";
 import { makeLayout, lanesByTrack, rowAt } from "../../src/web/timeline/layout";
@@ -20,73 +20,14 @@ import { counterAt, heatWithin, summaryWithin } from "../../src/web/timeline/cou
 import { boxesOf, childrenOf, shareOf } from "../../src/web/charts/chart_flame";
 import { State, type CounterValues, type Run } from "../../src/web/shared/state";
 import { limited, zoomed } from "../../src/web/timeline/viewport";
-
-const slices = { rest: async (): Promise<void> => undefined };
-const tests: [string, () => void | Promise<void>][] = [];
-const test = (name: string, body: () => void | Promise<void>): void => void tests.push([name, body]);
-
-function same(actual: unknown, expected: unknown, what = ""): void {
-  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)];
-  if (a !== b) throw new Error(`${what} is ${a}, expected ${b}`);
-}
-
-// ---- a small run, written as src/html writes it
-
-type Row = Record<string, number>;
-
-class Blob {
-  readonly bytes: number[] = [];
-  column(name: string, coding: ColumnRef["coding"], values: number[]): ColumnRef {
-    const offset = this.bytes.length;
-    let last = 0;
-    for (const value of values) {
-      if (coding === "byte") this.bytes.push(value);
-      else if (coding === "varint") this.varint(value);
-      else {
-        const difference = coding === "delta" ? value - last : value;
-        this.varint(difference < 0 ? -difference * 2 - 1 : difference * 2);
-        last = value;
-      }
-    }
-    return { name, coding, offset, bytes: this.bytes.length - offset };
-  }
-  private varint(value: number): void {
-    while (value > 127) {
-      this.bytes.push((value % 128) | 128);
-      value = Math.floor(value / 128);
-    }
-    this.bytes.push(value);
-  }
-}
-
-const CODINGS: Record<string, ColumnRef["coding"]> = { kind: "byte", memory: "byte", call: "delta", range: "delta", next: "delta", blame: "delta" };
-let numbered = 0;
-
-/** Rows have start, end and any of the columns; those that are all zeros are left out. */
-function lane(blob: Blob, depth: number, rows: Row[]): Lane {
-  const columns: ColumnRef[] = [
-    blob.column("gap", "varint", rows.map((row, i) => row.start - (i > 0 ? rows[i - 1].end : 0))),
-    blob.column("duration", "varint", rows.map((row) => row.end - row.start)),
-  ];
-  const names = new Set(rows.flatMap((row) => Object.keys(row)));
-  for (const name of names) {
-    if (name === "start" || name === "end" || rows.every((row) => !row[name])) continue;
-    columns.push(blob.column(name, CODINGS[name] ?? "varint", rows.map((row) => row[name] ?? 0)));
-  }
-  const first = numbered;
-  numbered += rows.length;
-  return { count: rows.length, first, depth, columns };
-}
-
-const track = (kind: Track["kind"], label: string, parent: number, lanes: Lane[] = []): Track =>
-  ({ kind, label, detail: "", parent, lanes, counter: null });
+import { beginRun, Blob, eventCount, lane, runAll, same, slices, test, track, type Row } from "./small_run";
 
 // names: 0 step 1 load 2 launch 3 saxpy 4 host 5 copy 6 sync
 const NAMES = ["step", "load", "cudaLaunchKernel", "void saxpy<float>(int)", "host", "copy host to device", "queue"];
 const [KERNEL, H2D, LAUNCH, NVTX, GAP, PAGEABLE] = [0, 1, 8, 19, 22, 23];
 
 async function smallRun(): Promise<Run> {
-  numbered = 0;
+  beginRun();
   const blob = new Blob();
   const tracks = [
     track("process", "process 5 train", -1),
@@ -114,7 +55,7 @@ async function smallRun(): Promise<Run> {
     ])]), // 11 12
   ];
   const data: Timeline = {
-    label: "small", start_ns: "0", duration_ns: 1000, merged_below_ns: 0, event_count: numbered, trace_event_count: numbered,
+    label: "small", start_ns: "0", duration_ns: 1000, merged_below_ns: 0, event_count: eventCount(), trace_event_count: eventCount(),
     names: NAMES, shapes: [], tracks, blob_bytes: blob.bytes.length,
   };
   return decodeTimeline(0, data, Uint8Array.from(blob.bytes), slices as never);
@@ -183,11 +124,11 @@ test("ranges are projected onto the GPU", async () => {
 // ---- where findings lead
 
 function gapRun(times: [start: number, end: number, name: number][], steady: Timeline["steady"]): Promise<Run> {
-  numbered = 0;
+  beginRun();
   const blob = new Blob();
   const tracks = [track("device", "gpu0", -1), track("gaps", "idle", 0, [lane(blob, 0, times.map(([start, end, name]) => ({ start, end, name, kind: GAP })))])];
   const data: Timeline = {
-    label: "gaps", start_ns: "0", duration_ns: 10000, merged_below_ns: 0, event_count: numbered, trace_event_count: numbered, steady,
+    label: "gaps", start_ns: "0", duration_ns: 10000, merged_below_ns: 0, event_count: eventCount(), trace_event_count: eventCount(), steady,
     names: NAMES, shapes: [], tracks, blob_bytes: blob.bytes.length,
   };
   return decodeTimeline(0, data, Uint8Array.from(blob.bytes), slices as never);
@@ -205,7 +146,7 @@ test("findings lead to the longest and clearest after warm-up", async () => {
 });
 
 test("idle time in the operating system names its function", async () => {
-  numbered = 0;
+  beginRun();
   const blob = new Blob();
   const names = ["os", "pthread_cond_wait"];
   const tracks = [track("device", "gpu0", -1), track("gaps", "idle", 0, [lane(blob, 0, [{ start: 5, end: 9, kind: GAP, function: 2 }])])];
@@ -267,7 +208,7 @@ test("busy time within", async () => {
 // ---- painting
 
 async function manyEvents(count: number): Promise<Run> {
-  numbered = 0;
+  beginRun();
   const blob = new Blob();
   const rows: Row[] = [];
   for (let i = 0; i < count; ++i) rows.push({ start: i * 10, end: i * 10 + (i % 2 === 0 ? 5 : 1), name: i % 7, kind: i % 2 === 0 ? KERNEL : H2D });
@@ -473,13 +414,4 @@ test("links, and what is no link", () => {
   same((parseLink(`#q=${"x".repeat(9999)}`).filter ?? "").length, 2000, "a long filter is cut");
 });
 
-void (async () => {
-  for (const [name, body] of tests) {
-    try {
-      await body();
-    } catch (error) {
-      throw new Error(`${name}: ${error instanceof Error ? error.stack : String(error)}`);
-    }
-  }
-  console.log(`${tests.length} tests passed`);
-})();
+void runAll();

@@ -8,7 +8,8 @@ import zlib
 KINDS = ["kernel", "copy_h2d", "copy_d2h", "copy_d2d", "copy_peer", "copy_other", "memset", "graph",
          "api_launch", "api_copy", "api_memset", "api_sync", "api_memory", "api_load", "api_query", "api_stream",
          "api_event", "api_graph", "api_other", "nvtx_range", "nvtx_start_end", "nvtx_mark", "gap",
-         "pageable_h2d", "pageable_d2h", "overhead"]
+         "pageable_h2d", "pageable_d2h", "overhead", "projection", "os_call", "mpi_call",
+         "thread_running", "thread_preempted", "thread_blocked", "cpu_sample"]
 MEMORY = ["unknown", "pageable", "pinned", "device", "array", "managed", "device_static", "managed_static"]
 MASK = (1 << 64) - 1
 

@@ -57,7 +57,8 @@ def tinted(text, share):
 COLOURS = dict(re.findall(r"--((?:kind|cause)-[\w-]+): (#[0-9a-f]{6})", (WEB / "style.css").read_text(encoding="utf-8")))
 # Ranges have their own colours or one by name; a gap has that of its cause.
 BY_NAME = {"kind-nvtx-range", "kind-nvtx-start-end", "kind-projection", "kind-gap"}
-HOST = {name for name in COLOURS if name.startswith("kind-api-")} | {"kind-nvtx-mark", "kind-overhead"}
+HOST = {name for name in COLOURS if name.startswith(("kind-api-", "kind-thread-"))} | {
+    "kind-nvtx-mark", "kind-overhead", "kind-os-call", "kind-mpi-call", "kind-cpu-sample"}
 GPU = set(COLOURS) - HOST - BY_NAME
 
 
@@ -69,7 +70,7 @@ class Colours(unittest.TestCase):
     def test_all_are_looked_at(self):
         self.assertGreaterEqual(len([name for name in GPU if name.startswith("cause-")]), 12)
         self.assertGreaterEqual(len([name for name in GPU if name.startswith("kind-")]), 11)
-        self.assertGreaterEqual(len(HOST), 13)
+        self.assertGreaterEqual(len(HOST), 19)
 
     def test_the_simulation_sees_what_it_should(self):
         self.assertLess(distance("#a09010", "#c08010"), 5)

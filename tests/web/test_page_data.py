@@ -220,7 +220,7 @@ class Documents(unittest.TestCase):
             page = page_of(trace)
             parts = {attrs.get("id"): len(body) for attrs, body in page.elements.scripts}
             script = sum(map(len, page.programs)) + parts["style"] + parts["program"]
-            self.assertLess(script, 80_000)
+            self.assertLess(script, 90_000)
             self.assertLess(len(page.text) - script, parts["events-0"] + 0.12 * len(json.dumps(page.data["report"])) + 40_000, trace.name)
 
     def test_large_page_is_at_most_1_3_of_its_deflated_events(self):

@@ -26,12 +26,26 @@ std::string_view KindEndOf(std::string_view direction) {
   return direction == DirectionName(Direction::kD2h) ? "_d2h" : "";
 }
 
+// The page numbers threads: "loader (4711)" and "thread 4711" are "thread:4711".
+std::string ThreadTerm(std::string_view thread) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t end = thread.find_last_of(kDigits);
+  if (end == std::string_view::npos) return {};
+  const std::size_t before = thread.substr(0, end).find_last_not_of(kDigits);
+  const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+  return " thread:" + std::string(thread.substr(begin, end + 1 - begin));
+}
+
 std::string QueryOf(const Finding& finding, const TimelinePlace& place) {
   std::string query(place.query);
+  // Calls of the operating system are those of the thread that waited.
+  const std::string of_thread = query == "kind:os_call" ? ThreadTerm(finding.subject.thread) : "";
   if (place.name == nullptr) return query;
   const std::string& name = finding.subject.*place.name;
   if (place.name == &Subject::direction) return query.append(KindEndOf(name));
-  return name.empty() ? query : query + " " + Term(place.key, name);
+  if (place.name == &Subject::thread) return query.append(ThreadTerm(name));
+  if (!name.empty()) query += " " + Term(place.key, name);
+  return query + of_thread;
 }
 
 }  // namespace

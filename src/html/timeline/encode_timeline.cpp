@@ -11,6 +11,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps/steady_time.h"
 #include "base/text.h"
+#include "export/stacks/sampled_frames.h"
 #include "html/timeline/byte_columns.h"
 #include "html/timeline/event_facts.h"
 #include "html/timeline/timeline.h"
@@ -23,8 +24,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostCounterPoints = 40'000;  // of a counter; more are as many slices of time
 
 std::string_view TrackKindName(TrackKind kind) {
-  constexpr std::string_view kNames[] = {"process", "thread",  "nvtx",  "api",      "device", "gaps",
-                                         "stream",  "counter", "marks", "overhead", "metrics"};
+  constexpr std::string_view kNames[] = {"process", "thread", "nvtx",    "api",    "device",
+                                         "gaps",    "stream", "counter", "marks",  "overhead",
+                                         "metrics", "mpi",    "os",      "states", "samples"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -123,6 +125,7 @@ class Encoder {
     json["trace_event_count"] = timeline_.trace_event_count;
     json["names"] = reader_.names().texts();
     json["shapes"] = ShapesJson();
+    json["stacks"] = StacksJson();
     json["tracks"] = std::move(tracks);
     json["blob_bytes"] = blob_.size();
     return {std::move(json), std::move(blob_)};
@@ -136,6 +139,7 @@ class Encoder {
   Json CounterJson(Counter counter);
   Json SampledJson(const Counter& counter);
   Json ShapesJson() const;
+  Json StacksJson();
   Json SteadyJson() const;
   Json Take(ColumnWriter* column);
   // The item that stands for those that are drawn together, and the sums of all of them.
@@ -144,6 +148,7 @@ class Encoder {
     uint32_t item = 0, count = 0;
     int64_t busy_ns = 0;
   };
+  int64_t BusyNs(EventSource source, uint32_t item, const Interval& time) const;
   Drawn Draw(EventSource source, const std::vector<uint32_t>& items, std::size_t first, std::size_t last) const;
   void AddFacts(const Drawn& drawn, const EventFacts& facts, uint64_t size_bytes);
   static uint64_t Event(uint32_t item, const std::vector<uint32_t>& numbers) {
@@ -161,10 +166,12 @@ class Encoder {
       shape_{"shape", Coding::kVarint}, memory_{"memory", Coding::kByte}, correlation_{"correlation", Coding::kDelta},
       result_{"result", Coding::kVarint}, color_{"color", Coding::kVarint}, payload_{"payload", Coding::kVarint},
       range_{"range", Coding::kDelta}, next_{"next", Coding::kDelta}, blame_{"blame", Coding::kDelta},
-      function_{"function", Coding::kVarint}, count_{"count", Coding::kVarint}, busy_{"busy", Coding::kVarint};
-  std::array<ColumnWriter*, 18> columns_ = {&gap_,   &duration_, &name_,        &kind_,     &call_,  &bytes_,
-                                            &shape_, &memory_,   &correlation_, &result_,   &color_, &payload_,
-                                            &range_, &next_,     &blame_,       &function_, &count_, &busy_};
+      function_{"function", Coding::kVarint}, object_{"object", Coding::kVarint}, other_{"other", Coding::kVarint},
+      stack_{"stack", Coding::kDelta}, cpu_{"cpu", Coding::kVarint}, count_{"count", Coding::kVarint},
+      busy_{"busy", Coding::kVarint};
+  std::array<ColumnWriter*, 22> columns_ = {
+      &gap_,     &duration_, &name_, &kind_,  &call_,     &bytes_,  &shape_, &memory_, &correlation_, &result_, &color_,
+      &payload_, &range_,    &next_, &blame_, &function_, &object_, &other_, &stack_,  &cpu_,         &count_,  &busy_};
 };
 
 void Encoder::Number(EventSource source, std::size_t size, std::vector<uint32_t>* numbers) const {
@@ -183,6 +190,13 @@ void Encoder::Number(EventSource source, std::size_t size, std::vector<uint32_t>
   }
 }
 
+// A sample has no duration, but stands for time of the processor.
+int64_t Encoder::BusyNs(EventSource source, uint32_t item, const Interval& time) const {
+  if (source != EventSource::kSample) return time.DurationNs();
+  const CpuSample& sample = trace_.cpu_samples[item];
+  return IsOfRunning(sample) ? std::max<int64_t>(0, sample.weight_ns) : 0;
+}
+
 Encoder::Drawn Encoder::Draw(EventSource source, const std::vector<uint32_t>& items, std::size_t first,
                              std::size_t last) const {
   Drawn drawn;
@@ -191,7 +205,7 @@ Encoder::Drawn Encoder::Draw(EventSource source, const std::vector<uint32_t>& it
     const Interval time = TimeOf(trace_, timeline_, source, items[i]);
     if (i == first) drawn.time = time;
     drawn.time.end_ns = std::max(drawn.time.end_ns, time.end_ns);
-    drawn.busy_ns += time.DurationNs();
+    drawn.busy_ns += BusyNs(source, items[i], time);
     ++drawn.count;
     if (time.DurationNs() <= longest_ns) continue;
     longest_ns = time.DurationNs();
@@ -240,9 +254,13 @@ void Encoder::AddFacts(const Drawn& drawn, const EventFacts& facts, uint64_t siz
   blame_.Add(facts.blame_call != kNone ? Event(facts.blame_call, call_events_)
                                        : Event(facts.blame_range, range_events_));
   function_.Add(facts.function);
-  if (timeline_.merged_below_ns == 0) return;
-  count_.Add(drawn.count);
-  busy_.Add(static_cast<uint64_t>(drawn.busy_ns));
+  object_.Add(facts.object);
+  other_.Add(facts.other);
+  stack_.Add(facts.stack);
+  cpu_.Add(facts.cpu);
+  if (timeline_.merged_below_ns != 0) count_.Add(drawn.count);
+  if (timeline_.merged_below_ns != 0 || facts.kind == EventKind::kCpuSample)
+    busy_.Add(static_cast<uint64_t>(drawn.busy_ns));
 }
 
 Json Encoder::Take(ColumnWriter* column) {
@@ -334,6 +352,20 @@ Json Encoder::ShapesJson() const {
                       {"dynamic_shared_bytes", s.dynamic_shared_bytes}});
   }
   return shapes;
+}
+
+Json Encoder::StacksJson() {
+  ColumnWriter parent("parent", Coding::kDelta), name("name", Coding::kVarint), kind("kind", Coding::kByte);
+  for (const PageStacks::Node& node : reader_.stacks().nodes()) {
+    parent.Add(node.parent);
+    name.Add(node.name);
+    kind.Add(static_cast<uint64_t>(node.kind));
+  }
+  Json columns = Json::array();
+  for (ColumnWriter* column : {&parent, &name, &kind}) {
+    if (column->HasValues()) columns.push_back(Take(column));
+  }
+  return {{"count", reader_.stacks().nodes().size()}, {"columns", std::move(columns)}};
 }
 
 // The time that findings judge, which is where their links lead to.

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/host/os_call_kinds.h"
 #include "analysis/result/display_names.h"
 #include "analysis/trust/overhead_kinds.h"
+#include "export/stacks/sampled_frames.h"
+#include "html/timeline/host_rows.h"
 
 namespace gprof {
 namespace {
@@ -112,6 +116,14 @@ EventFacts EventReader::Read(EventSource source, uint32_t item) {
       return OfIdlePart(timeline_.idle_parts[item]);
     case EventSource::kOverhead:
       return OfOverhead(trace_.overheads[item]);
+    case EventSource::kMpiCall:
+      return OfMpiCall(trace_.mpi_calls[item]);
+    case EventSource::kOsCall:
+      return OfOsCall(trace_.os_calls[item]);
+    case EventSource::kThreadState:
+      return OfState(timeline_.thread_states[item]);
+    case EventSource::kSample:
+      return OfSample(trace_.cpu_samples[item]);
     case EventSource::kNothing:
       break;
   }
@@ -141,16 +153,8 @@ EventFacts EventReader::OfCall(uint32_t index) {
   facts.range = call.range;
   facts.correlation = call.correlation;
   facts.result = static_cast<uint32_t>(call.result);
-  if (call.stack != kNone) facts.payload = OfStack(call.stack);
+  facts.stack = stacks_.Of(call.stack);
   return facts;
-}
-
-// The same for all calls that have it.
-uint32_t EventReader::OfStack(uint32_t stack) {
-  stack_payloads_.resize(trace_.stacks.size(), kNone);
-  uint32_t& payload = stack_payloads_[stack];
-  if (payload == kNone) payload = names_.Of(CutMiddle(stacks_(stack), kLongestPayloadBytes)) + 1;
-  return payload;
 }
 
 EventFacts EventReader::OfRange(uint32_t index) {
@@ -190,6 +194,55 @@ EventFacts EventReader::OfOverhead(const Overhead& overhead) {
   facts.kind = EventKind::kOverhead;
   return facts;
 }
+
+EventFacts EventReader::OfOsCall(const OsCall& call) {
+  const OsCallKind kind = KindOf(call);
+  EventFacts facts;
+  facts.name = names_.Of(call.function);
+  facts.kind = EventKind::kOsCall;
+  facts.range = RangeAround(trace_, call.thread, call.start_ns);
+  facts.size_bytes = call.size_bytes;
+  facts.result = call.error;
+  facts.stack = stacks_.Of(call.stack);
+  facts.object = NameOrNone(ObjectName(trace_, kind));
+  facts.other = NameOrNone(HolderName(trace_, kind));
+  if (call.is_unfinished) facts.payload = NameOrNone("the process ended inside it");
+  return facts;
+}
+
+EventFacts EventReader::OfMpiCall(const MpiCall& call) {
+  EventFacts facts;
+  facts.name = names_.Of(call.function);
+  facts.kind = EventKind::kMpiCall;
+  facts.range = RangeAround(trace_, call.thread, call.start_ns);
+  facts.size_bytes = std::max(call.sent_bytes, call.received_bytes);
+  facts.result = call.error;
+  facts.payload = Payload([&](ArgSink& sink) { args_.OfMpiCall(call, sink); });
+  return facts;
+}
+
+EventFacts EventReader::OfState(const ThreadState& state) {
+  constexpr EventKind kKinds[] = {EventKind::kThreadRunning, EventKind::kThreadPreempted, EventKind::kThreadBlocked};
+  constexpr std::string_view kNames[] = {"running", "preempted", "blocked"};
+  EventFacts facts;
+  facts.name = names_.Of(kNames[static_cast<std::size_t>(state.state)]);
+  facts.kind = kKinds[static_cast<std::size_t>(state.state)];
+  facts.cpu = state.cpu == kNone ? 0 : state.cpu + 1;
+  if (state.by != kNone) facts.other = NameOrNone(ThreadName(trace_, state.by));
+  return facts;
+}
+
+EventFacts EventReader::OfSample(const CpuSample& sample) {
+  EventFacts facts;
+  facts.name = stacks_.InnermostName(sample.stack);
+  facts.kind = EventKind::kCpuSample;
+  facts.stack = stacks_.Of(sample.stack);
+  facts.cpu = sample.cpu == kNone ? 0 : sample.cpu + 1;
+  if (!IsOfRunning(sample)) facts.payload = NameOrNone("the thread waited");
+  return facts;
+}
+
+uint32_t EventReader::NameOrNone(std::string_view text) { return text.empty() ? 0 : names_.Of(text) + 1; }
 
 uint32_t EventReader::Shape(uint32_t shape) {
   if (shape_numbers_.empty()) shape_numbers_.assign(trace_.shapes.size(), kNone);

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "analysis/result/stack_names.h"
 #include "export/events/event_args.h"
 #include "gprof/trace.h"
 #include "html/timeline/event_names.h"
+#include "html/timeline/page_stacks.h"
 #include "html/timeline/timeline.h"
 
 namespace gprof {
@@ -44,6 +45,13 @@ enum class EventKind : uint8_t {
   kPageableH2d,
   kPageableD2h,
   kOverhead,
+  kProjection,  // made by the page
+  kOsCall,
+  kMpiCall,
+  kThreadRunning,
+  kThreadPreempted,
+  kThreadBlocked,
+  kCpuSample,
 };
 
 struct EventFacts {
@@ -59,15 +67,20 @@ struct EventFacts {
   uint64_t color = 0;     // 1 + 0xRRGGBB, 0 for none
   uint32_t payload = 0;   // 1 + name, 0 for none
   uint32_t function = 0;  // 1 + name, 0 for none
+  uint32_t object = 0;    // 1 + name, 0 for none
+  uint32_t other = 0;     // 1 + name of a thread, 0 for none
+  uint32_t stack = 0;     // 1 + node, 0 for none
+  uint32_t cpu = 0;       // 1 + number of a processor, 0 for none
 };
 
 class EventReader {
  public:
   EventReader(const Trace& trace, const TimelineData& timeline)
-      : trace_(trace), timeline_(timeline), args_(trace), names_(trace), stacks_(trace) {}
+      : trace_(trace), timeline_(timeline), args_(trace), names_(trace), stacks_(trace, &names_) {}
 
   EventFacts Read(EventSource source, uint32_t item);
   const EventNames& names() const { return names_; }
+  const PageStacks& stacks() const { return stacks_; }
   // Launch configurations of the kernels that were read, those alone.
   const std::vector<uint32_t>& shapes() const { return shapes_; }
 
@@ -78,7 +91,11 @@ class EventReader {
   EventFacts OfMark(uint32_t mark);
   EventFacts OfIdlePart(const IdlePart& part);
   EventFacts OfOverhead(const Overhead& overhead);
-  uint32_t OfStack(uint32_t stack);
+  EventFacts OfOsCall(const OsCall& call);
+  EventFacts OfMpiCall(const MpiCall& call);
+  EventFacts OfState(const ThreadState& state);
+  EventFacts OfSample(const CpuSample& sample);
+  uint32_t NameOrNone(std::string_view text);
   uint32_t Shape(uint32_t shape);
   template <class Write>
   uint32_t Payload(Write&& write);
@@ -87,9 +104,8 @@ class EventReader {
   const TimelineData& timeline_;
   EventArgs args_;
   EventNames names_;
-  StackNames stacks_;
+  PageStacks stacks_;
   std::vector<uint32_t> shapes_, shape_numbers_;
-  std::vector<uint32_t> stack_payloads_;  // by stack, kNone for one that was not asked for
   std::size_t payload_count_ = 0;
 };
 

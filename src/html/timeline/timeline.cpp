@@ -16,38 +16,16 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "export/events/track_ids.h"
+#include "html/timeline/host_rows.h"
+#include "html/timeline/lane_maker.h"
 
 namespace gprof {
 namespace {
 
-// Puts events, which come by start, into lanes: each into the first one from `depth` on that is free.
-class LaneMaker {
- public:
-  void Add(uint32_t item, Interval time, std::size_t depth) {
-    std::size_t lane = depth;
-    while (lane < ends_.size() && ends_[lane] > time.start_ns) ++lane;
-    while (ends_.size() <= lane) {
-      lanes_.push_back({static_cast<uint32_t>(ends_.size()), 0, 0, {}});
-      ends_.push_back(INT64_MIN);
-    }
-    ends_[lane] = time.end_ns;
-    lanes_[lane].items.push_back(item);
-  }
-  // Lanes without events are left out.
-  std::vector<TimelineLane> Finish() {
-    std::erase_if(lanes_, [](const TimelineLane& lane) { return lane.items.empty(); });
-    return std::move(lanes_);
-  }
-
- private:
-  std::vector<TimelineLane> lanes_;
-  std::vector<int64_t> ends_;
-};
-
 class LayoutMaker {
  public:
   explicit LayoutMaker(const AnalysisInput& input)
-      : input_(input), trace_(input.trace()), marks_(trace_.threads.size()) {
+      : input_(input), trace_(input.trace()), host_rows_(input), marks_(trace_.threads.size()) {
     for (uint32_t i = 0; i < trace_.marks.size(); ++i) {
       if (trace_.marks[i].thread != kNone) marks_[trace_.marks[i].thread].push_back(i);
     }
@@ -107,6 +85,7 @@ class LayoutMaker {
 
   const AnalysisInput& input_;
   const Trace& trace_;
+  HostRows host_rows_;
   std::vector<std::vector<uint32_t>> marks_;  // by thread
   TimelineData data_;
 };
@@ -222,15 +201,9 @@ uint32_t LayoutMaker::ThreadAfter(const Gap& gap) const {
 
 // The range with that path that the thread was in.
 uint32_t LayoutMaker::RangeWith(NameId path, uint32_t thread, int64_t time_ns) const {
-  if (path.value == 0 || thread == kNone) return kNone;
-  const Trace::Slice slice = trace_.thread_ranges[thread];
-  const auto begin = trace_.ranges.begin();
-  const auto after = std::upper_bound(begin + slice.first, begin + slice.last, time_ns,
-                                      [](int64_t time, const NvtxRange& range) { return time < range.start_ns; });
-  if (after == begin + slice.first) return kNone;
-  // Ranges that began before and are over have parents that may not be.
-  auto range = static_cast<uint32_t>(after - begin - 1);
-  while (range != kNone && (trace_.ranges[range].path != path || trace_.ranges[range].end_ns < time_ns)) {
+  if (path.value == 0) return kNone;
+  uint32_t range = RangeAround(trace_, thread, time_ns);
+  while (range != kNone && trace_.ranges[range].path != path) {
     const uint32_t parent = trace_.ranges[range].parent;
     range = parent < range ? parent : kNone;
   }
@@ -338,6 +311,10 @@ void LayoutMaker::AddThreadsOf(uint32_t process, int32_t parent) {
     AddMarks(i, group);
     AddNvtx(i, group);
     AddCalls(i, group);
+    // Threads that never call CUDA are many and seldom looked at.
+    data_.tracks[static_cast<std::size_t>(group)].is_folded =
+        data_.tracks.size() == static_cast<std::size_t>(group) + 1;
+    host_rows_.AddTo(i, group, &data_);
     DropIfEmpty(group);
   }
 }
@@ -419,6 +396,14 @@ Interval TimeOf(const Trace& trace, const TimelineData& timeline, EventSource so
       return {timeline.idle_parts[item].start_ns, timeline.idle_parts[item].end_ns};
     case EventSource::kOverhead:
       return {trace.overheads[item].start_ns, trace.overheads[item].end_ns};
+    case EventSource::kMpiCall:
+      return {trace.mpi_calls[item].start_ns, trace.mpi_calls[item].end_ns};
+    case EventSource::kOsCall:
+      return {trace.os_calls[item].start_ns, trace.os_calls[item].end_ns};
+    case EventSource::kThreadState:
+      return {timeline.thread_states[item].start_ns, timeline.thread_states[item].end_ns};
+    case EventSource::kSample:
+      return {trace.cpu_samples[item].time_ns, trace.cpu_samples[item].time_ns};
     case EventSource::kNothing:
       break;
   }

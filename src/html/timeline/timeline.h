@@ -29,10 +29,26 @@ enum class TrackKind : uint8_t {
   kMarks,
   kOverhead,
   kMetrics,  // what was sampled
+  kMpi,
+  kOs,
+  kStates,   // whether the thread ran
+  kSamples,  // where it was
 };
 
 // What the items of a track are indices of.
-enum class EventSource : uint8_t { kNothing, kOp, kCall, kRange, kMark, kIdlePart, kOverhead };
+enum class EventSource : uint8_t {
+  kNothing,
+  kOp,
+  kCall,
+  kRange,
+  kMark,
+  kIdlePart,
+  kOverhead,
+  kMpiCall,
+  kOsCall,
+  kThreadState,
+  kSample,
+};
 
 // Events by start, none of which overlaps the next.
 struct TimelineLane {
@@ -61,9 +77,20 @@ struct IdlePart {
   NameId function;                       // of the operating system, that the host was blocked in the longest
 };
 
+enum class RunState : uint8_t { kRunning, kPreempted, kBlocked };
+
+// A time in which a thread ran, or did not.
+struct ThreadState {
+  int64_t start_ns = 0, end_ns = 0;
+  RunState state = RunState::kRunning;
+  uint32_t cpu = kNone;  // that it ran on, or had left
+  uint32_t by = kNone;   // the thread that ran there in its place, the one that did so the longest
+};
+
 struct TimelineData {
   std::vector<TimelineTrack> tracks;  // in the order of display; parents before their children
   std::vector<IdlePart> idle_parts;
+  std::vector<ThreadState> thread_states;
   Interval span;                // that of the trace, or what its events need
   int64_t merged_below_ns = 0;  // events shorter than this are drawn together with their neighbours
   uint64_t event_count = 0;     // as drawn

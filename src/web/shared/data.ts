@@ -122,6 +122,7 @@ export interface Timeline {
   trace_event_count: number; // in the trace
   names: string[]; // kernels (demangled), functions, ranges, causes: whatever `name` of an event refers to
   shapes: Shape[];
+  stacks?: Stacks; // that events refer to
   tracks: Track[]; // in the order of display; parents before their children
   blob_bytes: number; // of the blob, inflated
 }
@@ -147,6 +148,10 @@ export type TrackKind =
   | "counter"
   | "marks" // NVTX marks: events without duration
   | "metrics" // group: what was sampled
+  | "mpi" // calls of MPI
+  | "os" // calls of the operating system
+  | "states" // whether a thread ran
+  | "samples" // CPU samples: events without duration
   | "overhead"; // what CUPTI took for itself, beneath its process
 
 export interface Track {
@@ -181,13 +186,17 @@ export interface ColumnRef {
  *   correlation delta   calls and operations
  *   result   varint  calls: what was returned, 0 is success
  *   color    varint  NVTX: 0 or 1 + 0xRRGGBB (32 bits at most)
- *   payload  varint  NVTX: 0, or 1 + index into names of its text. Calls: of the stack, its frames from the outside in, between semicolons
+ *   payload  varint  NVTX, calls of MPI and others: 0, or 1 + index into names of a text with what else is known
  *   range    delta   calls: 1 + number of the innermost NVTX range around it, 0: none
  *   next     delta   gaps: 1 + number of the operation that ended it
  *   blame    delta   gaps: 1 + number of the call (or range) that the host was in, 0: none
  *   function varint  gaps: 1 + index into names of the function of the operating system that the host was blocked in, 0: none
+ *   object   varint  calls of the operating system: 1 + index into names of the file, lock or address, 0: none
+ *   other    varint  1 + index into names of the thread that a call waited for, or that ran in the place of a preempted one
+ *   stack    delta   calls, CPU samples: 1 + number of the innermost node of its stack, 0: none
+ *   cpu      varint  states, samples: 1 + number of the processor, 0: not known
  *   count    varint  only with merged_below_ns > 0: how many events of the trace this one stands for, 1 for a whole one
- *   busy     varint  with count: ns of them that was busy
+ *   busy     varint  with count: ns of them that was busy; of CPU samples always: ns of the processor that it stands for
  * A column that would be all zeros is left out.
  */
 export interface Lane {
@@ -196,6 +205,14 @@ export interface Lane {
   depth: number; // 0 outermost
   columns: ColumnRef[];
 }
+
+/** Stacks of calls as a tree, callers before what they call. parent: delta, 1 + node that called it, 0: none; name: varint; kind: byte. */
+export interface Stacks {
+  count: number;
+  columns: ColumnRef[];
+}
+
+export const FRAME_KINDS = ["", "native", "Python", "kernel", "cut"] as const;
 
 export interface Counter {
   unit: "count" | "bytes" | "percent" | string;
@@ -217,6 +234,7 @@ export const EVENT_KINDS = [
   "pageable_h2d", "pageable_d2h", // copies with pageable memory
   "overhead", // of CUPTI itself
   "projection", // an NVTX range on a device: the page makes these, no file has them
+  "os_call", "mpi_call", "thread_running", "thread_preempted", "thread_blocked", "cpu_sample",
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

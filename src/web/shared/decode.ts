@@ -4,7 +4,7 @@ import type { ColumnRef, Counter, Lane, PageData, Timeline } from "./data";
 import { prepareLevels } from "./levels";
 import { inflated, packedOf, pause, Slices, textOf } from "./packed";
 import { laneWith, projectRanges, withRows } from "./projection";
-import type { Column, Columns, CounterValues, LaneEvents, Run, RunLane } from "./state";
+import type { Column, Columns, CounterValues, LaneEvents, Run, RunLane, StackColumns } from "./state";
 
 const CHUNK = 1 << 15; // values between two looks at the clock
 
@@ -148,10 +148,19 @@ function decodeCounter(bytes: Uint8Array, counter: Counter): CounterValues {
   };
 }
 
+function stacksOf(bytes: Uint8Array, { stacks }: Timeline): StackColumns | null {
+  if (!stacks || stacks.count === 0) return null;
+  const read = (name: string): Column => {
+    const ref = stacks.columns.find((c) => c.name === name);
+    return ref ? decodeColumn(bytes, ref, stacks.count) : new Uint8Array(stacks.count);
+  };
+  return { parent: read("parent"), name: read("name"), kind: read("kind") };
+}
+
 class DecodedRun implements Run {
   constructor(
     readonly index: number, readonly data: Timeline, readonly lanes: readonly RunLane[],
-    readonly counters: readonly (CounterValues | null)[],
+    readonly counters: readonly (CounterValues | null)[], readonly stacks: StackColumns | null,
   ) {}
   laneOf(event: number): RunLane {
     return laneWith(this.lanes, event);
@@ -174,7 +183,7 @@ export async function decodeTimeline(index: number, data: Timeline, bytes: Uint8
   lanes.sort((a, b) => a.events.first - b.events.first);
   const rows = await projectRanges(data, lanes, slices);
   for (const row of rows) await prepareLevels(row.events, data.names, slices);
-  return new DecodedRun(index, data, ...withRows(data, rows, lanes, counters));
+  return new DecodedRun(index, data, ...withRows(data, rows, lanes, counters), stacksOf(bytes, data));
 }
 
 function whenParsed(): Promise<void> {

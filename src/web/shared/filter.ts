@@ -5,6 +5,7 @@
 //   stream:7 thread:519 gpu:0 track:memory    where it is
 //   nvtx:step/load   path of NVTX ranges around it, or around the call that launched it (also path:)
 //   cause:host       idle time by its cause
+//   object:train.bin calls of the operating system by the file, lock or address that they are about
 //   min:10us max:2ms duration
 // Within quotes \" is a quote and \\ a backslash; "a,b" without quotes are alternatives, "-" before a term turns it around.
 import { EVENT_KINDS } from "./data";
@@ -20,7 +21,7 @@ interface Term {
   isNegated: boolean;
 }
 
-const KEYS = new Set(["name", "kind", "stream", "thread", "gpu", "device", "track", "nvtx", "path", "cause", "min", "max"]);
+const KEYS = new Set(["name", "kind", "stream", "thread", "gpu", "device", "track", "nvtx", "path", "cause", "object", "min", "max"]);
 
 export function parseFilter(text: string): Term[] {
   const terms: Term[] = [];
@@ -30,7 +31,7 @@ export function parseFilter(text: string): Term[] {
     const known = key && KEYS.has(key.toLowerCase()) ? key.toLowerCase() : "";
     const value = (known || !key ? "" : `${key}:`) + (quoted ?? plain ?? "");
     if (value === "" || (minus && value === "-")) continue;
-    const splits = quoted === undefined && known !== "" && known !== "name" && known !== "nvtx" && known !== "path";
+    const splits = quoted === undefined && known !== "" && known !== "name" && known !== "nvtx" && known !== "path" && known !== "object";
     const values = (splits ? value.split(",") : [value]).filter((v) => v !== "").map((v) => v.toLowerCase());
     if (values.length === 0) continue;
     terms.push({ key: known || "name", values, isExact: quoted !== undefined && known !== "", isNegated: minus === "-" });
@@ -64,14 +65,30 @@ interface Part {
   lane(lane: RunLane): boolean | Test;
 }
 
-function namePart(term: Term, run: Run): Part {
+/** By index into names: 1 for those that the term is about. */
+function matchingNames(term: Term, run: Run): Uint8Array {
   const isMatch = new Uint8Array(run.data.names.length);
   for (const [i, name] of run.data.names.entries()) {
     const lower = name.toLowerCase();
     isMatch[i] = term.values.some((v) => (term.isExact ? lower === v : lower.includes(v))) ? 1 : 0;
   }
+  return isMatch;
+}
+
+function namePart(term: Term, run: Run): Part {
+  const isMatch = matchingNames(term, run);
   const test: Test = (lane, index) => isMatch[lane.events.name[index]] === 1;
   return { lane: () => test };
+}
+
+function objectPart(term: Term, run: Run): Part {
+  const isMatch = matchingNames(term, run);
+  return {
+    lane: (lane) => {
+      const objects = lane.events.more.get("object");
+      return objects ? (_, index) => objects[index] > 0 && isMatch[objects[index] - 1] === 1 : false;
+    },
+  };
 }
 
 function kindPart(term: Term): Part {
@@ -127,6 +144,7 @@ function partOf(term: Term, run: Run): Part {
     case "stream": case "thread": case "gpu": case "device": case "track": return trackPart(term, run);
     case "nvtx": case "path": return pathPart(term, run);
     case "cause": return causePart(term, run);
+    case "object": return objectPart(term, run);
     case "min": case "max": return timePart(term);
     default: return namePart(term, run);
   }

@@ -3,6 +3,7 @@ import type { EventKind } from "./data";
 import { announce } from "./dom";
 import { compileFilter, isProjected } from "./filter";
 import { formatNs } from "./format";
+import { busyWithin } from "./levels";
 import { kindName } from "./labels";
 import { shortName } from "./names";
 import type { EventFacts, EventRef, Run, RunLane, State } from "./state";
@@ -44,7 +45,7 @@ export function durationOf(lane: RunLane, index: number): number {
   return lane.events.end[index] - lane.events.start[index];
 }
 
-type Score = (lane: RunLane, index: number) => number;
+type Score = (run: Run, lane: RunLane, index: number) => number;
 
 /** The event with the highest score of those that fit; null: nothing fits. */
 function best(runs: readonly Run[], matcherOf: (run: Run) => Matcher, score: Score): EventRef | null {
@@ -55,8 +56,10 @@ function best(runs: readonly Run[], matcherOf: (run: Run) => Matcher, score: Sco
     for (const lane of run.lanes) {
       if (isProjected(lane)) continue;
       for (let i = 0; i < lane.events.count; ++i) {
-        const value = score(lane, i);
-        if (value <= most || !matches(lane, i)) continue;
+        // No score is above the duration.
+        if (durationOf(lane, i) <= most || !matches(lane, i)) continue;
+        const value = score(run, lane, i);
+        if (value <= most) continue;
         most = value;
         found = { timeline: run.index, event: lane.events.first + i };
       }
@@ -66,11 +69,21 @@ function best(runs: readonly Run[], matcherOf: (run: Run) => Matcher, score: Sco
 }
 
 /** null: nothing fits. */
-export const longest = (runs: readonly Run[], matcherOf: (run: Run) => Matcher): EventRef | null => best(runs, matcherOf, durationOf);
+export const longest = (runs: readonly Run[], matcherOf: (run: Run) => Matcher): EventRef | null => best(runs, matcherOf, (_, lane, index) => durationOf(lane, index));
 
-/** Long, and most of its pause: a part of idle time shows its cause best where there is little of other causes around it. */
-function clearness(lane: RunLane, index: number): number {
+const OF_THREADS = new Set(["os", "mpi", "states"]);
+
+/**
+ * Long, and most of its pause: a part of idle time shows its cause best where there is little of other causes around it.
+ * What a thread waited for matters while a GPU was idle.
+ */
+function clearness(run: Run, lane: RunLane, index: number): number {
   const length = durationOf(lane, index);
+  if (OF_THREADS.has(lane.trackData.kind)) {
+    const gaps = run.lanes.filter(({ trackData }) => trackData.kind === "gaps");
+    const { start, end } = lane.events;
+    return Math.max(0, ...gaps.map(({ events }) => busyWithin(events, start[index], end[index])));
+  }
   if (lane.trackData.kind !== "gaps" || length === 0) return length;
   const { start, end, count } = lane.events;
   let first = index;

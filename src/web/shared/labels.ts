@@ -9,7 +9,8 @@ const KIND_LABELS: Record<EventKind, string> = {
   api_event: "event call", api_graph: "graph call", api_other: "other CUDA call",
   nvtx_range: "NVTX range", nvtx_start_end: "NVTX range", nvtx_mark: "NVTX mark", gap: "idle",
   pageable_h2d: "pageable copy host to device", pageable_d2h: "pageable copy device to host", overhead: "CUPTI overhead",
-  projection: "NVTX range on the GPU",
+  projection: "NVTX range on the GPU", os_call: "operating system call", mpi_call: "MPI call",
+  thread_running: "thread running", thread_preempted: "thread preempted", thread_blocked: "thread blocked", cpu_sample: "CPU sample",
 };
 
 /** Causes of idle time, as docs/analyses.md has them, in the order of display. */

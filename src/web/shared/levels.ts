@@ -8,7 +8,7 @@ const SHIFT = 5;
 export const BIG_BLOCK = BLOCK * BLOCK;
 
 /** Events are painted by class: their kind, or for idle time FIRST_CAUSE + its cause. */
-export const FIRST_CAUSE = 32;
+export const FIRST_CAUSE = 40;
 export const CLASSES = 64;
 const GAP = 22;
 const PAGEABLE_H2D = 23;

@@ -30,6 +30,13 @@ export interface CounterValues {
   readonly high: Float64Array;
 }
 
+/** A node is a frame and the node that called it. */
+export interface StackColumns {
+  readonly parent: Column; // 1 + node, 0: none
+  readonly name: Column; // index into names
+  readonly kind: Column; // index into FRAME_KINDS
+}
+
 /** An event of a timeline, by its number: the key of selection, links and tables. */
 export interface EventRef {
   timeline: number;
@@ -42,6 +49,7 @@ export interface Run {
   readonly data: Timeline;
   readonly lanes: readonly RunLane[]; // all lanes of all tracks, by `first`
   readonly counters: readonly (CounterValues | null)[]; // by track
+  readonly stacks: StackColumns | null;
   laneOf(event: number): RunLane; // binary search
 }
 

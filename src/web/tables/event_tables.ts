@@ -35,6 +35,14 @@ function shapeOf(e: Found): string {
   return shape ? `${shape.grid.join("×")} of ${shape.block.join("×")}` : "";
 }
 
+function objectOf(e: Found): string {
+  return e.run.data.names[more("object")(e) - 1] ?? "";
+}
+
+function groupOf(e: Found): string {
+  return e.run.data.tracks[e.lane.trackData.parent]?.label ?? "";
+}
+
 const IS_COPY = /^(copy_|pageable_|memset)/;
 
 export const EVENT_TABLES: readonly EventTable[] = [
@@ -50,6 +58,9 @@ export const EVENT_TABLES: readonly EventTable[] = [
   { id: "events.gaps", title: "Longest gaps by cause", fits: (k) => k === "gap", columns: [{ ...NAME, title: "Cause" }, ...TIMES, TRACK, COUNT] },
   { id: "events.calls", title: "Longest CUDA calls", fits: (k) => k.startsWith("api_"),
     columns: [NAME, ...TIMES, { key: "result", title: "Result", unit: "count", of: more("result") }, TRACK, COUNT] },
+  { id: "events.os", title: "Longest OS calls", fits: (k) => k === "os_call",
+    columns: [NAME, ...TIMES, { key: "object", title: "Object", unit: "", of: objectOf }, { key: "bytes", title: "Bytes", unit: "bytes", of: more("bytes") },
+      { key: "result", title: "Error", unit: "count", of: more("result") }, { key: "thread", title: "Thread", unit: "", of: groupOf }, COUNT] },
   { id: "events.ranges", title: "Longest NVTX ranges", fits: (k) => k === "nvtx_range" || k === "nvtx_start_end",
     columns: [NAME, ...TIMES, { key: "depth", title: "Depth", unit: "count", of: (e) => e.lane.depth }, TRACK, COUNT] },
 ];

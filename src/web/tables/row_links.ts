@@ -49,6 +49,11 @@ const gapPlace: RowPlace = (row) => {
   return { query: `kind:gap${gpuOf(row)}`, label: "this gap", at_ns: start, matches };
 };
 
+const byObject = (key: string): RowPlace => (row) => {
+  const object = str(row, key);
+  return object ? { query: `kind:os object:${quoted(object)}`, label: object } : null;
+};
+
 const PLACES: Record<string, RowPlace> = {
   devices: (row) => ({ query: gpuOf(row).trim(), label: str(row, "device") }),
   idle: byCause, idle_by_call: (row) => byName("api", "function")(row), idle_by_nvtx: byPath("path"),
@@ -74,6 +79,11 @@ const PLACES: Record<string, RowPlace> = {
   },
   gpu_metrics_kernels: byName("kernel", "kernel"), gpu_metrics_steps: byPath("range"), gpu_metrics_ranges: byPath("range"),
   gpu_energy: byName("kernel", "kernel"), gpu_energy_ranges: byPath("range"),
+  os_sum: byName("os", "function"), os_locks: byObject("lock"), os_files: byObject("path"), os_slowest: byStart(() => "kind:os"),
+  threads: (row) => {
+    const number = /(\d+)\)?$/.exec(str(row, "thread"))?.[1];
+    return number ? { query: `kind:running,preempted,blocked thread:${number}`, label: str(row, "thread") } : null;
+  },
   steps: byPath("path"), idle_by_os: () => ({ query: "cause:os", label: "os" }), idle_by_mpi: () => ({ query: "cause:mpi", label: "mpi" }), launches_over_time: byStart((row) => gpuOf(row).trim()),
 };
 
@@ -83,11 +93,12 @@ export function placeOf(table: ReportTable, row: Row): Place | null {
 }
 
 const KINDS_OF: Record<string, (kind: EventKind) => boolean> = {
-  kernels: (k) => k === "kernel", api: (k) => k.startsWith("api_"), nvtx: (k) => k.startsWith("nvtx_"),
+  kernels: (k) => k === "kernel", api: (k) => k.startsWith("api_"), nvtx: (k) => k.startsWith("nvtx_"), os: (k) => k === "os_call",
 };
 const NAME_KEYS: Record<string, [key: string, kinds: string]> = {
   kernels: ["name", "kernels"], kernel_launches: ["kernel", "kernels"], first_launches: ["kernel", "kernels"],
   occupancy: ["kernel", "kernels"], gpu_metrics_kernels: ["kernel", "kernels"], gpu_energy: ["kernel", "kernels"], counters: ["kernel", "kernels"], source_kernels: ["kernel", "kernels"], nccl: ["name", "kernels"], api: ["name", "api"], graph_calls: ["name", "api"],
+  os_sum: ["function", "os"], os_slowest: ["function", "os"],
   api_errors: ["function", "api"], sync: ["function", "api"], sync_sites: ["function", "api"], polling: ["function", "api"],
   idle_by_launch: ["function", "api"], idle_by_call: ["function", "api"], nvtx: ["path", "nvtx"], steps: ["path", "nvtx"],
 };

@@ -159,6 +159,8 @@ export class RowDrawer {
     const label = this.text.label(run.data.names[events.name[index]] ?? "");
     if (merged > 1) return `${merged} × short`;
     if (room < 110) return label;
+    const object = run.data.names[(events.more.get("object")?.[index] ?? 0) - 1];
+    if (object) return `${label} ${this.text.label(object)}`;
     const bytes = events.more.get("bytes")?.[index] ?? 0;
     return bytes > 0 ? `${label}, ${formatBytes(bytes)}` : label;
   }

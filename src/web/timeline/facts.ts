@@ -7,10 +7,12 @@ import { formatBytes, formatNs, formatNumber } from "../shared/format";
 import { causeMeaning, kindLabel } from "../shared/labels";
 import { eventAt, lowerBound } from "../shared/levels";
 import { gapSections } from "./gap_facts";
+import { hostSections } from "./host_facts";
 import { neighbour } from "./navigate";
 import { shortName, visible } from "../shared/names";
 import { pathsOf } from "../shared/paths";
 import { exactText } from "./ruler";
+import { stackOfCall } from "./stack_facts";
 import type { Run, RunLane } from "../shared/state";
 
 export interface Fact {
@@ -34,8 +36,9 @@ export const titleOf = (run: Run, event: number): string => {
 
 export function link(run: Run, label: string, event: number | null, suffix = ""): Fact[] {
   if (event === null) return [];
-  const { duration_ns } = describe(run, event);
-  return [{ label, value: `${shortName(titleOf(run, event), 90)}, ${formatNs(duration_ns)}${suffix}`, event }];
+  const { duration_ns, kind } = describe(run, event);
+  const length = kind === "cpu_sample" ? "" : `, ${formatNs(duration_ns)}`;
+  return [{ label, value: `${shortName(titleOf(run, event), 90)}${length}${suffix}`, event }];
 }
 
 function when(run: Run, event: number): Section {
@@ -43,9 +46,11 @@ function when(run: Run, event: number): Section {
   const { lane } = placeOf(run, event);
   const facts: Fact[] = [
     { label: "Kind", value: kindLabel(kind) },
-    { label: "Duration", value: withExact(duration_ns) },
-    { label: "Start", value: exactText(start_ns) },
-    { label: "End", value: exactText(start_ns + duration_ns) },
+    ...(kind === "cpu_sample" ? [{ label: "Time", value: exactText(start_ns) }] : [
+      { label: "Duration", value: withExact(duration_ns) },
+      { label: "Start", value: exactText(start_ns) },
+      { label: "End", value: exactText(start_ns + duration_ns) },
+    ]),
     { label: "Track", value: visible(trackPath(run.data.tracks, lane.track)) },
   ];
   if (track.detail) facts.push({ label: "", value: visible(track.detail) });
@@ -159,18 +164,10 @@ function atTheSameTime(run: Run, event: number): Section {
   return { title: "At the same time", facts };
 }
 
-/** The stack that a call was made from, the innermost frame first. */
-function stackSections(run: Run, call: number | null): Section[] {
-  const stack = call === null ? 0 : valueOf(run, call, "payload");
-  if (stack === 0) return [];
-  const frames = (run.data.names[stack - 1] ?? "").split(";").reverse();
-  return [{ title: "Called from", facts: frames.map((frame) => ({ label: "", value: visible(frame) })) }];
-}
-
 function operationSections(run: Run, event: number): Section[] {
   return [
     { title: "Launch", facts: [...launchFacts(run, event), ...rangeFacts(run, event)] },
-    ...stackSections(run, callOf(run, event)),
+    ...stackOfCall(run, callOf(run, event), event),
     streamNeighbours(run, event),
     atTheSameTime(run, event),
   ];
@@ -189,14 +186,14 @@ function callSections(run: Run, event: number): Section[] {
   around.push(...link(run, "Before", neighbour(run, event, -1)), ...link(run, "After", neighbour(run, event, 1)));
   return [
     ...(facts.length > 0 ? [{ title: "Launched", facts }] : []),
-    ...stackSections(run, event),
+    ...stackOfCall(run, event, null),
     { title: "On this thread", facts: around },
     ...gpuMeanwhile(run, event),
   ];
 }
 
 /** What the GPUs did while the host was in a call or range. */
-function gpuMeanwhile(run: Run, event: number): Section[] {
+export function gpuMeanwhile(run: Run, event: number): Section[] {
   const { start_ns, duration_ns } = describe(run, event);
   const streams = run.lanes.filter((lane) => lane.trackData.kind === "stream");
   const found = overlapping(streams, start_ns, start_ns + duration_ns, MOST_NEIGHBOURS + 1);
@@ -251,13 +248,14 @@ export function sectionsOf(run: Run, event: number): Section[] {
   const first = when(run, event);
   const correlation = valueOf(run, event, "correlation");
   const kind = placeOf(run, event).lane.trackData.kind;
-  if (kind === "stream") first.facts.push(...shapeFacts(run, event), ...copyFacts(run, event));
+  if (kind === "stream") first.facts.push(...shapeFacts(run, event));
+  first.facts.push(...copyFacts(run, event));
   if (correlation > 0) first.facts.push({ label: "Correlation", value: String(correlation) });
   const more =
     kind === "stream" ? operationSections(run, event)
     : kind === "api" ? callSections(run, event)
     : kind === "gaps" ? gapSections(run, event)
     : kind === "projection" ? projectionSections(run, event)
-    : rangeSections(run, event);
+    : hostSections(run, event) ?? rangeSections(run, event);
   return [first, ...more].filter((section) => section.facts.length > 0 || section.note);
 }

@@ -21,6 +21,7 @@ function partsOf({ start, end, count }: LaneEvents, index: number): { first: num
 }
 
 const MOST_FUNCTIONS = 5;
+const MOST_CALLS = 1000; // that are looked at
 
 /** What the report knows of all idle time with this cause: functions by CPU samples, or calls of the operating system. */
 export function functionSections(report: ReportDocument | null, cause: string): Section[] {
@@ -56,10 +57,19 @@ function hostFacts(run: Run, gap: number, blame: number | null): Fact[] {
   return calls.flatMap((call) => link(run, "The host was in", call));
 }
 
-/** Of the operating system; it is known only where its calls were recorded. */
+/** Of the operating system or of MPI; it is known only where its calls were recorded. */
 function waitFacts(run: Run, gap: number): Fact[] {
-  const function_ = valueOf(run, gap, "function");
-  return function_ > 0 ? [{ label: "Blocked in", value: visible(run.data.names[function_ - 1] ?? "") }] : [];
+  const name = valueOf(run, gap, "function") - 1;
+  if (name < 0) return [];
+  const { start_ns, duration_ns } = describe(run, gap);
+  const lanes = run.lanes.filter(({ trackData }) => trackData.kind === "os" || trackData.kind === "mpi");
+  const within = (call: number): number => {
+    const facts = describe(run, call);
+    return Math.min(facts.start_ns + facts.duration_ns, start_ns + duration_ns) - Math.max(facts.start_ns, start_ns);
+  };
+  const calls = overlapping(lanes, start_ns, start_ns + duration_ns, MOST_CALLS).filter((call) => describe(run, call).name === run.data.names[name]);
+  const longest = calls.sort((a, b) => within(b) - within(a))[0];
+  return longest === undefined ? [{ label: "Blocked in", value: visible(run.data.names[name] ?? "") }] : link(run, "Blocked in", longest);
 }
 
 export function gapSections(run: Run, event: number): Section[] {

@@ -17,8 +17,8 @@ export class Help {
         el("section", {}, el("h3", { text: "Mouse and touch" }), list(MOUSE_HELP),
           el("h3", { text: "Filter" }),
           list([
-            ["saxpy", "name contains it"], ["name:\"x\"", "name is exactly x"], ["kind:h2d", "kind: kernel, h2d, d2h, copy, pageable, memset, api, sync, nvtx, gap"],
-            ["stream:7 gpu:0 thread:519", "where it is"], ["nvtx:step/load", "within, or launched within"], ["cause:host", "idle time by cause"],
+            ["saxpy", "name contains it"], ["name:\"x\"", "name is exactly x"], ["kind:h2d", "kind: kernel, h2d, d2h, copy, pageable, memset, api, sync, nvtx, gap, os, mpi, preempted, blocked, sample"],
+            ["stream:7 gpu:0 thread:519", "where it is"], ["nvtx:step/load", "within, or launched within"], ["cause:host", "idle time by cause"], ["object:train.bin", "OS calls by file, lock or address"],
             ["min:10us max:2ms", "duration"], ["a,b", "alternatives after a key"], ["-kind:memset", "exclude"],
           ]))));
     this.element.hidden = true;

@@ -22,6 +22,7 @@ function classesOf(runs: readonly Run[]): Set<number> {
 
 function textOf(kind: EventKind): string {
   if (kind === "kernel") return "kernel (shade by name)";
+  if (kind === "cpu_sample") return "CPU sample (stronger: more CPU time)";
   return NVTX.has(kind) ? "NVTX range (own colour or by name)" : kindLabel(kind);
 }
 

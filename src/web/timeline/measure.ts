@@ -27,10 +27,14 @@ export interface SpanSums {
   operations: NameSum[]; // by time
   calls: NameSum[];
   ranges: NameSum[];
+  system: NameSum[]; // calls of the operating system and of MPI
+  states: NameSum[]; // of threads
   devices: DeviceSum[];
 }
 
-const GROUPS: Partial<Record<TrackKind, "operations" | "calls" | "ranges">> = { stream: "operations", api: "calls", nvtx: "ranges" };
+const GROUPS: Partial<Record<TrackKind, "operations" | "calls" | "ranges" | "system" | "states">> = {
+  stream: "operations", api: "calls", nvtx: "ranges", os: "system", mpi: "system", states: "states",
+};
 const CHUNK = 1 << 16;
 
 type Sums = Map<number, NameSum>;
@@ -61,7 +65,7 @@ function add(sums: Sums, run: Run, lane: RunLane, i: number, span: View): void {
 export async function sumSpan(
   run: Run, span: View, slices: { rest(): Promise<void> }, isStale: () => boolean,
 ): Promise<SpanSums | null> {
-  const groups = { operations: new Map() as Sums, calls: new Map() as Sums, ranges: new Map() as Sums };
+  const groups = { operations: new Map() as Sums, calls: new Map() as Sums, ranges: new Map() as Sums, system: new Map() as Sums, states: new Map() as Sums };
   const gaps = new Map<number, Sums>();
   for (const lane of run.lanes) {
     const group = GROUPS[lane.trackData.kind];
@@ -86,6 +90,8 @@ export async function sumSpan(
     operations: sorted(groups.operations),
     calls: sorted(groups.calls),
     ranges: sorted(groups.ranges),
+    system: sorted(groups.system),
+    states: sorted(groups.states),
     devices: [...gaps.entries()].map(([device, sums]) => deviceSum(run, device, sorted(sums), span)),
   };
 }

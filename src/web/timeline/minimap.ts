@@ -1,12 +1,13 @@
 // The whole run in a few lines: what each GPU was busy with, gaps in the colour of their cause, and a window that is the view.
+import type { TrackKind } from "../shared/data";
 import { el } from "../shared/dom";
 import { lanesUnder } from "../shared/events";
 import { handleWheel } from "./input";
-import { FIRST_CAUSE } from "../shared/levels";
 import { paintLane, type ColorOf } from "./paint";
 import type { Scene } from "./scene";
 import type { Run, RunLane } from "../shared/state";
 
+const SYSTEM = new Set<TrackKind>(["os", "states", "samples"]); // what the program does not do itself
 const MOST_LINES = 8; // GPUs of a run
 const LINE_PX = 9;
 
@@ -152,7 +153,7 @@ function linesOf(run: Run): Line[] {
     if (streams.length > 0) lines.push({ run, lanes: [...streams, ...gaps] });
   }
   if (lines.length > 0) return lines;
-  const host = run.lanes.filter((lane) => lane.depth === 0 && lane.events.kind[0] < FIRST_CAUSE).slice(0, MOST_LINES);
+  const host = run.lanes.filter((lane) => lane.depth === 0 && !SYSTEM.has(lane.trackData.kind)).slice(0, MOST_LINES);
   return host.map((lane) => ({ run, lanes: [lane] }));
 }
 

@@ -52,7 +52,8 @@ export class SpanPanel {
 
   private tables(run: Run, sums: SpanSums): HTMLElement[] {
     const parts = sums.devices.map((device) => deviceSection(device, sums.length_ns));
-    for (const [title, rows] of [["GPU operations", sums.operations], ["CUDA calls", sums.calls], ["NVTX ranges", sums.ranges]] as const) {
+    for (const [title, rows] of [["GPU operations", sums.operations], ["CUDA calls", sums.calls], ["NVTX ranges", sums.ranges],
+      ["OS and MPI calls", sums.system], ["Threads", sums.states]] as const) {
       if (rows.length > 0) parts.push(this.table(run, title, rows, sums.length_ns));
     }
     if (parts.length === 0) parts.push(el("p", { text: "Nothing was recorded in this range." }));

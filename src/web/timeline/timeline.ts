@@ -106,7 +106,8 @@ class TimelineView implements Scene {
     const pixels = ((end - start) / width) * Math.max(1, this.panes[ref.timeline].width);
     const isInView = start >= view.start_ns && end <= view.end_ns;
     if (zoom) this.setView(around(start, end, 0.6));
-    else if (pixels < WIDE_ENOUGH_PX || end - start > width) this.setView(around(start, end, JUMP_SHARE));
+    // What has no duration gets no wider.
+    else if ((end > start && pixels < WIDE_ENOUGH_PX) || end - start > width) this.setView(around(start, end, JUMP_SHARE));
     else if (!isInView) this.setView({ start_ns: (start + end - width) / 2, end_ns: (start + end + width) / 2 });
     this.panes[ref.timeline].showRow(ref.event);
   }

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <optional>
 #include <random>
+#include <vector>
 
+#include "analysis/facts/shared_facts.h"
 #include "analysis/ranges/step_finder.h"
 #include "analysis/ranges/step_times.h"
 #include "analysis/result/analyses.h"
@@ -237,6 +240,30 @@ TEST(Steps, AnOperatorAndACallOfALibraryAreNoStep) {
     EXPECT_FALSE(FindStep(trace, "").has_value()) << name;
     EXPECT_TRUE(FindStep(trace, std::string(name)).has_value()) << name;  // for those who ask for it
   }
+}
+
+TEST(TimeSlices, CutTheTimeOfTheGpu) {
+  const Trace trace = Loop(6);
+  const AnalysisInput input(trace);
+  const std::vector<Iteration> slices = TimeSlices(input, 0, 8);
+  ASSERT_EQ(slices.size(), 8u);
+  int64_t busy_ns = 0, all_ns = 0, at_ns = slices.front().start_ns;
+  EXPECT_EQ(at_ns, trace.ops[0].start_ns);
+  for (const Iteration& slice : slices) {
+    EXPECT_EQ(slice.start_ns, at_ns);
+    at_ns = slice.EndNs();
+    busy_ns += slice.parts_ns[kStepKernels] + slice.parts_ns[kStepCopies];
+    all_ns += std::accumulate(slice.parts_ns.begin(), slice.parts_ns.end(), int64_t{0});
+    EXPECT_EQ(slice.parts_ns[kStepOutside], 0);
+  }
+  EXPECT_EQ(busy_ns, 6 * 380);
+  EXPECT_EQ(all_ns, input.shared().window_ns(0));
+}
+
+TEST(TimeSlices, AGpuWithoutOperationsHasNone) {
+  TraceMaker maker;
+  const Trace trace = maker.Finish();
+  EXPECT_TRUE(TimeSlices(trace, 0, 8).empty());
 }
 
 }  // namespace

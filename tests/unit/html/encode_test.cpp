@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
@@ -203,6 +206,85 @@ TEST(Encode, LongCountersKeepTheirPeaks) {
   const std::vector<int64_t> values = ReadColumns(counter, encoded.blob).at("value");
   EXPECT_EQ(*std::max_element(values.begin(), values.end()), 2);
   EXPECT_EQ(values.back(), 0);
+}
+
+// A function of a library that a line of Python called: two frames.
+uint32_t AddStack(TraceMaker& maker) {
+  Trace& trace = maker.trace();
+  Module python, library;
+  python.module_kind = trace::ModuleKind::kPythonCode;
+  python.name = maker.Name("step");
+  python.path = maker.Name("train.py");
+  library.module_kind = trace::ModuleKind::kFile;
+  library.path = maker.Name("/usr/lib/libwork.so");
+  trace.modules = {python, library};
+  trace.frames = {{0, 0}, {0x200, 1}};
+  trace.stacks = {{kNone, 0, true, false}, {0, 1, false, false}};
+  return 1;
+}
+
+const Json& TrackOf(const EncodedTimeline& encoded, const std::string& kind) {
+  for (const Json& track : encoded.description.at("tracks")) {
+    if (track.at("kind") == kind) return track;
+  }
+  throw std::runtime_error("no track of kind " + kind);
+}
+
+TEST(Encode, StacksAreNodesThatAreSharedByEvents) {
+  TraceMaker maker;
+  const uint32_t stack = AddStack(maker);
+  for (int64_t i = 0; i < 3; ++i) {
+    CpuSample sample;
+    sample.time_ns = 10 * i;
+    sample.weight_ns = 7;
+    sample.thread = 0;
+    sample.stack = i == 2 ? kNone : stack;
+    sample.sample_kind = i == 1 ? trace::SampleKind::kPythonWaiting : trace::SampleKind::kPerf;
+    maker.trace().cpu_samples.push_back(sample);
+  }
+  const EncodedTimeline encoded = EncodeTimeline(maker.Finish(), "run", 100);
+  const Columns samples = ReadColumns(TrackOf(encoded, "samples").at("lanes")[0], encoded.blob, {"stack", "busy"});
+  EXPECT_EQ(samples.at("stack"), (std::vector<int64_t>{3, 3, 0}));
+  EXPECT_EQ(samples.at("busy"), (std::vector<int64_t>{7, 0, 7}));  // a thread that waits takes no time of a processor
+  const Json& stacks = encoded.description.at("stacks");
+  const Columns nodes = ReadColumns(stacks, encoded.blob, {"parent", "name", "kind"});
+  EXPECT_EQ(nodes.at("parent"), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(nodes.at("kind"), (std::vector<int64_t>{4, 2, 1}));  // cut, Python, native
+  std::vector<std::string> names;
+  for (const int64_t name : nodes.at("name")) {
+    names.push_back(encoded.description.at("names")[static_cast<std::size_t>(name)].get<std::string>());
+  }
+  EXPECT_EQ(names[1].substr(0, 6), "step (");
+  EXPECT_EQ(names[2], "libwork.so+0x200");
+}
+
+TEST(Encode, CallsOfTheOperatingSystemSayWhatTheyAreAbout) {
+  TraceMaker maker;
+  const uint32_t holder = maker.AddThread(0, 72, "worker");
+  maker.AddRange(0, 100, "load");
+  OsCall call;
+  call.start_ns = 10;
+  call.end_ns = 40;
+  call.process = 0;
+  call.thread = 0;
+  call.function = maker.Name("pthread_mutex_lock");
+  call.object_kind = trace::OsObject::kMutex;
+  call.object = 3;
+  call.other_thread = holder;
+  call.error = 4;
+  call.size_bytes = 128;
+  maker.trace().os_calls.push_back(call);
+  const EncodedTimeline encoded = EncodeTimeline(maker.Finish(), "run", 100);
+  const Columns columns =
+      ReadColumns(TrackOf(encoded, "os").at("lanes")[0], encoded.blob, {"object", "other", "range"});
+  const auto name = [&](const char* column) {
+    return encoded.description.at("names")[static_cast<std::size_t>(columns.at(column)[0] - 1)];
+  };
+  EXPECT_EQ(name("object"), "mutex 3");
+  EXPECT_EQ(name("other"), "worker (72)");
+  EXPECT_EQ(columns.at("result"), std::vector<int64_t>{4});
+  EXPECT_EQ(columns.at("bytes"), std::vector<int64_t>{128});
+  EXPECT_NE(columns.at("range"), std::vector<int64_t>{0});
 }
 
 TEST(Names, OutOfProportionAreCutInTheMiddle) {

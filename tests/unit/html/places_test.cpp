@@ -37,6 +37,18 @@ TEST(Places, DirectionsAreKindsOfTheirOwn) {
   EXPECT_EQ(QueryFor("idle.dependency"), "cause:dependency");
 }
 
+TEST(Places, CallsOfTheOperatingSystemAreThoseOfTheThread) {
+  Subject subject;
+  subject.function = "read";
+  subject.thread = "loader 2 (4711)";
+  EXPECT_EQ(QueryFor("os.file", subject), "kind:os_call name:\"read\" thread:4711");
+  EXPECT_EQ(QueryFor("host.preempted", subject), "kind:thread_preempted thread:4711");
+  subject.thread = "thread 12";
+  EXPECT_EQ(QueryFor("host.preempted", subject), "kind:thread_preempted thread:12");
+  subject.thread.clear();
+  EXPECT_EQ(QueryFor("os.file", subject), "kind:os_call name:\"read\"");
+}
+
 TEST(Places, SomeFindingsHaveNone) {
   EXPECT_EQ(QueryFor("health.bad_times"), "none");
   EXPECT_EQ(QueryFor("traces.straggler"), "none");

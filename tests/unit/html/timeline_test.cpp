@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
@@ -23,6 +26,15 @@ Found ItemsOf(const TimelineData& timeline) {
     for (const TimelineLane& lane : track.lanes) found[track.source].insert(lane.items.begin(), lane.items.end());
   }
   return found;
+}
+
+template <class Records>
+std::multiset<uint32_t> OfThreads(const Records& records) {
+  std::multiset<uint32_t> all;
+  for (uint32_t i = 0; i < records.size(); ++i) {
+    if (records[i].thread != kNone) all.insert(i);
+  }
+  return all;
 }
 
 std::multiset<uint32_t> All(std::size_t size) {
@@ -59,6 +71,10 @@ TEST(Timeline, EverythingIsDrawnOnce) {
     EXPECT_EQ(found[EventSource::kMark], All(trace.marks.size()));
     EXPECT_EQ(found[EventSource::kOverhead], All(trace.overheads.size()));
     EXPECT_EQ(found[EventSource::kIdlePart], All(timeline.idle_parts.size()));
+    EXPECT_EQ(found[EventSource::kOsCall], OfThreads(trace.os_calls));
+    EXPECT_EQ(found[EventSource::kMpiCall], OfThreads(trace.mpi_calls));
+    EXPECT_EQ(found[EventSource::kSample], OfThreads(trace.cpu_samples));
+    EXPECT_EQ(found[EventSource::kThreadState], All(timeline.thread_states.size()));
   }
 }
 
@@ -122,6 +138,66 @@ TEST(Timeline, CallsWithinCallsAreBelowThem) {
   EXPECT_EQ(timeline.tracks[2].lanes[0].items.size(), 2u);
   EXPECT_EQ(timeline.tracks[2].lanes[1].items.size(), 2u);
   EXPECT_EQ(timeline.tracks[2].lanes[1].depth, 1u);
+}
+
+void AddSwitch(TraceMaker& maker, int64_t start_ns, int64_t end_ns, bool is_preempted, uint32_t thread = 0) {
+  ThreadSwitch off;
+  off.start_ns = start_ns;
+  off.end_ns = end_ns;
+  off.process = 0;
+  off.thread = thread;
+  off.cpu = 3;
+  off.is_preempted = is_preempted;
+  maker.trace().switches.push_back(off);
+}
+
+using State = std::tuple<int64_t, int64_t, RunState, uint32_t>;
+
+std::vector<State> StatesOf(const TimelineData& timeline, uint32_t first, uint32_t last) {
+  std::vector<State> states;
+  for (uint32_t i = first; i < last; ++i) {
+    const ThreadState& state = timeline.thread_states[i];
+    states.emplace_back(state.start_ns, state.end_ns, state.state, state.by);
+  }
+  return states;
+}
+
+TEST(ThreadStates, FollowFromSwitchesAndCalls) {
+  TraceMaker maker;
+  const uint32_t other = maker.AddThread(0, 72, "worker");
+  maker.AddCall(0, 10, "cudaLaunchKernel");
+  maker.AddCall(90, 100, "cudaLaunchKernel");
+  AddSwitch(maker, 10, 39, false, other);  // it has the processor from 39 on
+  AddSwitch(maker, 20, 30, false);
+  AddSwitch(maker, 40, 60, true);
+  AddSwitch(maker, 55, 70, false);  // clocks are not exact
+  AddSwitch(maker, 60, 62, false, other);
+  const TimelineData timeline = LayOut(maker.Finish());
+  using enum RunState;
+  EXPECT_EQ(StatesOf(timeline, 0, 6), (std::vector<State>{{0, 20, kRunning, kNone},
+                                                          {20, 30, kBlocked, kNone},
+                                                          {30, 40, kRunning, kNone},
+                                                          {40, 60, kPreempted, other},
+                                                          {60, 70, kBlocked, kNone},
+                                                          {70, 100, kRunning, kNone}}));
+  EXPECT_EQ(StatesOf(timeline, 6, 9),
+            (std::vector<State>{{10, 39, kBlocked, kNone}, {39, 60, kRunning, kNone}, {60, 62, kBlocked, kNone}}));
+}
+
+TEST(ThreadStates, ThreadsWithoutCallsAreFolded) {
+  TraceMaker maker;
+  const uint32_t other = maker.AddThread(0, 72, "worker");
+  maker.AddCall(0, 10, "cudaLaunchKernel");
+  AddSwitch(maker, 20, 30, false);
+  AddSwitch(maker, 20, 30, false, other);
+  const TimelineData timeline = LayOut(maker.Finish());
+  std::map<std::string, bool> folded;
+  for (const TimelineTrack& track : timeline.tracks) {
+    if (track.kind == TrackKind::kThread) folded[track.label] = track.is_folded;
+  }
+  ASSERT_EQ(folded.size(), 2u);
+  EXPECT_TRUE(folded["thread 72 worker"]);
+  EXPECT_EQ(std::count_if(folded.begin(), folded.end(), [](const auto& thread) { return thread.second; }), 1);
 }
 
 TEST(Budget, WhatFitsIsNotChanged) {
