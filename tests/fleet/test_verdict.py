@@ -177,7 +177,7 @@ class WithoutSteps(fleet.FleetTest):
     def test_the_late_host_stands_out_over_time(self):
         folder = self.folder / "plain"
         folder.mkdir()
-        for name, text in ranks.texts(self.RANKS, self.STEPS):
+        for name, text in ranks.texts(self.RANKS, self.STEPS, self.faults):
             text = "\n".join(line for line in text.splitlines() if not line.startswith("nvtx ")) + "\n"
             made = fleet.subprocess.run([fleet.ASSEMBLE], input=text.encode(), capture_output=True, check=True).stdout
             (folder / name).write_bytes(made)
