@@ -52,7 +52,7 @@ std::vector<std::string> RecipeNames() {
   return names;
 }
 
-constexpr uint32_t kTextRows = 16;
+constexpr uint32_t kTextRowsOfRanks = 16;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
 class Analyze : public Command {
@@ -140,7 +140,7 @@ class Analyze : public Command {
   int Print(const std::string& all, const std::vector<std::string>& paths) const {
     const std::vector<RankSummary> summaries = ReadPartial(all, "the partial of all ranks");
     // The page has room for more rows, and sorts and filters them.
-    const uint32_t rows = rows_.value_or(format_ == "html" ? kPageRows : kTextRows);
+    const uint32_t rows = rows_.value_or(format_ == "html" ? kPageRows : kTextRowsOfRanks);
     FleetVerdict verdict = JudgeFleet(summaries, rows);
     if (is_exact_) {
       verdict = JudgeFleet(summaries, rows, SearchExactly(verdict, paths, workers_ > 0 ? workers_ : UsableCores()));
