@@ -56,7 +56,6 @@ void See(const LoadedModule& module) {
 constexpr uint32_t kMostDevices = 64;
 struct DeviceTracks {
   uint32_t allocated, reserved;  // their sources
-  uint64_t reserved_bytes;       // as they were told last
 };
 constinit DeviceTracks devices[kMostDevices] GPROF_IN_ARENA = {};
 constinit uint32_t source_count GPROF_IN_ARENA = 0;
@@ -90,9 +89,8 @@ void AddSamples(const TensorMemoryRow& row, uint32_t device, uint64_t time_ns) {
     tracks.reserved = NewSource("PyTorch memory reserved", device, time_ns);
   }
   AddSample(tracks.allocated, time_ns, row.allocated);
-  if (row.reserved == tracks.reserved_bytes) return;
+  // Also where it is what it was: rows of several threads do not come in the order of their times.
   AddSample(tracks.reserved, time_ns, row.reserved);
-  tracks.reserved_bytes = row.reserved;
 }
 
 trace::StringId NameOf(uint32_t device) {
