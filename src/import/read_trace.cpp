@@ -5,6 +5,8 @@
 #include "import/ncu/ncu_csv.h"
 #include "import/nsight/nsight.h"
 #include "import/nsight/nsight_report.h"
+#include "import/snapshot/pickle.h"
+#include "import/snapshot/snapshot.h"
 #include "trace/file/file_kind.h"
 #include "trace/file/mapped_file.h"
 
@@ -29,6 +31,7 @@ TraceFormat FormatOf(std::string_view bytes) {
   if (bytes.starts_with(OwnMagic())) return TraceFormat::kGprof;
   if (bytes.starts_with("SQLite format 3\0"sv)) return TraceFormat::kSqlite;
   if (bytes.starts_with("\x1F\x8B"sv)) return TraceFormat::kGzip;
+  if (Pickle::IsPickle(bytes)) return TraceFormat::kPickle;
   const std::string_view text = WithoutBlanks(bytes);
   return text.starts_with('{') || text.starts_with('[') ? TraceFormat::kJson : TraceFormat::kUnknown;
 }
@@ -43,6 +46,8 @@ Trace ReadTrace(const std::string& path) {
       return ReadKineto(file.bytes(), path);
     case TraceFormat::kGzip:
       return ReadKineto(file.bytes(), path);
+    case TraceFormat::kPickle:
+      return ReadSnapshot(file.bytes(), path);
     case TraceFormat::kUnknown:
       if (IsNsightReport(path)) return ReadNsightReport(path);
       if (IsNcuReport(path)) RefuseNcuReport(path);

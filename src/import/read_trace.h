@@ -15,6 +15,7 @@ enum class TraceFormat : uint8_t {
   kSqlite,  // Nsight Systems, nvprof
   kJson,    // Kineto, Chrome
   kGzip,    // of JSON
+  kPickle,  // a snapshot of PyTorch's memory
 };
 
 // Told by the first bytes, whatever the name is.

@@ -189,6 +189,9 @@ std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
     if (notice.level != trace::NoticeLevel::kInfo) reasons.emplace_back(trace.Text(notice.message));
   }
   if (!reasons.empty()) return reasons;
+  // Blocks are known, and not by calls of CUDA: a snapshot of memory.
+  if (trace.Lacks(Fact::kApiCalls) && !trace.memory_events.empty())
+    return {"The file is about memory alone: see report --only memory."};
   if (HasOnlyWaited(trace)) return {"No capture started. Requested: " + CaptureModeText(trace) + "."};
   if (trace.processes.empty()) return {"Nothing was recorded: the program made no CUDA or NVTX call."};
   if (trace.api_calls.empty()) return {"The program made no CUDA call that could be recorded."};

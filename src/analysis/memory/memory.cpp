@@ -11,6 +11,7 @@
 #include "analysis/copies/transfers.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/memory/memory_at_peak.h"
 #include "analysis/memory/memory_churn.h"
 #include "analysis/memory/memory_growth.h"
 #include "analysis/memory/memory_use.h"
@@ -245,6 +246,7 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   result.tables.push_back(MemoryOverTimeTable(trace, ended, use, options.max_rows));
   result.tables.push_back(ChurnTable(trace, churn, options.max_rows));
   result.tables.push_back(NotFreedTable(trace, use, options.max_rows));
+  result.tables.push_back(AtPeakTable(input, ended, options.max_rows));
   result.tables.push_back(PoolTable(trace, options.max_rows));
   result.tables.push_back(ManagedTable(managed));
   result.tables.push_back(TensorMemoryTable(trace, step ? &*step : nullptr));

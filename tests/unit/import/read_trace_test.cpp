@@ -19,6 +19,7 @@ TEST(ReadTrace, TellsFormatsByTheirFirstBytes) {
   EXPECT_EQ(FormatOf(" \n{\"traceEvents\": []}"), TraceFormat::kJson);
   EXPECT_EQ(FormatOf("\xEF\xBB\xBF[{}]"), TraceFormat::kJson);
   EXPECT_EQ(FormatOf(AssembleTrace("thread tid=1\n")), TraceFormat::kGprof);
+  EXPECT_EQ(FormatOf("\x80\x04]."), TraceFormat::kPickle);
   EXPECT_EQ(FormatOf(""), TraceFormat::kUnknown);
   EXPECT_EQ(FormatOf("dear diary"), TraceFormat::kUnknown);
 }
