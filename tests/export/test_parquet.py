@@ -118,7 +118,7 @@ class Parquet(exporting.ExportTest):
                 self.skipTest(f"{package} cannot be installed: {why}")
             done = subprocess.run([python, "-c", recipe], capture_output=True, text=True, cwd=self.folder, timeout=240)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("ScaleKernel", done.stdout)
+            self.assertIn("SaxpyKernel", done.stdout)
 
     def test_folder_and_words(self):
         for words in (["-o", self.folder / "a.parquet"], ["-o", "-"], ["-o", self.folder / "a", "--kind", "api"]):
