@@ -59,7 +59,7 @@ def make(arguments):
     paths = [arguments.folder / f"rank{i}.trace" for i in range(min(arguments.different, arguments.ranks))]
     for i, path in enumerate(paths):
         if not path.exists():
-            subprocess.run([MAKER, "-n", str(int(arguments.records)), "--out", path, "--rank", str(i), "--ranks",
+            subprocess.run([MAKER, "-n", str(int(arguments.records)), "--out", path, "--rank", str(i + 1), "--ranks",
                             str(arguments.ranks)], check=True)
     return paths
 
@@ -74,7 +74,6 @@ def measure_ranks(arguments):
             each_s = taken["wall_s"] / len(read)
             found[f"workers_{workers}"] = {**taken, "s_a_rank": round(each_s, 4), "s_for_all": round(each_s * arguments.ranks, 1)}
         found["bytes_of_a_partial"] = part.stat().st_size // len(read)
-        found["report_of_the_partial"] = timed(CLI, "report", part)
         found["merge"] = timed(CLI, "merge", part, "-o", pathlib.Path(folder) / "merged.gpart")
     return found
 

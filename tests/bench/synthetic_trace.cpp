@@ -15,16 +15,16 @@
 namespace gprof::bench {
 namespace {
 
-constexpr const char* kUsage = "usage: synthetic_trace -n RECORDS --out FILE [--rank R --ranks N]\n";
+constexpr const char* kUsage = "usage: synthetic_trace -n RECORDS --out FILE [--rank 1..N --ranks N]\n";
 constexpr uint32_t kMainThread = 1000, kBackwardThread = 1001, kLoaderThread = 1002, kThreads = 3;
 constexpr uint32_t kContext = 1, kDefaultStream = 7, kCopyStream = 13, kSideStream = 17;
 constexpr int kLayers = 24, kKernelsOfLayer = 6, kKernelNames = 40, kShapes = 60;
 constexpr uint32_t kRanksOfAHost = 8;
 constexpr std::size_t kRecordsOfAFlush = 60'000;  // the tracer writes twice a second: about this much of a busy run
 
-// Of a run with several ranks; without, it is none.
+// A single rank is none.
 struct Place {
-  uint32_t rank = 0, ranks = 0;
+  uint32_t rank = 0, ranks = 1;
 };
 
 class Generator {
@@ -110,7 +110,7 @@ class Generator {
     process.start_ns = host_ns_;
     process.pid = 1000;
     process.name = dictionary_.String("python3");
-    if (place_.ranks > 0) {
+    if (place_.ranks > 1) {
       process.host = dictionary_.String("node" + std::to_string(place_.rank / kRanksOfAHost));
       process.rank = static_cast<int32_t>(place_.rank);
       process.local_rank = static_cast<int32_t>(place_.rank % kRanksOfAHost);
@@ -287,8 +287,8 @@ int main(int argc, char** argv) {
   const std::size_t records = arguments.Number("-n", 1'000'000);
   const std::string path = arguments.Text("--out", "");
   gprof::bench::Place place;
-  place.rank = static_cast<uint32_t>(arguments.Number("--rank", 0));
-  place.ranks = static_cast<uint32_t>(arguments.Number("--ranks", 0));
+  place.rank = static_cast<uint32_t>(arguments.Number("--rank", 1)) - 1;
+  place.ranks = static_cast<uint32_t>(arguments.Number("--ranks", 1));
   arguments.Finish();
   std::ofstream out(path, std::ios::binary);
   gprof::bench::Generator(records, place, &out).Run();
