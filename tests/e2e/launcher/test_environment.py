@@ -8,7 +8,7 @@ import unittest
 from launcher import LauncherTest
 
 OURS = {"GPROF_OUTPUT", "GPROF_TRACE", "GPROF_PYTHON_STACKS", "GPROF_RUN_ID", "GPROF_RUN_FOLDER", "GPROF_RUN_BASE", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
-        "NCCL_PROFILER_PLUGIN"}
+        "NCCL_PROFILER_PLUGIN", "GPROF_OSRT_STACKS"}
 
 
 class Variables(LauncherTest):
@@ -33,7 +33,7 @@ class Variables(LauncherTest):
             "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}", "GPROF_RUN_BASE": None,
             "GPROF_RUN_FOLDER": found["GPROF_RUN_FOLDER"],
             "CUDA_INJECTION64_PATH": str(self.stub), "NVTX_INJECTION64_PATH": str(self.stub),
-            "NCCL_PROFILER_PLUGIN": str(self.stub)})
+            "NCCL_PROFILER_PLUGIN": str(self.stub), "GPROF_OSRT_STACKS": "80000,24,65536"})
 
     def test_options_of_the_tracer(self):
         library = self.write("libcupti.so", "")

@@ -159,7 +159,7 @@ class Pytorch(launcher.LauncherTest):
     def test_values(self):
         done = self.run_with("--pytorch", "everything")
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("use autograd-nvtx", done.stderr)
+        self.assertIn("use ops, autograd-nvtx", done.stderr)
         done = self.run_with("-t", "cuda", "--pytorch", "autograd-nvtx")
         self.assertIn("--pytorch needs NVTX", done.stderr)
 

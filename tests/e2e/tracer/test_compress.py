@@ -30,9 +30,9 @@ class Compressed(harness.Case):
     def both(self):
         """Folders with the same trace under the same name, plain and compressed."""
         (self.folder / "plain").mkdir()
-        # What collectors sample is written behind the copy.
+        # What collectors sample, and the functions in stacks of long calls, is written behind the copy.
         run = self.profile("sh", *self.script(self.scripted(*WORK), self.scripted(*WORK), 'cp "$GPROF_OUTPUT" plain/run.trace'),
-                           options=["--compress", "--host-load", "off", "-s", "none", "--nvml", "off"])
+                           options=["--compress", "-t", "cuda,nvtx", "--host-load", "off", "-s", "none", "--nvml", "off"])
         self.assertIn("(compressed from ", run.err)
         (self.folder / "packed").mkdir()
         shutil.move(run.trace_path, self.folder / "packed" / "run.trace")

@@ -7,7 +7,7 @@ import subprocess
 import harness
 
 # What the launcher sets for the tracer; nothing else of the environment may differ.
-OURS = re.compile(r"env (GPROF_\w+|CUDA_INJECTION64_PATH|NVTX_INJECTION64_PATH)=")
+OURS = re.compile(r"env (GPROF_\w+|CUDA_INJECTION64_PATH|NVTX_INJECTION64_PATH|NCCL_PROFILER_PLUGIN)=")
 
 
 def portrait(run):
