@@ -163,15 +163,19 @@ class Program {
 
  private:
   void Advance(uint64_t steps) { address_ += steps * cie_.code_factor; }
+  // Without signs, for what is damaged may be too large for them.
+  int64_t Scaled(uint64_t factor) const {
+    return static_cast<int64_t>(factor * static_cast<uint64_t>(cie_.data_factor));
+  }
 
   void Step(Reader* reader) {
     const auto byte = reader->Take<uint8_t>();
     const uint8_t number = byte & 0x3f;
     if (byte >> 6 == 1) return Advance(number);
-    if (byte >> 6 == 2) return SaveAt(number, static_cast<int64_t>(reader->Uleb()) * cie_.data_factor);
+    if (byte >> 6 == 2) return SaveAt(number, Scaled(reader->Uleb()));
     if (byte >> 6 == 3) return Restore(number);
     if (number <= 0x04) return Move(number, reader);
-    if (number >= 0x0c && number <= 0x0f) return StepCfa(number, reader);
+    if ((number >= 0x0c && number <= 0x0f) || number == 0x12 || number == 0x13) return StepCfa(number, reader);
     StepRegister(number, reader);
   }
 
@@ -193,24 +197,27 @@ class Program {
       row.cfa = is_simple && !expression.is_bad() ? FrameRow::Cfa::kAtFramePointer : FrameRow::Cfa::kUnknown;
       return;
     }
-    if (instruction != 0x0e) {
+    const bool is_signed = instruction == 0x12 || instruction == 0x13;
+    if (instruction != 0x0e && instruction != 0x13) {
       const uint64_t number = reader->Uleb();
       row.cfa = number == kStackPointer   ? FrameRow::Cfa::kStackPointer
                 : number == kFramePointer ? FrameRow::Cfa::kFramePointer
                                           : FrameRow::Cfa::kUnknown;
     }
-    if (instruction != 0x0d) row.cfa_offset = static_cast<int32_t>(reader->Uleb());
+    if (instruction == 0x0d) return;
+    row.cfa_offset = static_cast<int32_t>(is_signed ? Scaled(static_cast<uint64_t>(reader->Sleb()))
+                                                    : static_cast<int64_t>(reader->Uleb()));
   }
 
   void StepRegister(uint8_t instruction, Reader* reader) {
     switch (instruction) {
       case 0x05: {
         const uint64_t number = reader->Uleb();
-        return SaveAt(number, static_cast<int64_t>(reader->Uleb()) * cie_.data_factor);
+        return SaveAt(number, Scaled(reader->Uleb()));
       }
       case 0x11: {  // signed
         const uint64_t number = reader->Uleb();
-        return SaveAt(number, reader->Sleb() * cie_.data_factor);
+        return SaveAt(number, Scaled(static_cast<uint64_t>(reader->Sleb())));
       }
       case 0x06:
         return Restore(reader->Uleb());
@@ -223,6 +230,16 @@ class Program {
         return Recall();
       case 0x10:
         return SaveByExpression(reader);
+      case 0x09:  // in another register
+      case 0x14:  // the CFA and so much, which takes as many bytes whether it has a sign or not
+      case 0x15:
+        Lose(reader->Uleb());
+        reader->Uleb();
+        return;
+      case 0x16:  // what an expression gives
+        Lose(reader->Uleb());
+        reader->Skip(reader->Uleb());
+        return;
       case 0x2e:  // the size of arguments on the stack
         reader->Uleb();
         return;
@@ -268,6 +285,12 @@ class Program {
       state_.is_return_known = is_undefined;
     }
   }
+  // What rows cannot say. Only the rows that it holds in are lost: the function may go on as before behind them, as
+  // _Unwind_Resume of libgcc does.
+  void Lose(uint64_t number) {
+    if (number == kFramePointer) state_.row.frame_pointer = FrameRow::Saved::kLost;
+    if (number == kReturnAddress) state_.is_return_known = false;
+  }
   void Remember() {
     is_bad_ |= saved_count_ == kMostSaved;
     if (!is_bad_) saved_[saved_count_++] = state_;
@@ -285,9 +308,11 @@ class Program {
   bool is_bad_ = false;
 };
 
-// The entry of a function or what entries have in common, behind its length.
-bool Entry(uintptr_t at, uintptr_t end, Reader* out) {
-  Reader reader(at, end);
+// The entry of a function or what entries have in common, behind its length. Damaged tables may point anywhere, before
+// the object too.
+bool Entry(const LoadedObject& object, uintptr_t at, Reader* out) {
+  if (at < object.begin || at >= object.end) return false;
+  Reader reader(at, object.end);
   const auto size = reader.Take<uint32_t>();
   if (size < sizeof(uint32_t) || size == 0xffffffffu) return false;
   *out = reader.Part(size);
@@ -296,12 +321,11 @@ bool Entry(uintptr_t at, uintptr_t end, Reader* out) {
 
 FrameRow RowOf(const LoadedObject& object, uintptr_t entry, uintptr_t address) {
   Reader reader(0, 0), common(0, 0);
-  if (!Entry(entry, object.end, &reader)) return {};
+  if (!Entry(object, entry, &reader)) return {};
   const uintptr_t here = reader.at();
   const auto back = reader.Take<uint32_t>();
   Cie cie;
-  if (back == 0 || here - object.begin < back || !Entry(here - back, object.end, &common) || !ReadCie(common, &cie))
-    return {};
+  if (back == 0 || !Entry(object, here - back, &common) || !ReadCie(common, &cie)) return {};
   const uint64_t first = Pointer(&reader, cie.encoding, 0);
   const uint64_t size = Pointer(&reader, cie.encoding & 0x0f, 0);
   if (cie.has_augmentation) reader.Skip(reader.Uleb());

@@ -54,7 +54,7 @@ FrameRow Expected(const ElfImage& image, uint64_t address) {
   const bool is_usual = back.kind == UnwindRuleKind::kAtOffset && back.offset == -8;
   if (!is_usual && back.kind != UnwindRuleKind::kUndefined) return {};
   const RegisterRule& saved = row.rules[kFramePointer];
-  if (saved.kind == UnwindRuleKind::kUndefined) expected.frame_pointer = FrameRow::Saved::kLost;
+  if (saved.kind != UnwindRuleKind::kSame) expected.frame_pointer = FrameRow::Saved::kLost;
   if (saved.kind == UnwindRuleKind::kAtOffset) {
     expected.frame_pointer = FrameRow::Saved::kAtCfa;
     expected.frame_pointer_offset = saved.offset;
