@@ -49,7 +49,7 @@ cd "$work" || exit 1
 start=$(date +%s)
 deadline=$((start + ${SECONDS_IN_ALL:-220}))
 each=${SECONDS_EACH:-150}
-export CUDA_CACHE_PATH=/tmp/ComputeCache  # it gets into traces, and is in somebody's home otherwise
+export CUDA_CACHE_PATH=/tmp/ComputeCache CUPY_CACHE_DIR=/tmp/cupy TRITON_CACHE_DIR=/tmp/triton  # they get into traces, and are in somebody's home otherwise
 export gprof log start deadline each most_bytes
 
 # One capture: `record FILE HOW PROGRAM VARIANT [OPTION…]`. HOW says what records, and `loop:OPTION` and the like tell it an option.
