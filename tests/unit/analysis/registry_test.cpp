@@ -210,6 +210,20 @@ Trace TraceOfGemm() {
   return trace;
 }
 
+// Steps with an operator whose work and type are known, on a device whose peak is known.
+Trace TraceOfOperators() {
+  TraceMaker maker;
+  maker.trace().devices[0].facts.compute_major = 9;
+  maker.trace().devices[0].facts.sm_count = maker.trace().devices[0].facts.sm_clock_khz = 100;
+  const uint32_t stream = maker.AddStream(7, false);
+  for (int64_t at_ns = 0; at_ns < 1000; at_ns += 200) {
+    maker.AddRange(at_ns, at_ns + 200, "step");
+    maker.AddRange(at_ns + 10, at_ns + 40, "step/aten::mm, sizes = [[8, 8], [8, 8]], types = [float, float]");
+    maker.Launch(at_ns + 20, at_ns + 30, at_ns + 40, at_ns + 140).stream = stream;
+  }
+  return maker.Finish();
+}
+
 // Two ranks reduce once, and the host of the second is late.
 Trace TraceOfCollectives() {
   TraceMaker maker;
@@ -254,6 +268,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   run_all(SampledTrace());
   run_all(TraceOfRanks());
   run_all(TraceOfGemm());
+  run_all(TraceOfOperators());
   run_all(TraceOfCollectives());
   for (const MetricInfo& info : MetricCatalogue()) {
     if (info.id.starts_with("occupancy.") && !HasOccupancyCalculator()) continue;
