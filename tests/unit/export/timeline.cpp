@@ -55,6 +55,10 @@ Timeline TimelineOf(const Trace& trace) {
     timeline.events.push_back({"os_call", Utf8(trace.Text(call.function)), call.start_ns, call.end_ns});
   for (const MpiCall& call : trace.mpi_calls)
     timeline.events.push_back({"mpi_call", Utf8(trace.Text(call.function)), call.start_ns, call.end_ns});
+  for (const Collective& call : trace.collectives)
+    timeline.events.push_back({"collective", Utf8(trace.Text(call.function)), call.start_ns, call.end_ns});
+  for (const Directive& call : trace.directives)
+    timeline.events.push_back({"directive", Utf8(trace.Text(call.construct)), call.start_ns, call.end_ns});
   timeline.Sort();
   return timeline;
 }
