@@ -34,13 +34,21 @@ bool Find(void* library, const char* symbol, F* out) {
   return *out != nullptr;
 }
 
+// Where the executable itself refers to it, its copy is the one that libc10 uses, too (R_X86_64_COPY).
+const char* UndefinedTensor(void* core) {
+  constexpr char kSymbol[] = "_ZN3c1019UndefinedTensorImpl10_singletonE";
+  const char* tensor = nullptr;
+  if (!Find(RTLD_DEFAULT, kSymbol, &tensor)) Find(core, kSymbol, &tensor);
+  return tensor;
+}
+
 }  // namespace
 
 bool FindTorch(TorchLibrary* library) {
   void* const torch = LoadedLibrary("libtorch_cpu.so");
   void* const core = LoadedLibrary("libc10.so");
   if (torch == nullptr || core == nullptr) return false;
-  Find(core, "_ZN3c1019UndefinedTensorImpl10_singletonE", &library->undefined_tensor);
+  library->undefined_tensor = UndefinedTensor(core);
   return Find(torch, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", &library->add_callback) &&
          Find(torch, "_ZN2at14removeCallbackEm", &library->remove_callback) &&
          Find(torch, "_ZNK2at14RecordFunction4nameEv", &library->name) &&
