@@ -333,16 +333,20 @@ uint32_t ReadNativeStack(ThreadLog* log, const CallerFrame& frame, const StackLi
 void ForgetModules() { generation.fetch_add(1, std::memory_order_release); }
 void SeeModule(const LoadedModule& /*module*/) {}
 
-// Python may be loaded late.
+// Python may be loaded late. dladdr1 is looked up, as glibc gave it a new version in 2.34.
 void LookForInterpreter() {
   if (has_python.load(std::memory_order_relaxed)) return;
+  using AddressFunction = int (*)(const void*, Dl_info*, void**, int);
+  static const auto symbol_at = reinterpret_cast<AddressFunction>(dlsym(RTLD_DEFAULT, "dladdr1"));
+  if (symbol_at == nullptr) return;
   void* const runs = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
   if (runs == nullptr) return;
   Dl_info info;
   const ElfW(Sym)* symbol = nullptr;
   LoadedObject object;
   const auto begin = reinterpret_cast<uintptr_t>(runs);
-  if (dladdr1(runs, &info, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)), RTLD_DL_SYMENT) == 0) return;
+  void** const place = reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol));
+  if (symbol_at(runs, &info, place, RTLD_DL_SYMENT) == 0) return;
   if (symbol == nullptr || !FindObject(begin, &object)) return;
   python_runs = {begin, begin + symbol->st_size};
   python_code = {object.begin, object.end};
