@@ -438,8 +438,11 @@ class Others(Folder):
             if not isinstance(node, ast.FunctionDef) or node.decorator_list or not hasattr(there, node.name):
                 continue
             actual = inspect.signature(getattr(there, node.name)).parameters.values()
-            hinted = [argument.arg for argument in node.args.args]
-            optional = hinted[len(hinted) - len(node.args.defaults):]
+            places = [argument.arg for argument in node.args.args]
+            keywords = [argument.arg for argument in node.args.kwonlyargs]
+            hinted = places + [one.arg for one in [node.args.vararg] if one] + keywords
+            optional = places[len(places) - len(node.args.defaults):]
+            optional += [name for name, default in zip(keywords, node.args.kw_defaults) if default is not None]
             self.assertEqual(hinted, [parameter.name for parameter in actual], node.name)
             self.assertEqual(optional, [p.name for p in actual if p.default is not p.empty], node.name)
 

@@ -18,7 +18,10 @@ std::string AskDriver(const std::string& cupti) {
   std::vector<Gpu> gpus;
   Api api;
   std::string why;
-  if (!FindGpus(&gpus, &why) || !Open(CuptiFiles(cupti), &api, &why)) return kProblem + why + "\n";
+  if (!Open(CuptiFiles(cupti), &api, &why) || !FindGpus(&gpus, &why)) return kProblem + why + "\n";
+  InitializeParams initialize;
+  if (const int result = Call(api.cuptiProfilerInitialize, &initialize); result != kSuccess)
+    return kProblem + TextOf(api, result) + "\n";
   std::string lines;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     ChipNameParams chip;
