@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/result/format_figure.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
@@ -53,23 +54,6 @@ class Pairing {
   std::vector<const KernelCounters*> left_;
 };
 
-std::string TextOf(double value, Unit unit) {
-  switch (unit) {
-    case Unit::kNs:
-      return FormatNs(value);
-    case Unit::kBytes:
-      return FormatBytes(value);
-    case Unit::kPercent:
-      return FormatPercent(value);
-    case Unit::kBytesPerSecond:
-      return FormatBytesPerSecond(value);
-    case Unit::kPerSecond:
-      return FormatPerSecond(value);
-    default:
-      return FormatNumber(value);
-  }
-}
-
 // What the tables do not show: kernels of other names beside each other, and kernels without a partner.
 std::string NoteOf(std::span<const ComparedKernel> pairs) {
   std::string note;
@@ -112,8 +96,8 @@ Table ComparisonTable(const CounterSection& section, std::span<const ComparedKer
     for (const CounterColumn& column : section.columns) {
       const std::optional<double> now = ValueOf(column, *pair.now), base = ValueOf(column, *pair.base);
       if (!now || !base) continue;
-      table.rows.push_back({pair.now->name, std::string(column.title), TextOf(*base, column.unit),
-                            TextOf(*now, column.unit), *base != 0 ? Cell((*now / *base - 1) * 100) : Cell()});
+      table.rows.push_back({pair.now->name, std::string(column.title), FormatFigure(*base, column.unit),
+                            FormatFigure(*now, column.unit), *base != 0 ? Cell((*now / *base - 1) * 100) : Cell()});
     }
   }
   return table;

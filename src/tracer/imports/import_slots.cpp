@@ -324,7 +324,7 @@ void AddWrapped(const WrappedSymbol& symbol) {
 
 void WatchModules(const ModuleWatcher& by) {
   for (uint32_t i = 0; i < watcher_count; ++i) {
-    if (watchers[i].see == by.see) return;  // the child of a fork begins anew
+    if (watchers[i].see == by.see && watchers[i].forget == by.forget) return;  // the child of a fork begins anew
   }
   if (watcher_count < kMostWatchers) watchers[watcher_count++] = by;
 }

@@ -331,7 +331,6 @@ uint32_t ReadNativeStack(ThreadLog* log, const CallerFrame& frame, const StackLi
 }
 
 void ForgetModules() { generation.fetch_add(1, std::memory_order_release); }
-void SeeModule(const LoadedModule& /*module*/) {}
 
 // Python may be loaded late. dladdr1 is looked up, as glibc gave it a new version in 2.34.
 void LookForInterpreter() {
@@ -364,7 +363,7 @@ void StartNativeStacks() {
   }
   LoadedObject own;
   if (FindObject(reinterpret_cast<uintptr_t>(&StartNativeStacks), &own)) own_code = {own.begin, own.end};
-  WatchModules({.see = SeeModule, .forget = ForgetModules});
+  WatchModules({.forget = ForgetModules});
   LookForInterpreter();
   native_stack_reader.store(ReadNativeStack, std::memory_order_release);
 }
