@@ -44,6 +44,9 @@ CUptiResult CheckKind(uint32_t kind) {
     return CUPTI_ERROR_INVALID_KIND;
   }
   if (IsLegacy(kind)) return CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED;
+  if (kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
+    Violation("MEMCPY2 is enabled: with libcupti 13.0, kernels of a graph then fail after copies within a device");
+  }
   const bool excludes = (kind == CUPTI_ACTIVITY_KIND_KERNEL && IsOn(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) ||
                         (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && IsOn(CUPTI_ACTIVITY_KIND_KERNEL));
   return excludes ? CUPTI_ERROR_NOT_COMPATIBLE : CUPTI_SUCCESS;

@@ -230,8 +230,8 @@ void EmitMemcpy(const Op& op) {
 }
 
 void EmitPeerCopy(const Op& op) {
-  // MEMCPY2 needs MEMCPY as well.
-  if (!IsOn(CUPTI_ACTIVITY_KIND_MEMCPY2) || !IsOn(CUPTI_ACTIVITY_KIND_MEMCPY)) return;
+  // Comes with MEMCPY, and MEMCPY2 by itself brings none.
+  if (!IsOn(CUPTI_ACTIVITY_KIND_MEMCPY)) return;
   CUpti_ActivityMemcpyPtoP4 r{};
   SetCommon(&r, op);
   r.copyKind = op.copy_kind;

@@ -1,11 +1,14 @@
 // Graphs that CUPTI has trouble with. usage: gpu_graphs WHAT [--launches N]
 //   one          a graph on one GPU            two          one on each of two GPUs, launched together
 //   conditional  a graph with an IF node       pair         the same, and each waits for the other by events
+//   after_copy   graphs that are launched once each, after a copy within the device that is long over
 // What ran is printed as one JSON object: {"launches": N, "kernels": N}.
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/arguments.h"
@@ -73,6 +76,20 @@ void Launch(const Side& side) {
   Check(cudaGraphLaunch(side.executable, side.stream));
 }
 
+// The copy is over, and what was recorded of it is delivered, when the graph runs for the first time.
+void LaunchAfterCopy() {
+  constexpr std::size_t kBytes = 4096;
+  char* memory = nullptr;
+  Check(cudaMalloc(reinterpret_cast<void**>(&memory), 2 * kBytes));
+  const Side side = MakeSide(0);
+  Check(cudaMemcpyAsync(memory + kBytes, memory, kBytes, cudaMemcpyDeviceToDevice, side.stream));
+  Check(cudaDeviceSynchronize());
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  Launch(side);
+  Check(cudaDeviceSynchronize());
+  Check(cudaFree(memory));
+}
+
 void WaitForEachOther(const std::vector<Side>& sides) {
   for (const Side& side : sides) {
     Check(cudaSetDevice(side.device));
@@ -85,11 +102,16 @@ void WaitForEachOther(const std::vector<Side>& sides) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string usage = "gpu_graphs one|two|pair|conditional [--launches N]";
+  const std::string usage = "gpu_graphs one|two|pair|conditional|after_copy [--launches N]";
   const std::string what = argc > 1 ? argv[1] : "";
   gprof::examples::Arguments arguments(argc - 1, argv + 1, usage);
   const std::size_t launches = arguments.Number("--launches", 300);
   arguments.Finish();
+  if (what == "after_copy") {
+    for (std::size_t i = 0; i < launches; ++i) LaunchAfterCopy();
+    std::printf("{\"launches\": %zu, \"kernels\": %zu}\n", launches, launches * kNodes);
+    return 0;
+  }
   std::vector<Side> sides;
   if (what == "conditional") {
     sides.push_back(MakeConditional());
