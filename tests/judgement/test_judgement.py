@@ -4,6 +4,7 @@ import ast
 import concurrent.futures
 import fnmatch
 import hashlib
+import json
 import pathlib
 import re
 import sys
@@ -79,7 +80,7 @@ class Labels(unittest.TestCase):
                     folder = "blind" if examination2.is_blind(capture["examination2"]) else "open"
                     self.assertEqual(capture["name"], f"{folder}/{capture['examination2']}")
                 folder, _, name = capture["name"].partition("/")
-                if folder[-1] in ("3", "4"):
+                if folder[-1] in ("3", "4", "5"):
                     self.assertEqual(folder, ("blind" if examination2.is_blind(name) else "open") + folder[-1])
                     self.assertTrue("examination3" in capture or f"/exam{folder[-1]}_" in capture["file"])
 
@@ -160,6 +161,14 @@ class Captures(unittest.TestCase):
                 of_cuda = re.findall(r'^ +\{"(\w+)", \w+\},$', source, re.MULTILINE)
                 of_python = variants.names_in(PROGRAMS / f"{exam}_variants.py")
                 self.assertEqual(labelled, {f"cuda_{name}" for name in of_cuda} | set(of_python))
+
+    def test_every_program_of_the_fifth_examination_has_a_label(self):
+        listed = json.loads((PROGRAMS / "exam5_programs.json").read_text(encoding="utf-8"))
+        labelled = {c["name"].partition("/")[2]: c["file"] for c in CAPTURES if "/exam5_" in c.get("file", "")}
+        names = [program["name"] for program in listed["programs"]]
+        self.assertEqual(labelled, {name: f"{RECORDED}exam5_{name}.trace" for name in names})
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual({program["repository"] for program in listed["programs"]}, set(listed["repositories"]))
 
     def test_every_fix_and_every_intervention_exists(self):
         of_cuda = set(re.findall(r'^ +\{"(\w+)", \w+\},$', (PROGRAMS / "cuda_variants.cu").read_text(encoding="utf-8"), re.MULTILINE))
