@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Builds, tries and records the programs of the fifth examination on a machine with a GPU: exam5_programs.json lists them.
+
+    exam5.py GPROF_CLI SOURCES OUT
+
+SOURCES has a folder for each repository of the list, with the name that it has there; exam5_data.py makes what data is missing.
+OUT/exam5.tgz   the captures, as they belong into tests/judgement/data
+OUT/exam5.log   what became of each program: how it was built, its exit codes, how long it took, how large its capture is
+
+A program that does not build, fails or runs for too long without a tracer is not recorded. Recording is one by one, with nothing beside it.
+
+Variables: NUMPY            folder of a NumPy that numba takes, where the installed one is too new for it
+           SECONDS_IN_ALL   no program is recorded after this long, 280 by default
+           ONLY             a regular expression: programs with such a name alone
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import site
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+import exam5_data
+
+HERE = pathlib.Path(__file__).resolve().parent
+NVCC = ["nvcc", "-O3", "-std=c++17", "-arch=sm_90", "-w"]
+# The limits of the examination are those of the README; importing from a cold disk takes Python long once.
+MOST_SECONDS_TRIED, MOST_SECONDS_TRIED_PYTHON, MOST_SECONDS_RECORDED, MOST_SECONDS_BUILT = 10, 60, 40, 150
+MOST_BYTES = 1 << 20
+BUILT_AT_ONCE, TRIED_AT_ONCE, PYTHON_TRIED_AT_ONCE = 12, 6, 4
+# Caches get into traces, and are in somebody's home otherwise; programs that are tried at once share the memory of the GPU.
+SETTINGS = {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.2", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1",
+          "CUDA_CACHE_PATH": "/tmp/ComputeCache", "CUPY_CACHE_DIR": "/tmp/cupy", "TRITON_CACHE_DIR": "/tmp/triton",
+          "MPLCONFIGDIR": "/tmp/matplotlib", "NUMBA_CACHE_DIR": "/tmp/numba"}
+
+
+class Log:
+    def __init__(self, path):
+        self.file, self.start = path.open("w", encoding="utf-8"), time.monotonic()
+
+    def seconds(self):
+        return time.monotonic() - self.start
+
+    def say(self, text):
+        print(f"{self.seconds():6.1f} s  {text}", flush=True)
+        print(f"{self.seconds():6.1f} s  {text}", file=self.file, flush=True)
+
+
+class Program:
+    def __init__(self, facts, sources):
+        self.name, self.facts = facts["name"], facts
+        top = sources / facts["repository"]
+        self.folder = top / facts["folder"]
+        self.is_compiled = "build" in facts
+        places = {"top": str(top), "numpy": os.environ.get("NUMPY", "")}
+        own = {key: value.format(**places) for key, value in facts.get("environment", {}).items()}
+        self.environment = os.environ | SETTINGS | own
+
+    def is_slow_to_build(self):
+        return any(b"thrust/" in file.read_bytes() or b"cub/" in file.read_bytes() for file in self.folder.glob("*.cu"))
+
+    def command(self):
+        return [f"./{self.name}" if self.is_compiled else "python3", *self.facts["run"].split()]
+
+    def run(self, command, seconds):
+        """(exit code or None when it ran for too long, what it said, seconds it took)"""
+        start = time.monotonic()
+        with tempfile.TemporaryFile() as output:
+            try:
+                child = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
+                                         stderr=subprocess.STDOUT, start_new_session=True)
+                code = wait(child, seconds)
+            except OSError as error:
+                return None, str(error), 0.0
+            output.seek(0)
+            said = output.read().decode(errors="replace")
+        return code, " ".join(said.split())[-300:], time.monotonic() - start
+
+
+def wait(child, seconds):
+    """None when it ran for too long: then all that it started ends, too."""
+    try:
+        return child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        return None
+
+
+def wheels():
+    """The folders of NVIDIA's wheels, for a toolkit that has no libraries."""
+    return [path for place in site.getsitepackages() for path in pathlib.Path(place).glob("nvidia/*") if path.is_dir()]
+
+
+def with_wheels(words):
+    """The same build with headers and libraries of the wheels, whose libraries have their version in the name only."""
+    libraries = [library for folder in wheels() for library in folder.glob("lib/lib*.so*")]
+    for word in words:
+        name = next((one for one in libraries if word.startswith("-l") and one.name.startswith(f"lib{word[2:]}.so")), None)
+        yield f"-l:{name.name}" if name else word
+    for folder in wheels():
+        yield from (f"-I{folder}/include", f"-L{folder}/lib", "-Xlinker", f"-rpath={folder}/lib")
+
+
+def build(program, log):
+    words = [*NVCC, "-o", program.name, *program.facts["build"].split()]
+    code, said, took = program.run(words, MOST_SECONDS_BUILT)
+    if code:
+        code, said, took = program.run(list(with_wheels(words)), MOST_SECONDS_BUILT)
+    log.say(f"{program.name}: built with exit code {code} in {took:.1f} s" + (f": {said}" if code != 0 else ""))
+    return code == 0
+
+
+def run_alone(program, log):
+    limit = MOST_SECONDS_TRIED if program.is_compiled else MOST_SECONDS_TRIED_PYTHON
+    code, said, took = program.run(program.command(), limit)
+    log.say(f"{program.name}: alone exit code {code}, {took:.1f} s" + (f": {said}" if code != 0 else ""))
+    return code == 0
+
+
+def record(program, gprof, captures, log):
+    file = captures / f"exam5_{program.name}.trace"
+    tracer = [gprof, "profile", "-f", "-q", "-t", "cuda,nvtx,osrt", "--compress", "-o", str(file), "--"]
+    code, said, took = program.run(tracer + program.command(), MOST_SECONDS_RECORDED)
+    size = file.stat().st_size if file.is_file() else 0
+    is_good = code == 0 and 0 < size <= MOST_BYTES
+    log.say(f"{program.name}: recorded exit code {code}, {took:.1f} s, {size} bytes" + (f": {said}" if not is_good else ""))
+    if not is_good:
+        file.unlink(missing_ok=True)
+
+
+def those_that_run(programs, log):
+    """Python's programs are tried while the others are built: they mostly import."""
+    compiled = sorted((one for one in programs if one.is_compiled), key=lambda one: not one.is_slow_to_build())
+    python = [one for one in programs if not one.is_compiled]
+    pool = concurrent.futures.ThreadPoolExecutor
+    with pool(BUILT_AT_ONCE) as builders, pool(PYTHON_TRIED_AT_ONCE) as importers:
+        imported = [importers.submit(run_alone, one, log) for one in python]
+        built = list(builders.map(lambda one: build(one, log), compiled))
+        good = {one.name for one, result in zip(python, imported) if result.result()}
+    compiled = [one for one, is_built in zip(compiled, built) if is_built]
+    with pool(TRIED_AT_ONCE) as tried:
+        good |= {one.name for one, is_good in zip(compiled, tried.map(lambda one: run_alone(one, log), compiled)) if is_good}
+    return [one for one in programs if one.name in good]
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    gprof, sources, out = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve()
+    captures = out / "exam5"
+    shutil.rmtree(captures, ignore_errors=True)
+    captures.mkdir(parents=True)
+    log = Log(out / "exam5.log")
+    exam5_data.make(sources)
+    only = re.compile(os.environ.get("ONLY", ""))
+    listed = json.loads((HERE / "exam5_programs.json").read_text(encoding="utf-8"))["programs"]
+    programs = [Program(facts, sources) for facts in listed if only.search(facts["name"])]
+    running = those_that_run(programs, log)
+    log.say(f"{len(running)} of {len(programs)} programs run")
+    for program in running:
+        if log.seconds() > float(os.environ.get("SECONDS_IN_ALL", "280")):
+            log.say(f"{program.name}: no time left")
+        else:
+            record(program, gprof, captures, log)
+    with tarfile.open(out / "exam5.tgz", "w:gz") as archive:
+        for file in sorted(captures.iterdir()):
+            archive.add(file, file.name)
+    log.say(f"{len(list(captures.iterdir()))} captures")
+    shutil.rmtree(captures)
+
+
+if __name__ == "__main__":
+    main()
