@@ -1,5 +1,5 @@
 // The plain names of kernels, as compilers mangle them.
-#include "tracer/counters/kernel_name.h"
+#include "tracer/counters/request/kernel_name.h"
 
 #include <gtest/gtest.h>
 

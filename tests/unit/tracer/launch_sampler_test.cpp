@@ -1,5 +1,5 @@
 // When samples of counters are due, and of which kernel.
-#include "tracer/counters/launch_sampler.h"
+#include "tracer/counters/sampling/launch_sampler.h"
 
 #include <gtest/gtest.h>
 

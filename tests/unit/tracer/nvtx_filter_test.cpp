@@ -1,5 +1,5 @@
 // Which launches NVTX filters take, by the ranges that are open.
-#include "tracer/counters/nvtx_filter.h"
+#include "tracer/counters/request/nvtx_filter.h"
 
 #include <gtest/gtest.h>
 

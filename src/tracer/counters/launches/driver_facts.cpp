@@ -1,0 +1,102 @@
+#include "tracer/counters/launches/driver_facts.h"
+
+#include <dlfcn.h>
+
+namespace gprof::tracer {
+namespace {
+
+struct Driver {
+  CUresult (*cuFuncGetAttribute)(int*, CUfunction_attribute, CUfunction) = nullptr;
+  CUresult (*cuKernelGetFunction)(CUfunction*, CUkernel) = nullptr;
+  CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int*, CUfunction, int, std::size_t) = nullptr;
+  CUresult (*cuDeviceGetAttribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
+  CUresult (*cuStreamIsCapturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
+  CUresult (*cuCtxPushCurrent_v2)(CUcontext) = nullptr;
+  CUresult (*cuCtxPopCurrent_v2)(CUcontext*) = nullptr;
+};
+
+template <class F>
+void Find(void* library, const char* name, F* function) {
+  *function = reinterpret_cast<F>(dlsym(library, name));
+}
+
+Driver Bind() {
+  Driver driver;
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return driver;
+  Find(library, "cuFuncGetAttribute", &driver.cuFuncGetAttribute);
+  Find(library, "cuKernelGetFunction", &driver.cuKernelGetFunction);
+  Find(library, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &driver.cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  Find(library, "cuDeviceGetAttribute", &driver.cuDeviceGetAttribute);
+  Find(library, "cuStreamIsCapturing", &driver.cuStreamIsCapturing);
+  Find(library, "cuCtxPushCurrent_v2", &driver.cuCtxPushCurrent_v2);
+  Find(library, "cuCtxPopCurrent_v2", &driver.cuCtxPopCurrent_v2);
+  return driver;
+}
+
+// Two threads that come here at once find the same.
+const Driver& TheDriver() {
+  static Driver driver;
+  static bool is_bound = false;
+  if (!is_bound) {
+    driver = Bind();
+    is_bound = true;
+  }
+  return driver;
+}
+
+CUfunction FunctionOf(CUfunction function) {
+  const Driver& driver = TheDriver();
+  int unused = 0;
+  if (driver.cuFuncGetAttribute == nullptr) return nullptr;
+  if (driver.cuFuncGetAttribute(&unused, CU_FUNC_ATTRIBUTE_NUM_REGS, function) == CUDA_SUCCESS) return function;
+  CUfunction found = nullptr;
+  if (driver.cuKernelGetFunction == nullptr) return nullptr;
+  return driver.cuKernelGetFunction(&found, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS ? found : nullptr;
+}
+
+}  // namespace
+
+bool FactsOf(CUfunction handle, FunctionFacts* facts) {
+  CUfunction function = FunctionOf(handle);
+  if (function == nullptr) return false;
+  const auto get = TheDriver().cuFuncGetAttribute;
+  return get(&facts->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function) == CUDA_SUCCESS &&
+         get(&facts->static_shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) == CUDA_SUCCESS &&
+         get(&facts->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) == CUDA_SUCCESS;
+}
+
+int BlocksPerSm(CUfunction handle, uint32_t threads, uint32_t dynamic_shared_bytes) {
+  const auto get = TheDriver().cuOccupancyMaxActiveBlocksPerMultiprocessor;
+  CUfunction function = get == nullptr ? nullptr : FunctionOf(handle);
+  int blocks = 0;
+  if (function == nullptr || get(&blocks, function, static_cast<int>(threads), dynamic_shared_bytes) != CUDA_SUCCESS)
+    return 0;
+  return blocks;
+}
+
+int DeviceAttribute(CUdevice device, CUdevice_attribute attribute) {
+  const auto get = TheDriver().cuDeviceGetAttribute;
+  int value = 0;
+  return get != nullptr && get(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
+}
+
+// An error is one as well: the default stream must not be asked while another one is being captured.
+bool IsCapturingStream(CUstream stream) {
+  const auto get = TheDriver().cuStreamIsCapturing;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return get != nullptr && (get(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+CurrentContext::CurrentContext(CUcontext context) {
+  const Driver& driver = TheDriver();
+  is_pushed_ = driver.cuCtxPushCurrent_v2 != nullptr && driver.cuCtxPopCurrent_v2 != nullptr &&
+               driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+}
+
+CurrentContext::~CurrentContext() {
+  CUcontext popped = nullptr;
+  if (is_pushed_) TheDriver().cuCtxPopCurrent_v2(&popped);
+}
+
+}  // namespace gprof::tracer

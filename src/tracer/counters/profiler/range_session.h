@@ -1,0 +1,73 @@
+// The range profiler of a context: begins and ends a range, and has its values.
+#pragma once
+
+#include "tracer/counters/profiler/device_plan.h"
+#include "tracer/counters/profiler/replay_state.h"
+
+#ifdef GPROF_HAS_RANGE_PROFILER
+namespace gprof::tracer {
+
+class RangeSession {
+ public:
+  // For a context; the first call for each makes it ready. Null: it cannot be, which a notice has said.
+  // [with the lock of the caller]
+  static RangeSession* Of(CUcontext context);
+  // Null where there was no first call, or it failed.
+  static RangeSession* Known(CUcontext context);
+  template <class F>
+  static void ForEach(F&& f);
+  static void ForgetAfterFork();
+
+  const DevicePlan& plan() const { return *plan_; }
+  CUcontext context() const { return context_; }
+  bool IsUsable() const { return is_usable_; }
+  // The profiler was started for it once, or it was tried.
+  bool HasBegun() const { return has_begun_; }
+  // The context goes away.
+  void Drop() { context_ = nullptr; }
+  // What runs from here on is measured: at most so many kernels. False: it is not; a notice says why.
+  bool Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay);
+  // The next kernel is measured, in one pass of several: with what the runs before have counted of it, by its name in
+  // all runs (replay_state.h). False: it is not.
+  bool BeginPass(uint64_t replay_name);
+  // After End(): keeps what was counted for the next run. True: this was the last pass, and the values are there.
+  bool EndPass(uint64_t replay_name);
+  // All that runs from here on is one range, and streams overlap as ever.
+  bool BeginOneRange(const char* name);
+  bool IsInOneRange() const { return has_own_range_; }
+  // How many ranges were measured since then: kernels, or that one.
+  uint32_t End();
+  // `values` has room for all metrics of the plan. What is not known is not a number.
+  bool Evaluate(uint32_t range, double* values) const;
+
+ private:
+  static constexpr uint32_t kMaxContexts = 64;
+  static RangeSession (&All())[kMaxContexts];
+  bool Prepare();
+  bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
+  bool TakeTurn();
+  bool MakeRoom(uint32_t most_ranges);
+  bool InitializeImage();
+  bool Check(const char* function, CUptiResult result);
+
+  CUcontext context_ = nullptr;
+  const DevicePlan* plan_ = nullptr;
+  CUpti_RangeProfiler_Object* profiler_ = nullptr;
+  uint8_t* image_ = nullptr;
+  std::size_t image_size_ = 0, mapped_ = 0;
+  uint32_t most_ranges_ = 0;  // that the image has room for
+  PassState pass_;            // to be made, and after its end the next one
+  bool is_usable_ = false, has_begun_ = false;
+  bool has_own_range_ = false;  // that was begun by BeginOneRange
+};
+
+// All that can be used. [with the lock of the caller]
+template <class F>
+void RangeSession::ForEach(F&& f) {
+  for (RangeSession& session : All()) {
+    if (session.context_ != nullptr && session.is_usable_) f(&session);
+  }
+}
+
+}  // namespace gprof::tracer
+#endif

@@ -1,0 +1,28 @@
+#include "tracer/counters/profiler/shared_pages.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "gprof/trace/env.h"
+
+namespace gprof::tracer {
+
+void* MapSharedPage(const char* name, std::size_t bytes) {
+  const char* folder = getenv(trace::env::kRunFolder);
+  char path[4096];
+  if (folder == nullptr || folder[0] != '/') return nullptr;
+  const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (n <= 0 || static_cast<std::size_t>(n) >= sizeof path) return nullptr;
+  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return nullptr;
+  void* at = MAP_FAILED;
+  if (posix_fallocate(fd, 0, static_cast<off_t>(bytes)) == 0)
+    at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  return at == MAP_FAILED ? nullptr : at;
+}
+
+}  // namespace gprof::tracer

@@ -1,0 +1,26 @@
+// What is kept of a launch that was measured: its facts, under the names that Nsight Compute has for them, and its
+// counters.
+#pragma once
+
+#include <cstdint>
+
+#include "tracer/counters/profiler/range_session.h"
+#include "tracer/counters/request/launch_filter.h"
+
+#ifdef GPROF_HAS_RANGE_PROFILER
+namespace gprof::tracer {
+
+struct MeasuredLaunch {
+  LaunchedKernel kernel;
+  uint32_t number = 0, correlation = 0;
+  uint64_t start_ns = 0, end_ns = 0;
+  trace::StringId nvtx;  // the ranges that it is in
+};
+
+// Hands a measured launch on. `range`: which of the session it is, negative where that is not known.
+void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64_t range);
+// The same of all that ran meanwhile.
+void KeepOneRange(const RangeSession& session, const char* name, uint64_t start_ns, uint64_t end_ns);
+
+}  // namespace gprof::tracer
+#endif
