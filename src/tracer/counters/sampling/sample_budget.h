@@ -8,7 +8,8 @@ namespace gprof::tracer {
 class SampleBudget {
  public:
   // `first_cost_ns`: what the first time is taken to cost, as nothing is known of it.
-  SampleBudget(uint32_t permille, uint64_t first_cost_ns) : permille_(permille), next_cost_ns_(first_cost_ns) {}
+  constexpr SampleBudget(uint32_t permille, uint64_t first_cost_ns)
+      : permille_(permille), next_cost_ns_(first_cost_ns) {}
 
   void Spend(uint64_t cost_ns, uint64_t next_cost_ns) {
     spent_ns_ += cost_ns;

@@ -1,0 +1,27 @@
+// A thread of ours that ends batches in time where no launch does, and for samples makes contexts ready and sees when
+// they are due.
+#pragma once
+
+#include "tracer/counters/launches/measuring_state.h"
+
+#ifdef GPROF_HAS_RANGE_PROFILER
+namespace gprof::tracer {
+
+// Ends measuring if it has begun. [with the gate closed]
+void CloseBatch();
+// The same, once nobody is in the midst of a launch.
+void EndBatch();
+// A sample has held the calling thread of the program up.
+void HoldUp(uint64_t since_ns);
+
+// There is something to do for the thread, which is started for it.
+void WakeCloser();
+// A context is to be made ready for samples, before a launch needs it. [with the lock, and the next one]
+void ReadyContext(CUcontext context);
+void ForgetContext(CUcontext context);
+
+void StopCloser();
+void ForgetCloserAfterFork();
+
+}  // namespace gprof::tracer
+#endif

@@ -1,0 +1,165 @@
+#include "tracer/counters/launches/measured_launch.h"
+
+#include <cstring>
+
+#include "tracer/core/capture.h"
+#include "tracer/core/notice.h"
+#include "tracer/counters/launches/batch_closer.h"
+#include "tracer/counters/launches/driver_facts.h"
+#include "tracer/counters/launches/hang_watch.h"
+#include "tracer/counters/profiler/replay_state.h"
+#include "tracer/counters/results/measuring.h"
+
+#ifdef GPROF_HAS_RANGE_PROFILER
+namespace gprof::tracer {
+
+constinit thread_local OpenLaunch open_launch;
+
+namespace {
+
+constinit uint32_t launches_seen = 0;
+
+// With the replay of the plan: libcupti 13.0 crashes where an object of its profiler is used with one and then another.
+void BeginAlone(OpenLaunch* open) {
+  if (open->replay_name != 0) {
+    if (open->session->BeginPass(open->replay_name)) open->part = LaunchPart::kAlone;
+    return;
+  }
+  const bool is_replayed = open->session->plan().replay == trace::ReplayMode::kKernel;
+  if (open->session->Begin(1, is_replayed ? CUPTI_KernelReplay : CUPTI_ApplicationReplay))
+    open->part = LaunchPart::kAlone;
+}
+
+// Without a batch as well, when the launch is not wanted.
+void BeginInBatch(OpenLaunch* open) {
+  const bool is_wanted = open->choice == Choice::kMeasured;
+  if (measuring.batch.IsOpen() && (!measuring.batch.IsOf(open->session) || !measuring.batch.HasRoom(is_wanted)))
+    CloseBatch();
+  const uint32_t most = measuring.sampler.IsOn() ? LaunchSampler::kLaunches : LaunchBatch::kMost;
+  const bool may_begin = is_wanted && (!measuring.sampler.IsOn() || measuring.sampler.IsDue());
+  if (!measuring.batch.IsOpen() && may_begin && measuring.batch.Open(open->session, most)) WakeCloser();
+  if (measuring.batch.IsOpen()) open->part = LaunchPart::kInBatch;
+}
+
+bool IsForBatch(const OpenLaunch& open) {
+  return open.session != nullptr && open.choice != Choice::kLeftOut && measuring.batch.PaysOff() &&
+         open.session->plan().replay == trace::ReplayMode::kNone;
+}
+
+// With kernel replay libcupti 13.0 does not run the kernels of a graph that was instantiated before the profiler was
+// started, and without it ends in error 999 (measured). So graphs run as ever.
+void SayGraphs() {
+  Message message;
+  message << "kernels of CUDA graphs are not measured one by one; --replay-mode range measures what they do together";
+  Say(trace::NoticeLevel::kWarning, message);
+}
+
+void Choose(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData* info) {
+  const LockGuard guard(measuring.lock);
+  open->launch.number = ++launches_seen;
+  open->session = SessionOf(info->context);
+  if (open->session == nullptr) return;
+  open->launch.kernel.launch.device = open->session->plan().device;
+  if (call.what == What::kGraph) return SayGraphs();
+  if (KeepsOpenRanges()) open->launch.kernel.launch.nvtx = NvtxStateNow();
+  if (open->session->plan().replay == trace::ReplayMode::kApplication)
+    open->replay_name = ReplayNameOf(open->launch.kernel.launch);
+  open->choice = measuring.filter.Choose(open->launch.kernel.launch);
+  if (open->choice == Choice::kMeasured) open->launch.nvtx = PathOf(open->launch.kernel.launch.nvtx);
+  open->launch.kernel.launch.nvtx = {};
+}
+
+void EndAlone(const OpenLaunch& open, bool has_run) {
+  const uint32_t ranges = open.session->End();
+  if (ranges == 0 || !has_run) return;
+  if (open.replay_name != 0 && (ranges != 1 || !open.session->EndPass(open.replay_name))) return;
+  KeepLaunch(*open.session, open.launch, ranges == 1 ? 0 : -1);
+}
+
+}  // namespace
+
+// A batch that was opened while the launch waited is not for it.
+void LetThrough(OpenLaunch* open) {
+  measuring.gate.Enter(measuring.PatienceNs());
+  open->part = LaunchPart::kLetThrough;
+  while (measuring.batch.IsOpen()) {
+    measuring.gate.Leave();
+    const bool is_closed = measuring.gate.Close(measuring.PatienceNs());
+    if (is_closed) CloseBatch();
+    if (is_closed) measuring.gate.Open();
+    measuring.gate.Enter(measuring.PatienceNs());
+    if (!is_closed) return;
+  }
+}
+
+// The launch is the only one from here on, if it is measured.
+void Measure(OpenLaunch* open) {
+  if (!measuring.gate.Close(measuring.PatienceNs())) return LetThrough(open);
+  const bool is_for_batch = IsForBatch(*open);
+  if (!is_for_batch && measuring.batch.IsOpen()) CloseBatch();
+  open->launch.start_ns = MonotonicNs();
+  WatchLaunch(open->launch.kernel.launch.symbol, open->launch.start_ns);
+  if (!measuring.sampler.IsOn() && open->choice == Choice::kMeasured)
+    TellMeasuring(open->launch.kernel.launch.symbol, open->session->plan().passes);
+  if (is_for_batch) {
+    BeginInBatch(open);
+  } else if (open->choice == Choice::kMeasured) {
+    BeginAlone(open);
+  }
+  if (open->part != LaunchPart::kNone) return;
+  UnwatchLaunch();
+  measuring.gate.Open();
+  LetThrough(open);
+}
+
+// A launch into a stream that is being captured does not run, and what measuring does would spoil the capture.
+bool IsCaptured(const LaunchCall& call, const CUpti_CallbackData* info, OpenLaunch* open) {
+  const CUstream stream =
+      call.what == What::kGraph ? StreamOfGraphLaunch(call, info) : Describe(call, info, &open->launch.kernel);
+  if (measuring.captures.load(std::memory_order_relaxed) != 0 || IsCapturingStream(stream)) return true;
+  open->launch.kernel.launch.stream = StreamId(info->context, stream);
+  return false;
+}
+
+void OnEnter(const LaunchCall& call, const CUpti_CallbackData* info) {
+  OpenLaunch& open = open_launch;
+  if (open.depth++ > 0) return;
+  open = {};
+  open.depth = 1;
+  open.launch.correlation = info->correlationId;
+  if (!IsCapturing() || info->functionParams == nullptr || IsCaptured(call, info, &open)) {
+    EndBatch();
+    return LetThrough(&open);
+  }
+  Choose(&open, call, info);
+  // Whatever is launched while a batch is open is in it, or ends it.
+  if (open.choice == Choice::kMeasured || measuring.batch.IsOpen()) return Measure(&open);
+  LetThrough(&open);
+}
+
+void OnExit(const CUpti_CallbackData* info) {
+  OpenLaunch& open = open_launch;
+  if (open.depth == 0 || --open.depth > 0) return;
+  if (open.part == LaunchPart::kLetThrough) measuring.gate.Leave();
+  if (open.part != LaunchPart::kAlone && open.part != LaunchPart::kInBatch) return;
+  open.launch.end_ns = MonotonicNs();
+  int32_t result = 0;
+  if (info->functionReturnValue != nullptr) std::memcpy(&result, info->functionReturnValue, sizeof result);
+  if (open.part == LaunchPart::kAlone) {
+    EndAlone(open, result == 0);
+  } else if (result == 0) {
+    measuring.batch.Add(open.launch, open.choice == Choice::kMeasured);
+  }
+  UnwatchLaunch();
+  if (result == 0 && !measuring.sampler.IsOn() && open.choice == Choice::kMeasured) CountMeasured();
+  measuring.gate.Open();
+}
+
+void ForgetLaunchesAfterFork() {
+  launches_seen = 0;
+  open_launch = {};
+  UnwatchLaunch();
+}
+
+}  // namespace gprof::tracer
+#endif

@@ -1,0 +1,35 @@
+// What the threads of the program share while launches are measured.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tracer/counters/launches/launch_batch.h"
+#include "tracer/counters/launches/launch_gate.h"
+#include "tracer/counters/request/launch_filter.h"
+#include "tracer/counters/sampling/launch_sampler.h"
+#include "tracer/system/system_calls.h"
+
+#ifdef GPROF_HAS_RANGE_PROFILER
+namespace gprof::tracer {
+
+struct MeasuringState {
+  std::atomic<bool> is_off{false};
+  Lock lock;  // of plans, sessions, contexts and the filter
+  LaunchGate gate;
+  LaunchFilter filter;
+  LaunchBatch batch;
+  LaunchSampler sampler;
+  std::atomic<uint32_t> captures{0};  // of streams, under way
+
+  // A run that is recorded for its time must not wait.
+  uint64_t PatienceNs() const { return sampler.IsOn() ? 20'000'000 : 2'000'000'000; }
+  void ResetAfterFork();
+};
+extern constinit MeasuringState measuring;
+
+// Null: nothing can be measured in the context, which a notice has said. [with the lock]
+RangeSession* SessionOf(CUcontext context);
+
+}  // namespace gprof::tracer
+#endif
