@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "fleet/verdict.h"
+#include "fleet/fleet_verdict.h"
 #include "gprof/version.h"
 #include "report/json_values.h"
 

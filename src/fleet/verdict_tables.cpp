@@ -7,8 +7,8 @@
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 #include "base/units.h"
+#include "fleet/fleet_verdict.h"
 #include "fleet/histogram.h"
-#include "fleet/verdict.h"
 
 namespace gprof {
 namespace {

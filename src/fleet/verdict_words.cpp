@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "fleet/verdict.h"
+#include "fleet/fleet_verdict.h"
 
 namespace gprof {
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "fleet/fleet_verdict.h"
 #include "fleet/partial_file.h"
-#include "fleet/verdict.h"
 #include "gprof/library.h"
 #include "gprof/version.h"
 #include "python/array_columns.h"

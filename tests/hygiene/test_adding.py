@@ -25,7 +25,7 @@ EXAMPLES = {
     "a format for a CI system": r"RenderCodeQuality|\bci_gitlab\b|--gitlab-codequality",
     "a check of `doctor`": r'CheckPerfEvents|"perf_events"|`perf_events`',
     "a collector in the target": r"\bkNoticeCollector\b|\bnotice\.cpp",
-    "a collector outside the target": r"\bhost_load(_hz|\.cpp|\.h)?\b|--host-load",
+    "a collector outside the target": r"\bhost_load(_hz|_collector)?\b|--host-load",
     "a CUPTI function": r"cuptiGetGraphNodeId",
     "a variable for the tracer": r"kFlushMs|\bflush_ms\b|GPROF_FLUSH_MS",
     "a CUDA kernel": r"\bstatic_table\b",

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "analysis/facts/python_lines.h"
+#include "analysis/facts/stack_lines.h"
 #include "gprof/trace.h"
 
 namespace gprof {

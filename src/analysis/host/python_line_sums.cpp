@@ -1,8 +1,8 @@
 #include "analysis/host/python_line_sums.h"
 
 #include "analysis/facts/operations.h"
-#include "analysis/facts/python_lines.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/facts/stack_lines.h"
 #include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof {

@@ -1,12 +1,11 @@
 // What each line of Python code did with the GPU.
-#include "analysis/facts/python_lines.h"
-
 #include <algorithm>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
+#include "analysis/facts/stack_lines.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/python_line_sums.h"
 #include "analysis/result/analyses.h"

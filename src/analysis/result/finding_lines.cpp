@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "analysis/facts/operations.h"
-#include "analysis/facts/python_lines.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/facts/stack_lines.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/python_line_sums.h"
 #include "analysis/result/display_names.h"

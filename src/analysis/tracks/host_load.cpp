@@ -14,7 +14,7 @@
 namespace gprof {
 namespace {
 
-// As src/collect/host/host_load.cpp names them.
+// As src/collect/host/host_load_collector.cpp names them.
 constexpr std::string_view kCpu = "CPU", kWait = "waiting for a CPU", kMemory = "resident memory";
 
 bool IsOfProcess(const MetricSource& source) { return source.scope == trace::MetricScope::kProcess; }

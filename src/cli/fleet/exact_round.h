@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fleet/exact_times.h"
-#include "fleet/verdict.h"
+#include "fleet/fleet_verdict.h"
 
 namespace gprof::cli {
 

@@ -6,7 +6,7 @@
 #include "collect/gpu/nvml.h"
 #include "collect/gpu/pm_sampling.h"
 #include "collect/host/cpu_samples.h"
-#include "collect/host/host_load.h"
+#include "collect/host/host_load_collector.h"
 
 namespace gprof {
 namespace {

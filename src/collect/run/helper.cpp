@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "collect/run/clocks.h"
 #include "collect/run/control_view.h"
 #include "collect/run/run_processes.h"
+#include "collect/run/system_clocks.h"
 
 namespace gprof {
 namespace {

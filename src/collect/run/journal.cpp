@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/descriptor.h"
-#include "collect/run/clocks.h"
 #include "collect/run/own_process.h"
+#include "collect/run/system_clocks.h"
 #include "trace/write/chunk_writer.h"
 #include "trace/write/dictionary.h"
 

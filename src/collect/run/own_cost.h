@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "collect/run/clocks.h"
 #include "collect/run/journal.h"
+#include "collect/run/system_clocks.h"
 
 namespace gprof {
 

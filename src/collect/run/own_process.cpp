@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "collect/run/clocks.h"
+#include "collect/run/system_clocks.h"
 
 namespace gprof {
 namespace {

@@ -12,7 +12,7 @@
 #include "analysis/tracks/metric_samples.h"
 #include "base/text.h"
 #include "export/events/by_thread.h"
-#include "export/events/counters.h"
+#include "export/events/counter_curves.h"
 #include "export/events/event_args.h"
 #include "export/events/host_events.h"
 #include "export/events/labels.h"

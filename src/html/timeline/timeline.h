@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/idle/causes/causes.h"
-#include "export/events/counters.h"
+#include "export/events/counter_curves.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 

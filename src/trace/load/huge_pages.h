@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "base/memory.h"
 #include "base/parallel.h"
+#include "base/process_memory.h"
 #include "base/spill.h"
 
 namespace gprof {

@@ -6,7 +6,7 @@
 #include "tracer/core/config.h"
 #include "tracer/core/entry_points.h"
 #include "tracer/core/tracer.h"
-#include "tracer/directives/directives.h"
+#include "tracer/directives/directive_collector.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {

@@ -1,7 +1,7 @@
 #include "gprof/trace/env.h"
 #include "tracer/core/entry_points.h"
 #include "tracer/core/tracer.h"
-#include "tracer/nvtx/nvtx.h"
+#include "tracer/nvtx/nvtx_hooks.h"
 #include "tracer/system/system_calls.h"
 
 // Called at the first NVTX call of every shared object that has NVTX in it.

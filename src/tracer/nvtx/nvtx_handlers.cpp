@@ -3,7 +3,7 @@
 
 #include "tracer/core/tracer.h"
 #include "tracer/nvtx/given_names.h"
-#include "tracer/nvtx/nvtx.h"
+#include "tracer/nvtx/nvtx_hooks.h"
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/system/system_calls.h"

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "gprof/trace/record.h"
-#include "tracer/nvtx/nvtx.h"
+#include "tracer/nvtx/nvtx_hooks.h"
 
-// After nvtx.h, which knows how to include what this one wants.
+// After nvtx_hooks.h, which knows how to include what this one wants.
 #include <nvtx3/nvToolsExtPayload.h>
 
 namespace gprof::tracer {

@@ -1,6 +1,6 @@
 // Rows of operators become NVTX ranges of a domain of their own. Their sequence numbers are the payloads.
+#include "tracer/pytorch/operator_collector.h"
 #include "tracer/pytorch/operator_text.h"
-#include "tracer/pytorch/operators.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"

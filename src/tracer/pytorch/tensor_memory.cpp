@@ -7,7 +7,7 @@
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
 #include "tracer/imports/import_slots.h"
-#include "tracer/pytorch/operators.h"
+#include "tracer/pytorch/operator_collector.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"

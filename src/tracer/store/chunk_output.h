@@ -10,7 +10,7 @@
 namespace gprof::tracer {
 
 // A place in what records are made from: moved on in the same step that adds the record, so that whoever continues for
-// a process that died in between (salvage.cpp) adds it neither twice nor never.
+// a process that died in between (salvage_entry.cpp) adds it neither twice nor never.
 struct Cursor {
   uint32_t* at = nullptr;
   uint32_t next = 0;

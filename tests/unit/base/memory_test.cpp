@@ -1,5 +1,3 @@
-#include "base/memory.h"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -9,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+
+#include "base/process_memory.h"
 
 namespace gprof {
 namespace {

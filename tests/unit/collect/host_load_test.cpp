@@ -1,11 +1,10 @@
-#include "collect/host/host_load.h"
-
 #include <gtest/gtest.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <memory>
 
+#include "collect/host/host_load_collector.h"
 #include "fake_run.h"
 
 namespace gprof {

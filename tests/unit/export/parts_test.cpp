@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../analysis/trace_maker.h"
-#include "export/events/counters.h"
+#include "export/events/counter_curves.h"
 #include "export/events/labels.h"
 #include "export/events/lanes.h"
 #include "export/events/projected_ranges.h"

@@ -8,7 +8,7 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
-#include "export/events/counters.h"
+#include "export/events/counter_curves.h"
 #include "export/exporters.h"
 #include "timeline.h"
 

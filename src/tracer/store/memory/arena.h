@@ -1,6 +1,6 @@
 // Memory that outlives the process. What the tracer has recorded and not yet written lies in a file in shared memory
 // (include/gprof/trace/run_folder.h): when the process dies at any instruction, the launcher runs this library on that
-// file and the trace is finished from there (salvage.cpp).
+// file and the trace is finished from there (salvage_entry.cpp).
 //
 // Two things live in it: the blocks that KeepMemory() hands out, and every static variable marked GPROF_IN_ARENA. Those
 // are collected in one section of the library, over which the file is mapped at the start. Salvage maps the blocks at

@@ -1,5 +1,5 @@
 // Writing NVTX rows, and hooking the handlers into the tables of the program's shared objects.
-#include "tracer/nvtx/nvtx.h"
+#include "tracer/nvtx/nvtx_hooks.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "tracer/directives/directives.h"
+#include "tracer/directives/directive_collector.h"
 
 #include <atomic>
 

@@ -1,4 +1,4 @@
-#include "tracer/osrt/os_calls.h"
+#include "tracer/osrt/os_call_collector.h"
 
 #include "tracer/core/capture.h"
 #include "tracer/core/config.h"

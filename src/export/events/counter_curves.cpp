@@ -1,4 +1,4 @@
-#include "export/events/counters.h"
+#include "export/events/counter_curves.h"
 
 #include <algorithm>
 

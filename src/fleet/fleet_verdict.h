@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fleet/clocks.h"
+#include "fleet/clock_alignment.h"
 #include "fleet/exact_times.h"
 #include "fleet/rank_summary.h"
 #include "gprof/analysis.h"

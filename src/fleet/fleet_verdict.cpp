@@ -1,4 +1,4 @@
-#include "fleet/verdict.h"
+#include "fleet/fleet_verdict.h"
 
 #include <fmt/format.h>
 

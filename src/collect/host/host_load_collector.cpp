@@ -1,4 +1,4 @@
-#include "collect/host/host_load.h"
+#include "collect/host/host_load_collector.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "fleet/clocks.h"
+#include "fleet/clock_alignment.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "analysis/facts/python_lines.h"
+#include "analysis/facts/stack_lines.h"
 
 #include <algorithm>
 #include <string_view>
