@@ -56,6 +56,8 @@ inline constexpr auto kLists = std::make_tuple(
                       "constructs of OpenMP and OpenACC"},
     ListOf<WorkRate>{"work_rates", &Trace::work_rates, Role::kPlain, true, "work_rate",
                      "how often a function was called in windows with recording and without"},
+    ListOf<Calibration>{"calibrations", &Trace::calibrations, Role::kPlain, false, "calibration",
+                        "what recording an operation costs on the machine of the run"},
     ListOf<Module>{"modules", &Trace::modules, Role::kModule, false, "module",
                    "files and Python functions that stacks lead through"},
     ListOf<Frame>{"frames", &Trace::frames, Role::kFrame}, ListOf<StackNode>{"stacks", &Trace::stacks, Role::kStack},

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gprof/calibration.h"
 #include "gprof/events.h"
 #include "gprof/fact.h"
 #include "gprof/fields.h"
@@ -552,6 +553,7 @@ struct Trace {
   std::vector<Collective> collectives;  // sorted by start
   std::vector<Directive> directives;    // sorted by start
   std::vector<WorkRate> work_rates;     // sorted by start
+  std::vector<Calibration> calibrations;
   std::vector<MetricSource> metric_sources;
   std::vector<MetricSample> metric_samples;  // sorted by source, then start
   std::vector<MetricLoss> metric_losses;     // sorted by start

@@ -112,7 +112,7 @@ std::string CostText(const Trust& trust) {
             " of " + Ns(cost.threads.front().active_ns);
   }
   return text + (text.empty() ? "none recorded" : "") + "; from the record counts and their cost on " +
-         std::string(kCostsMeasuredOn) + "; not subtracted";
+         WhereCostsWereMeasured(cost) + "; not subtracted";
 }
 
 std::string RecordedText(const Trace& trace) {
@@ -161,7 +161,7 @@ Json OverheadJson(const Trust& trust) {
           {"slow_down_least_percent", NumberJson(cost.slow_down.least_percent)},
           {"slow_down_most_percent", NumberJson(cost.slow_down.most_percent)},
           {"measured", MeasuredJson(trust)},
-          {"basis", "estimated from the record counts and their cost on " + std::string(kCostsMeasuredOn)},
+          {"basis", "estimated from the record counts and their cost on " + WhereCostsWereMeasured(cost)},
           {"threads", ThreadsJson(trust)}};
 }
 
@@ -194,7 +194,8 @@ std::string OverheadText(const Trust& trust) {
   }
   const std::string least = FormatPercent(cost.slow_down.least_percent);
   const std::string most = FormatPercent(cost.slow_down.most_percent);
-  return "estimated slow-down " + (least == most ? most : least + " to " + most);
+  return "estimated slow-down " + (least == most ? most : least + " to " + most) +
+         (cost.calibrated_unix_s != 0 ? " (calibrated on the machine of the run)" : "");
 }
 
 Table TrustTable(const Trust& trust) {

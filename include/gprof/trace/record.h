@@ -70,6 +70,7 @@ enum class RecordKind : uint16_t {
   kInstruction = 52,
   kCollective = 53,
   kDirective = 54,
+  kCalibration = 55,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -248,6 +249,20 @@ enum class ClockControl : uint8_t { kUnknown = 0, kNone = 1, kBase = 2, kBoost =
 enum class CounterScope : uint8_t { kUnknown = 0, kKernel = 1, kRange = 2, kGraph = 3 };
 
 enum class CounterStatus : uint8_t { kComplete = 0, kPassesMissing = 1, kRefused = 2, kTimeLimit = 3 };
+
+// CalibrationRecord: what was recorded, for one of them.
+enum class RecordedOperation : uint8_t {
+  kUnknown = 0,
+  kLaunch = 1,
+  kCopy = 2,
+  kFill = 3,
+  kWait = 4,
+  kAllocation = 5,
+  kGraphLaunch = 6,
+  kGraphNode = 7,
+  kCall = 8,
+  kRange = 9,
+};
 
 // ---- dictionary kinds: a chunk repeats the ones its records name ----
 
@@ -880,6 +895,30 @@ struct WorkRateRecord {
     v(FieldInfo{"calls", Shape::kPlain, "how many of them returned"}, r.calls);
     v(FieldInfo{"span_ns", Shape::kPlain, "from the first of them to the last"}, r.span_ns);
     v(FieldInfo{"threads", Shape::kPlain, "that made them"}, r.threads);
+  }
+};
+
+struct CalibrationRecord {
+  static constexpr RecordKind kKind = RecordKind::kCalibration;
+  static constexpr const char* kName = "calibration";
+  static constexpr const char* kMeaning =
+      "what recording one operation costs on the machine of the run, as `doctor --calibrate` measured it there";
+  uint8_t operation = 0;
+  uint32_t threads = 0;
+  uint32_t call_ns = 0, cold_call_ns = 0, gpu_ns = 0;
+  uint64_t measured_unix_s = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"operation", Shape::kPlain,
+                "1 kernel launch, 2 copy, 3 fill, 4 wait, 5 allocation, 6 graph launch, 7 node of a graph that is "
+                "recorded node by node, 8 other call, 9 NVTX range"},
+      r.operation);
+    v(FieldInfo{"threads", Shape::kPlain, "that did it at the same time"}, r.threads);
+    v(FieldInfo{"call_ns", Shape::kPlain, "longer for the calling thread, in a tight loop"}, r.call_ns);
+    v(FieldInfo{"cold_call_ns", Shape::kPlain, "the same where the program has used its caches in between"},
+      r.cold_call_ns);
+    v(FieldInfo{"gpu_ns", Shape::kPlain, "longer on the GPU, in a full queue"}, r.gpu_ns);
+    v(FieldInfo{"measured_unix_s", Shape::kPlain, "when that was, in seconds since 1970"}, r.measured_unix_s);
   }
 };
 
@@ -1594,7 +1633,7 @@ using AllRecords =
                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
                MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
-               WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord>;
+               WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

@@ -216,7 +216,7 @@ Table CostTable(const Trace& trace, const RecordingCost& cost, uint32_t max_rows
                {"active_ns", "Thread time", Unit::kNs, true},
                {"thread", "Thread", Unit::kText, false}},
               {},
-              "Estimate: the measured cost of each record (" + std::string(kCostsMeasuredOn) +
+              "Estimate: the measured cost of each record (" + WhereCostsWereMeasured(cost) +
                   "), plus the overhead that CUPTI reports. Thread time: from the first to the last event of the "
                   "thread. % of GPU window: overhead between the first and the last operation."};
   table.is_detail = true;

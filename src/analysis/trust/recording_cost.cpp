@@ -1,47 +1,30 @@
 #include "analysis/trust/recording_cost.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <limits>
+#include <utility>
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/trust/hidden_cost.h"
 #include "analysis/trust/overhead_kinds.h"
+#include "analysis/trust/record_costs.h"
 #include "analysis/trust/recorded_time.h"
 
 namespace gprof {
 namespace {
 
-// Nanoseconds that recording adds: the differences between traced and plain in docs/overhead.md and docs/capture.md.
-constexpr int64_t kLaunchNs = 678, kCopyNs = 1308, kMemsetNs = 1236, kSyncNs = 576, kMemoryCallNs = 301;
-constexpr int64_t kOtherCallNs = 307;     // mean of cudaStreamQuery and cudaGetDevice
-constexpr int64_t kGraphLaunchNs = 2100;  // 21 for each node, measured with 100
-constexpr int64_t kGraphNodeNs = 351;     // more, where nodes are recorded
-constexpr int64_t kMemoryRecordNs = 747;  // more, where allocations are recorded
-constexpr int64_t kRangeNs = 46, kMarkNs = 26;
-
 // What of the cost of records shows in the run: at least this much where the GPU has no work, and nothing where it has;
 // at most twice as much, as caches suffer, too, or that of all threads where they wait for each other.
 constexpr double kLeastShown = 0.25, kMostShown = 2, kMostOfLargest = 3;
-constexpr double kMostOfTheRun = 0.6;  // more than that was never seen
-
-int64_t CostOf(ApiClass api_class) {
-  switch (api_class) {
-    case ApiClass::kLaunch:
-      return kLaunchNs;
-    case ApiClass::kMemset:
-      return kMemsetNs;
-    case ApiClass::kGraphLaunch:
-      return kGraphLaunchNs;
-    case ApiClass::kCopy:
-      return kCopyNs;
-    case ApiClass::kSync:
-      return kSyncNs;
-    case ApiClass::kMemory:
-      return kMemoryCallNs;
-    default:
-      return kOtherCallNs;
-  }
-}
+// The same where the machine is calibrated: of what is not hidden behind work of the GPU, which is known then. Several
+// threads hold each other up with and without recording, so that less of the cost of each may show.
+constexpr double kLeastCalibrated = 0.4, kLeastOfThreads = 0.2, kMostCalibrated = 1.5;
+constexpr double kSeveralThreads = 1.25;  // the cost of all is that many times the cost of the largest
+constexpr double kMostOfTheRun = 0.6;     // more than that was never seen
 
 int64_t Common(const Interval& a, const Interval& b) {
   return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.start_ns, b.start_ns));
@@ -55,7 +38,10 @@ class Estimate {
         calls_(calls),
         ranges_(ranges),
         recorded_(trace),
+        record_costs_(CostsOfProcesses(trace)),
+        hidden_(FindHiddenCost(trace, ops, record_costs_)),
         costs_(trace.threads.size()),
+        cold_ns_(trace.threads.size()),
         active_(trace.threads.size(), Nothing()),
         cupti_(trace.threads.size()) {}
 
@@ -77,8 +63,17 @@ class Estimate {
 
   const Interval& Window(uint32_t thread) const { return ops_.WindowOf(trace_.threads[thread].process); }
 
-  void Charge(uint32_t thread, int64_t at_ns, int64_t cost_ns, int64_t ThreadCost::*sort) {
+  // Of a thread without a known process: as it was measured elsewhere.
+  const RecordCosts& CostsOf(uint32_t thread) const {
+    static const RecordCosts kElsewhere = MeasuredElsewhere();
+    const uint32_t process = trace_.threads[thread].process;
+    return process == kNone ? kElsewhere : record_costs_[process];
+  }
+
+  void Charge(uint32_t thread, int64_t at_ns, const OperationCosts& costs, int64_t ThreadCost::*sort) {
+    const int64_t cost_ns = costs.call_ns;
     costs_[thread].*sort += cost_ns;
+    cold_ns_[thread] += costs.cold_call_ns;
     const Interval& window = Window(thread);
     if (at_ns >= window.start_ns && at_ns < window.end_ns) costs_[thread].gpu_cost_ns += cost_ns;
   }
@@ -98,10 +93,13 @@ class Estimate {
     for (uint32_t i = 0; i < calls_.sums().size(); ++i) {
       const PackedCalls::Traits& traits = trace_.api_calls.TraitsAt(i);
       const CallFacts::Sum& sum = calls_.sums()[i];
-      cost_of_traits_.push_back(CostOf(traits.api_class));
+      const OperationCosts costs =
+          traits.thread == kNone ? OperationCosts{} : CostsOf(traits.thread).Of(traits.api_class);
+      cost_of_traits_.push_back(costs.call_ns);
       if (traits.thread == kNone || sum.count == 0) continue;
       costs_[traits.thread].calls += sum.count;
-      costs_[traits.thread].calls_ns += sum.count * cost_of_traits_.back();
+      costs_[traits.thread].calls_ns += sum.count * costs.call_ns;
+      cold_ns_[traits.thread] += sum.count * costs.cold_call_ns;
       Widen(&active_[traits.thread], sum.start_ns, sum.end_ns);
     }
     for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) {
@@ -181,7 +179,8 @@ class Estimate {
       if (mark.thread == kNone) continue;
       ++costs_[mark.thread].nvtx;
       Widen(&active_[mark.thread], mark.time_ns, mark.time_ns);
-      Charge(mark.thread, mark.time_ns, kMarkNs, &ThreadCost::nvtx_ns);
+      const int64_t mark_ns = CostsOf(mark.thread).mark_ns;
+      Charge(mark.thread, mark.time_ns, {mark_ns, mark_ns, 0}, &ThreadCost::nvtx_ns);
     }
   }
 
@@ -197,23 +196,31 @@ class Estimate {
     const int64_t count = slice.last - slice.first;
     const Interval& window = Window(thread);
     cost.nvtx += count;
-    cost.nvtx_ns += count * kRangeNs;
-    cost.gpu_cost_ns += std::max<int64_t>(0, first_from(window.end_ns) - first_from(window.start_ns)) * kRangeNs;
+    const OperationCosts& range = CostsOf(thread).Of(trace::RecordedOperation::kRange);
+    cost.nvtx_ns += count * range.call_ns;
+    cold_ns_[thread] += count * range.cold_call_ns;
+    cost.gpu_cost_ns += std::max<int64_t>(0, first_from(window.end_ns) - first_from(window.start_ns)) * range.call_ns;
     Widen(&active_[thread], items[slice.first].start_ns(), ranges_.LastOf(thread));
   }
 
   void AddNodesAndAllocations() {
     for (const uint32_t i : ops_.graph_ops()) {
       const GpuOp& op = trace_.ops[i];
-      if (op.graph_node != 0 && op.kind != OpKind::kGraph) ChargeCall(op.api, kGraphNodeNs);
+      if (op.graph_node == 0 || op.kind == OpKind::kGraph) continue;
+      ChargeCall(op.api, [](const RecordCosts& costs) { return costs.Of(trace::RecordedOperation::kGraphNode); });
     }
-    for (const MemoryEvent& event : trace_.memory_events) ChargeCall(event.api, kMemoryRecordNs);
+    for (const MemoryEvent& event : trace_.memory_events) {
+      ChargeCall(event.api, [](const RecordCosts& costs) {
+        return OperationCosts{costs.memory_record_ns, costs.memory_record_ns, 0};
+      });
+    }
   }
 
-  void ChargeCall(uint32_t api, int64_t cost_ns) {
+  template <class Cost>
+  void ChargeCall(uint32_t api, Cost cost) {
     if (api == kNone) return;
     const ApiCall& call = trace_.api_calls[api];
-    if (call.thread != kNone) Charge(call.thread, call.start_ns, cost_ns, &ThreadCost::calls_ns);
+    if (call.thread != kNone) Charge(call.thread, call.start_ns, cost(CostsOf(call.thread)), &ThreadCost::calls_ns);
   }
 
   int64_t RecordedNs(uint32_t process, const Interval& interval) const {
@@ -230,29 +237,62 @@ class Estimate {
     return std::min(1.0, PercentOf(busy_ns, run_ns) / 100);
   }
 
-  SlowDown SlowDownOf(uint32_t process, const std::vector<ThreadCost>& threads) const {
+  // What the threads of a process took, and the one with the most of it.
+  struct ProcessCost {
     Interval run = Nothing();
-    int64_t all_records_ns = 0;
+    double all_records_ns = 0, all_cold_ns = 0;
     const ThreadCost* largest = nullptr;
+    double RecordsNs() const { return static_cast<double>(largest->calls_ns + largest->nvtx_ns); }
+    double CuptiNs() const { return static_cast<double>(largest->cupti_ns); }
+  };
+
+  ProcessCost CostOfProcess(uint32_t process, const std::vector<ThreadCost>& threads) const {
+    ProcessCost result;
     for (const ThreadCost& cost : threads) {
       if (trace_.threads[cost.thread].process != process) continue;
-      Widen(&run, active_[cost.thread].start_ns, active_[cost.thread].end_ns);
-      all_records_ns += cost.calls_ns + cost.nvtx_ns;
-      if (largest == nullptr || cost.TotalNs() > largest->TotalNs()) largest = &cost;
+      Widen(&result.run, active_[cost.thread].start_ns, active_[cost.thread].end_ns);
+      result.all_records_ns += static_cast<double>(cost.calls_ns + cost.nvtx_ns);
+      result.all_cold_ns += static_cast<double>(cold_ns_[cost.thread]);
+      if (result.largest == nullptr || cost.TotalNs() > result.largest->TotalNs()) result.largest = &cost;
     }
-    const int64_t run_ns = RecordedNs(process, run);
-    if (largest == nullptr || run_ns == 0) return {};
-    const auto records_ns = static_cast<double>(largest->calls_ns + largest->nvtx_ns);
-    const auto cupti_ns = static_cast<double>(largest->cupti_ns);
-    const double least_ns = kLeastShown * records_ns * (1 - BusyShare(process, run_ns)) + cupti_ns;
-    const double most_ns =
-        std::max(std::min(kMostShown * static_cast<double>(all_records_ns), kMostOfLargest * records_ns) + cupti_ns,
-                 static_cast<double>(all_records_ns));
+    return result;
+  }
+
+  SlowDown SlowDownOf(uint32_t process, const std::vector<ThreadCost>& threads) const {
+    const ProcessCost cost = CostOfProcess(process, threads);
+    const int64_t run_ns = RecordedNs(process, cost.run);
+    if (cost.largest == nullptr || run_ns == 0) return {};
+    const bool is_calibrated = record_costs_[process].IsCalibrated();
+    const auto [least_ns, most_ns] =
+        is_calibrated ? CalibratedBounds(process, cost) : BoundsElsewhere(cost, BusyShare(process, run_ns));
     const auto percent = [run_ns = static_cast<double>(run_ns)](double cost_ns) {
       const double taken_ns = std::min(cost_ns, kMostOfTheRun * run_ns);
       return 100 * taken_ns / (run_ns - taken_ns);
     };
     return {percent(least_ns), percent(most_ns)};
+  }
+
+  static std::pair<double, double> BoundsElsewhere(const ProcessCost& cost, double busy_share) {
+    const double records_ns = cost.RecordsNs(), cupti_ns = cost.CuptiNs();
+    const double most_ns = std::min(kMostShown * cost.all_records_ns, kMostOfLargest * records_ns) + cupti_ns;
+    return {kLeastShown * records_ns * (1 - busy_share) + cupti_ns, std::max(most_ns, cost.all_records_ns)};
+  }
+
+  std::pair<double, double> CalibratedBounds(uint32_t process, const ProcessCost& cost) const {
+    const RecordCosts& costs = record_costs_[process];
+    const HiddenCost& hidden = hidden_[process];
+    const double cold_ns = std::max(static_cast<double>(cold_ns_[cost.largest->thread]), cost.RecordsNs());
+    const bool has_threads = cost.all_records_ns > kSeveralThreads * cost.RecordsNs();
+    const double least = has_threads ? kLeastOfThreads : kLeastCalibrated;
+    const double least_ns = least * (hidden.StarvedShare() * cost.RecordsNs() + hidden.queued_gpu_ns);
+    double shown_ns = cold_ns;
+    if (has_threads) {
+      const auto alone_ns = static_cast<double>(costs.Of(trace::RecordedOperation::kLaunch).call_ns);
+      const double contended = alone_ns == 0 ? 1 : static_cast<double>(costs.launch_on_threads_ns) / alone_ns;
+      shown_ns = std::max(shown_ns, cost.all_cold_ns * contended);
+    }
+    const double most_ns = kMostCalibrated * (hidden.NotQueuedShare() * shown_ns + hidden.gpu_ns);
+    return {least_ns + cost.CuptiNs(), most_ns + cost.CuptiNs()};
   }
 
   RecordingCost Finish() {
@@ -271,7 +311,9 @@ class Estimate {
     }
     for (uint32_t process = 0; process < trace_.processes.size(); ++process) {
       const SlowDown slow_down = SlowDownOf(process, result.threads);
-      if (slow_down.most_percent > result.slow_down.most_percent) result.slow_down = slow_down;
+      if (slow_down.most_percent <= result.slow_down.most_percent) continue;
+      result.slow_down = slow_down;
+      result.calibrated_unix_s = record_costs_[process].calibrated_unix_s;
     }
     std::stable_sort(result.threads.begin(), result.threads.end(),
                      [](const ThreadCost& a, const ThreadCost& b) { return a.TotalNs() > b.TotalNs(); });
@@ -283,8 +325,11 @@ class Estimate {
   const CallFacts& calls_;
   const RangeFacts& ranges_;
   RecordedTime recorded_;
+  std::vector<RecordCosts> record_costs_;     // by process
+  std::vector<HiddenCost> hidden_;            // by process; empty where none is calibrated
   std::vector<int64_t> cost_of_traits_;       // by the traits of calls
   std::vector<ThreadCost> costs_;             // by thread
+  std::vector<int64_t> cold_ns_;              // by thread: of its records, where caches are cold
   std::vector<Interval> active_;              // by thread
   std::vector<std::vector<Interval>> cupti_;  // by thread, in order, none overlap
 };
@@ -311,6 +356,14 @@ double RecordingCost::GpuPercent() const {
   double largest = 0;
   for (const ThreadCost& cost : threads) largest = std::max(largest, cost.GpuPercent());
   return largest;
+}
+
+std::string WhereCostsWereMeasured(const RecordingCost& cost) {
+  if (cost.calibrated_unix_s == 0) return std::string(kCostsMeasuredOn);
+  const std::chrono::sys_seconds time{std::chrono::seconds{cost.calibrated_unix_s}};
+  const std::chrono::year_month_day date{std::chrono::floor<std::chrono::days>(time)};
+  return fmt::format("the machine of the run, calibrated {:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
 RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls,

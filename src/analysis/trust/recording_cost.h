@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,13 +35,15 @@ struct ThreadCost {
 
 // How much longer the run took, in percent of the time without recording. The cost of a call is hidden where the GPU is
 // what the program waits for, and grows with what recording does to caches and to threads that launch at one time: the
-// bounds hold for 28 programs that were measured with and without (docs/overhead.md).
+// bounds hold for 28 programs that were measured with and without (docs/overhead.md). Where the machine is calibrated,
+// it is known which of the cost is hidden, and the bounds are closer.
 struct SlowDown {
   double least_percent = 0, most_percent = 0;
 };
 
 struct RecordingCost {
   bool is_known = false;            // false: another tool recorded it, whose costs are not known
+  int64_t calibrated_unix_s = 0;    // when the machine of slow_down was calibrated; 0: it was not
   std::vector<ThreadCost> threads;  // with any cost, the largest first
   int64_t TotalNs() const;          // summed over the threads
   // Threads run side by side: the one with the most decides how much longer the run took. 0 without threads.
@@ -52,6 +55,9 @@ struct RecordingCost {
   SlowDown slow_down;         // of the process that was slowed down most
   MeasuredSlowDown measured;  // where the run itself tells
 };
+
+// Where and when: "the machine of the run, calibrated 2026-11-25", or kCostsMeasuredOn.
+std::string WhereCostsWereMeasured(const RecordingCost& cost);
 
 RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls,
                                     const RangeFacts& ranges);

@@ -15,6 +15,7 @@
 #include "cli/recording/name_frames.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
+#include "launch/calibrate/calibration.h"
 
 namespace gprof::cli {
 namespace {
@@ -246,6 +247,7 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   ReadGpuMetrics();
   ReadPytorch();
   nsys_.Read(&options_);
+  options_.calibration = FindCalibration();
   options_.report_loss = Warn;
   const bool has_stacks = stacks_.AreWanted(options_);
   if (has_stacks || is_compressed_) {

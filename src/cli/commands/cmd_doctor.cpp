@@ -1,8 +1,10 @@
 // gprof-cli doctor: whether recording works on this machine, and what to do about the rest. docs/commands/doctor.md
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,9 @@
 #include "cli/commands/commands.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
+#include "gprof/trace/calibration_file.h"
+#include "launch/calibrate/calibrate.h"
+#include "launch/calibrate/load.h"
 #include "launch/doctor/doctor.h"
 #include "report/json_values.h"
 
@@ -91,9 +96,18 @@ class Doctor : public Command {
         ->type_name("text|json")
         ->check(OneOf({"text", "json"}))
         ->group("Output");
+    app.add_flag(
+           "--calibrate", calibrates_,
+           "measure in about 10 seconds what recording costs on this machine; reports of later runs then estimate "
+           "the slow-down from that")
+        ->group("Calibration");
+    // What --calibrate runs under the tracer: operations or nodes, and the file for the result.
+    app.add_option("--calibration-load", load_)->expected(2)->group("");
   }
 
   int Run() override {
+    if (!load_.empty()) return RunLoad();
+    if (calibrates_) return RunCalibration();
     const std::vector<MachineCheck> checks = Examine(ThisMachine());
     const auto bad = std::count_if(checks.begin(), checks.end(),
                                    [](const MachineCheck& check) { return check.state == CheckState::kBad; });
@@ -102,6 +116,50 @@ class Doctor : public Command {
   }
 
  private:
+  int RunLoad() const {
+    RunCalibrationLoad(load_[0] == "nodes" ? LoadKind::kGraphNodes : LoadKind::kOperations, load_[1]);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  int RunCalibration() const {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    const MachineCalibration calibration = Calibrate({self, "doctor", "--calibration-load"});
+    const std::string path = SaveCalibration(calibration);
+    WriteResult(format_ == "json" ? CalibrationJson(calibration, path) : CalibrationText(calibration, path));
+    return CodeOf(ExitCode::kGood);
+  }
+
+  static std::string CalibrationJson(const MachineCalibration& calibration, const std::string& path) {
+    Json json = {{"schema", "gprof.calibration/1"},
+                 {"machine", calibration.machine},
+                 {"gpu", calibration.gpu},
+                 {"measured_unix_s", calibration.measured_unix_s},
+                 {"path", path},
+                 {"costs", Json::array()}};
+    for (const OperationCost& cost : calibration.costs) {
+      json["costs"].push_back({{"operation", NameOf(cost)},
+                               {"threads", cost.threads},
+                               {"call_ns", cost.call_ns},
+                               {"cold_call_ns", cost.cold_call_ns},
+                               {"gpu_ns", cost.gpu_ns}});
+    }
+    return ToText(json);
+  }
+
+  static std::string CalibrationText(const MachineCalibration& calibration, const std::string& path) {
+    std::string out = "Cost of recording one operation on " + calibration.gpu + ", in nanoseconds:\n\n";
+    out += Padded("operation", kTitleColumns) + " threads      call   cold call       GPU\n";
+    for (const OperationCost& cost : calibration.costs) {
+      out += Padded(NameOf(cost), kTitleColumns) +
+             fmt::format("{:>8}{:>10}{:>12}{:>10}\n", cost.threads, cost.call_ns, cost.cold_call_ns, cost.gpu_ns);
+    }
+    return out + "\nWritten to " + path + "\n";
+  }
+
+  static std::string NameOf(const OperationCost& cost) {
+    return std::string(trace::kRecordedOperationNames[static_cast<std::size_t>(cost.operation)]);
+  }
+
   static std::string RenderJson(const std::vector<MachineCheck>& checks, bool works) {
     Json json = {{"schema", "gprof.doctor/1"}, {"works", works}, {"checks", Json::array()}};
     for (const MachineCheck& check : checks) {
@@ -123,6 +181,8 @@ class Doctor : public Command {
   }
 
   std::string format_ = "text";
+  bool calibrates_ = false;
+  std::vector<std::string> load_;
 };
 
 }  // namespace

@@ -78,6 +78,7 @@ void Environment::SetTracerOptions(const LaunchOptions& options) {
   if (options.flush_ms != 0) Set(env::kFlushMs, std::to_string(options.flush_ms));
   if (!options.graph_trace.empty()) Set(env::kGraphTrace, options.graph_trace);
   if (!options.cupti_path.empty()) Set(env::kCupti, AbsoluteFile(options.cupti_path));
+  if (!options.calibration.empty()) Set(env::kCalibration, options.calibration);
   if (options.memory_usage) Set(env::kMemoryUsage, "1");
   if (options.managed_memory) Set(env::kManagedMemory, "1");
   if (options.yields_to_profiler) Set(env::kYieldToProfiler, "1");

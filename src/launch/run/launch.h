@@ -89,6 +89,7 @@ struct LaunchOptions {
   std::string graph_trace;  // empty: left to the tracer
   uint32_t flush_ms = 0;    // 0: left to the tracer
   std::string cupti_path;   // empty: left to the tracer
+  std::string calibration;  // absolute path of what `doctor --calibrate` wrote; empty: this machine was not calibrated
   bool yields_to_profiler = false;
   bool memory_usage = false, managed_memory = false;
   std::string pytorch;         // what GPROF_PYTORCH says, empty for nothing

@@ -35,6 +35,7 @@ void NumberThings(UnjoinedTrace& unjoined) {
   JoinMetrics(unjoined);
   JoinCounters(unjoined);
   JoinWorkRates(unjoined);
+  JoinCalibrations(unjoined);
   ResolveLateNames(unjoined);
   ResolveLateShapes(unjoined);
   ResolveLateStreams(unjoined);

@@ -37,6 +37,7 @@ void NameThreads(UnjoinedTrace& unjoined);
 // join_captures.cpp: when each process was recorded.
 void PairCaptures(UnjoinedTrace& unjoined);
 void JoinWorkRates(UnjoinedTrace& unjoined);
+void JoinCalibrations(UnjoinedTrace& unjoined);
 // The capture that holds `time_ns`, else the next one, else the last one; kNone for a process without captures.
 uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns);
 

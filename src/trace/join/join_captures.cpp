@@ -5,6 +5,7 @@
 #include "trace/join/kept_records.h"
 #include "trace/load/order.h"
 #include "trace/model/saturating_time.h"
+#include "trace/text/enum_or.h"
 
 namespace gprof {
 namespace {
@@ -95,6 +96,21 @@ void JoinWorkRates(UnjoinedTrace& unjoined) {
   }
   SortNearlySorted(t.work_rates.begin(), t.work_rates.end(),
                    [](const WorkRate& a, const WorkRate& b) { return a.start_ns < b.start_ns; });
+}
+
+void JoinCalibrations(UnjoinedTrace& unjoined) {
+  using trace::RecordedOperation;
+  for (const auto& [writer, r] : TakeKept<trace::CalibrationRecord>(unjoined)) {
+    Calibration c;
+    c.process = writer;
+    c.operation = EnumOr(r.operation, RecordedOperation::kRange, RecordedOperation::kUnknown);
+    c.threads = r.threads;
+    c.call_ns = r.call_ns;
+    c.cold_call_ns = r.cold_call_ns;
+    c.gpu_ns = r.gpu_ns;
+    c.measured_unix_s = TimeNs(r.measured_unix_s);
+    unjoined.trace.calibrations.push_back(c);
+  }
 }
 
 uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns) {

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "tracer/core/calibration.h"
 #include "tracer/core/capture.h"
 #include "tracer/core/control.h"
 #include "tracer/core/notice.h"
@@ -31,10 +32,10 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector, kGpuWorkCollector,     kThreadRowCollector,    kApiCallCollector, kControlCollector,
-    kCaptureCollector, kNvtxCollector,        kOsCallCollector,       kMpiCallCollector, kGemmCollector,
-    kNcclCollector,    kDirectiveCollector,   kTensorMemoryCollector, kImportCollector,  kOperatorCollector,
-    kPythonCollector,  kNativeStackCollector, kCounterCollector,      kNoticeCollector,
+    kProcessCollector, kGpuWorkCollector,     kThreadRowCollector,    kApiCallCollector,     kControlCollector,
+    kCaptureCollector, kNvtxCollector,        kOsCallCollector,       kMpiCallCollector,     kGemmCollector,
+    kNcclCollector,    kDirectiveCollector,   kTensorMemoryCollector, kImportCollector,      kOperatorCollector,
+    kPythonCollector,  kNativeStackCollector, kCounterCollector,      kCalibrationCollector, kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

@@ -137,6 +137,7 @@ const TracerConfig& Config() { return config; }
 void ReadConfig() {
   CopyPath(trace::env::kOutput, config.output);
   CopyPath(trace::env::kCupti, config.cupti);
+  CopyPath(trace::env::kCalibration, config.calibration);
   if (const char* kinds = getenv(trace::env::kTrace); kinds != nullptr) {
     config.wants_cuda = Lists(kinds, "cuda");
     config.wants_nvtx = Lists(kinds, "nvtx");

@@ -49,6 +49,7 @@ struct TracerConfig {
   bool is_quiet = false;
   uint32_t flush_ms = 500;
   char cupti[4096] = {};
+  char calibration[4096] = {};                   // a file; empty: this machine was not calibrated
   uint64_t output_device = 0, output_inode = 0;  // 0: any file will do
   CaptureStart capture_start = CaptureStart::kBegin;
   CaptureEnd capture_end = CaptureEnd::kStop;

@@ -138,5 +138,57 @@ TEST(RecordingCost, StartUpAloneIsNoFinding) {
   EXPECT_EQ(FindingOf(result, "health.overhead"), nullptr);
 }
 
+// ---- on a machine that is calibrated ----
+
+class CalibratedMaker : public CostMaker {
+ public:
+  CalibratedMaker() {
+    Add({0, trace::RecordedOperation::kLaunch, 1, 1000, 2000, 200, kMeasuredUnixS});
+    Add({0, trace::RecordedOperation::kWait, 1, 500, 700, 0, kMeasuredUnixS});
+    Add({0, trace::RecordedOperation::kLaunch, 4, 1500, 1500, 0, kMeasuredUnixS});
+  }
+  void LaunchIntoStream(int64_t call_ns, int64_t call_end_ns, int64_t start_ns, int64_t end_ns) {
+    Launch(call_ns, call_end_ns, start_ns, end_ns).stream = stream_;
+  }
+  static constexpr int64_t kMeasuredUnixS = 1'764'110'000;  // 2025-11-25
+
+ private:
+  void Add(const Calibration& calibration) { trace().calibrations.push_back(calibration); }
+  const uint32_t stream_ = AddStream(7);
+};
+
+double PercentOfRun(double cost_ns, double run_ns) { return 100 * cost_ns / (run_ns - cost_ns); }
+
+TEST(RecordingCost, CalibratedCostsReplaceThoseOfElsewhere) {
+  CalibratedMaker maker;
+  maker.Launch(0, 10'000, 20'000, 80'000);
+  maker.AddCall(90'000, 100'000, "cudaMemcpyAsync");  // was not calibrated
+  const RecordingCost cost = CostOf(maker.Finish());
+  EXPECT_EQ(cost.TotalNs(), 1000 + 1308);
+  EXPECT_EQ(WhereCostsWereMeasured(cost), "the machine of the run, calibrated 2025-11-25");
+}
+
+// Each launch finds the GPU without work: what it costs delays the kernel, cold at most.
+TEST(RecordingCost, CalibratedLaunchesOfAnIdleGpuShow) {
+  CalibratedMaker maker;
+  for (int64_t i = 0; i < 20; ++i)
+    maker.LaunchIntoStream(i * 50'000, i * 50'000 + 10'000, i * 50'000 + 20'000, i * 50'000 + 45'000);
+  maker.AddCall(999'000, 1'000'000, "cudaDeviceSynchronize");
+  const RecordingCost cost = CostOf(maker.Finish());
+  EXPECT_NEAR(cost.slow_down.least_percent, PercentOfRun(0.4 * (20 * 1000 + 500), 1e6), 1e-9);
+  EXPECT_NEAR(cost.slow_down.most_percent, PercentOfRun(1.5 * (20 * 2000 + 700 + 20 * 200), 1e6), 1e-9);
+}
+
+// All but the first launch find the stream with work for long: only what recording adds on the GPU shows.
+TEST(RecordingCost, CalibratedLaunchesIntoAFullQueueAreHidden) {
+  CalibratedMaker maker;
+  for (int64_t i = 0; i < 20; ++i)
+    maker.LaunchIntoStream(i * 2'000, i * 2'000 + 1'000, 10'000 + i * 50'000, 10'000 + (i + 1) * 50'000);
+  maker.AddCall(50'000, 1'015'000, "cudaDeviceSynchronize");
+  const RecordingCost cost = CostOf(maker.Finish());
+  EXPECT_NEAR(cost.slow_down.least_percent, PercentOfRun(0.4 * (20'500.0 / 20 + 19 * 200), 1'015'000), 1e-9);
+  EXPECT_NEAR(cost.slow_down.most_percent, PercentOfRun(1.5 * (40'700.0 / 20 + 20 * 200), 1'015'000), 1e-9);
+}
+
 }  // namespace
 }  // namespace gprof::test

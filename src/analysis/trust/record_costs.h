@@ -1,0 +1,38 @@
+// What recording one operation costs: as it was measured on the machine of the run (doctor --calibrate), else
+// elsewhere.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "analysis/calls/call_kinds.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// What an operation takes longer: for its thread, in a tight loop and where caches are cold, and on the GPU.
+struct OperationCosts {
+  int64_t call_ns = 0, cold_call_ns = 0, gpu_ns = 0;
+};
+
+struct RecordCosts {
+  std::array<OperationCosts, trace::kRecordedOperations> of_operation;
+  int64_t mark_ns = 0;
+  int64_t memory_record_ns = 0;      // more, where allocations are recorded
+  int64_t calibrated_unix_s = 0;     // 0: measured elsewhere
+  int64_t launch_on_threads_ns = 0;  // of the time of all threads that launch at once; where calibrated
+  bool IsCalibrated() const { return calibrated_unix_s != 0; }
+
+  const OperationCosts& Of(trace::RecordedOperation operation) const {
+    return of_operation[static_cast<std::size_t>(operation)];
+  }
+  const OperationCosts& Of(ApiClass api_class) const;
+  const OperationCosts& Of(OpKind kind, bool is_graph_node) const;
+};
+
+RecordCosts MeasuredElsewhere();
+// By process.
+std::vector<RecordCosts> CostsOfProcesses(const Trace& trace);
+
+}  // namespace gprof
