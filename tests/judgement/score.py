@@ -13,6 +13,7 @@ import argparse
 import concurrent.futures
 import dataclasses
 import fnmatch
+import functools
 import gzip
 import json
 import os
@@ -86,6 +87,7 @@ class Verdict:
     in_three: bool
     wrong: list  # ids
     contradictions: list  # sentences
+    size_bytes: int = 0  # of the report in JSON
 
 
 def shown_findings(report):
@@ -154,8 +156,13 @@ def load():
     return corpus
 
 
+@functools.cache
+def made_text(key, name):
+    return MADE_BY[key][name]()
+
+
 def text_of(capture):
-    return next(captures[capture[key]]() for key, captures in MADE_BY.items() if key in capture)
+    return next(made_text(key, capture[key]) for key in MADE_BY if key in capture)
 
 
 def path_of(capture, samples=SAMPLES):
@@ -184,11 +191,11 @@ def run(command, data=None):
 
 
 def report_of(capture, samples=SAMPLES):
-    return json.loads(document_of(capture, samples, "--rows", 1))
+    return json.loads(document_of(capture, samples))
 
 
-def document_of(capture, samples=SAMPLES, *options):
-    """The report in JSON, as bytes."""
+def document_of(capture, samples=SAMPLES):
+    """The report in JSON as it is by default, in bytes."""
     with tempfile.TemporaryDirectory(prefix="gprof-judgement-") as folder:
         path = path_of(capture, samples)
         if path is None:
@@ -198,12 +205,14 @@ def document_of(capture, samples=SAMPLES, *options):
             unpacked = pathlib.Path(folder) / path.name.removesuffix(".gz")
             unpacked.write_bytes(gzip.decompress(path.read_bytes()))
             path = unpacked
-        return run([COMMAND, "report", path, "--format", "json", *options])
+        return run([COMMAND, "report", path, "--format", "json"])
 
 
 def judge_all(corpus, captures, samples=SAMPLES):
     def one(capture):
-        return judge(capture["name"], Label.of(capture, corpus["mechanisms"]), report_of(capture, samples))
+        document = document_of(capture, samples)
+        verdict = judge(capture["name"], Label.of(capture, corpus["mechanisms"]), json.loads(document))
+        return dataclasses.replace(verdict, size_bytes=len(document))
 
     with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
         return list(pool.map(one, captures))
