@@ -1,0 +1,255 @@
+#include "cli/arguments/counter_arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "analysis/counters/counter_sections.h"
+#include "base/text.h"
+#include "cli/arguments/options.h"
+#include "cli/recording/nvtx_words.h"
+#include "gprof/error.h"
+
+namespace gprof::cli {
+namespace {
+
+// The words of ncu for what a collection is to be. What this build cannot collect goes into a command line for ncu.
+struct CollectOption {
+  const char *names, *type, *meaning;
+};
+constexpr CollectOption kCollect[] = {
+    {"-k,--kernel-name", "NAME", "only kernels with this name, or regex:EXPRESSION"},
+    {"--kernel-name-base", "WHAT", "name that -k is compared with: function or mangled"},
+    {"--kernel-id", "ID", "only this launch: context:stream:[operation:]name:number"},
+    {"-s,--launch-skip", "N", "skip the first N matching launches"},
+    {"--launch-skip-before-match", "N", "skip the first N launches of any kernel"},
+    {"-c,--launch-count", "N", "measure at most N launches"},
+    {"--filter-mode", "MODE", "scope of -s and -c: global, per-gpu or per-launch-config"},
+    {"--range-filter", "RANGES", "not supported: prints the ncu command instead"},
+    {"--replay-mode", "MODE",
+     "what is repeated for each pass: none, kernel, application (the whole program), or auto (default: kernel, if one "
+     "pass is not enough); range: measure the run, or an NVTX range, as one"},
+    {"--graph-profiling", "WHAT", "not supported: prints the ncu command instead"},
+    {"--cache-control", "WHAT", "none: leave caches alone"},
+    {"--clock-control", "WHAT", "none: leave clocks alone"},
+    {"--target-processes", "WHICH", "all or application-only"},
+    {"--devices", "LIST", "only these GPUs, by CUDA ordinal"},
+    {"--profile-from-start", "WHETHER", "on, or off until cudaProfilerStart"},
+    {"--kill", "WHETHER", "off: let the program run to its end"},
+    {"--page", "PAGE", "summary (default), details, raw, or source: sample instructions instead of counting"},
+    {"--sampling-interval", "N", "with --page source: one sample every 2^N cycles, 5 to 31 (default: CUPTI's)"},
+    {"--print-units", "UNITS", "accepted, no effect"},
+    {"--print-summary", "WHAT", "accepted, no effect"}};
+constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
+constexpr const char* kCollectGroup = "Collection";
+
+std::string LongName(std::string_view names) { return std::string(names.substr(names.rfind(',') + 1)); }
+
+}  // namespace
+
+void CounterArguments::AddMetrics(CLI::App& app) {
+  std::vector<std::string> sets;
+  for (const CounterSet& set : CounterSets()) sets.emplace_back(set.name);
+  app.add_option("--set", wanted_.sets, "set of sections: light (default), basic, detailed, full or roofline")
+      ->type_name("SET")
+      ->check(OneOf(sets))
+      ->allow_extra_args(false)
+      ->group("Metrics");
+  app.add_option("--section", wanted_.sections, "section, by its name here or in ncu; may be repeated")
+      ->type_name("SECTION")
+      ->allow_extra_args(false)
+      ->group("Metrics");
+  app.add_option(
+         "--metrics", metrics_,
+         "metrics, comma-separated: full names, base names, regex:EXPRESSION, group:SECTION, breakdown:THROUGHPUT")
+      ->type_name("LIST")
+      ->allow_extra_args(false)
+      ->group("Metrics");
+}
+
+void CounterArguments::AddCollection(CLI::App& app) {
+  static_assert(std::size(kCollect) == kValues);
+  for (std::size_t i = 0; i < std::size(kCollect); ++i) {
+    app.add_option(kCollect[i].names, values_[i], kCollect[i].meaning)
+        ->type_name(kCollect[i].type)
+        ->group(kCollectGroup);
+  }
+  AddNvtx(app);
+  app.add_option("--hang-limit", hang_limit_s_,
+                 "name the kernel if measuring a launch takes longer than this (default 20, 0: never)")
+      ->type_name("SECONDS")
+      ->check(WholeNumber(0, 1'000'000))
+      ->group(kCollectGroup);
+}
+
+void CounterArguments::AddFlags(CLI::App& app) {
+  const auto add_flag = [&](const char* name, bool* flag, const char* meaning) {
+    app.add_flag(name, *flag, meaning)->group(kCollectGroup);
+  };
+  add_flag("--nvtx", &has_nvtx_, "accepted, no effect: NVTX ranges of launches are always recorded");
+  add_flag("--csv", &prints_csv_, "print CSV");
+  add_flag("--like-ncu", &is_like_ncu_, "defaults of ncu: set basic, all launches, kernel replay");
+}
+
+void CounterArguments::AddNvtx(CLI::App& app) {
+  const auto add = [&](const char* name, std::vector<std::string>* values, const char* meaning) {
+    app.add_option(name, *values, meaning)->type_name("RANGE")->allow_extra_args(false)->group(kCollectGroup);
+  };
+  add("--nvtx-include", &nvtx_include_,
+      "only launches in this NVTX range, in ncu's syntax: NAME, NAME/, DOMAIN@OUTER/INNER]; may be repeated");
+  add("--nvtx-exclude", &nvtx_exclude_, "no launches in this NVTX range, in the same syntax; may be repeated");
+}
+
+void CounterArguments::TakeProgram(const CLI::App& app) {
+  program_ = app.remaining();
+  if (!program_.empty() && program_.front() == "--") program_.erase(program_.begin());
+}
+
+const std::string& CounterArguments::Value(std::string_view option) const {
+  const auto at = std::find_if(std::begin(kCollect), std::end(kCollect),
+                               [&](const CollectOption& known) { return LongName(known.names) == option; });
+  return values_[static_cast<std::size_t>(at - std::begin(kCollect))];
+}
+
+uint32_t CounterArguments::Number(std::string_view option) const {
+  const std::string& text = Value(option);
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (!text.empty() && (error != std::errc() || end != text.data() + text.size()))
+    throw Error(ExitCode::kUsage, fmt::format("{}: '{}' is no number", option, text));
+  return number;
+}
+
+std::string CounterArguments::Word(std::string_view option, const std::vector<std::string>& words) const {
+  const std::string& value = Value(option);
+  if (value.empty()) return words.front();
+  if (std::find(words.begin(), words.end(), value) != words.end()) return value;
+  throw Error(ExitCode::kUsage, fmt::format("{}: unknown value '{}'", option, value),
+              fmt::format("use {}", fmt::join(words, ", ")));
+}
+
+// What the range profiler of CUPTI cannot do, Nsight Compute can.
+void CounterArguments::Refuse(const std::string& what) const {
+  throw Error(ExitCode::kUsage, what, "collect with Nsight Compute, and read its output: " + NcuCommand());
+}
+
+void CounterArguments::RefuseWhatCannotBe() const {
+  if (!Value("--graph-profiling").empty())
+    Refuse(
+        "--graph-profiling: CUPTI's range profiler does not run graphs that were instantiated before it was "
+        "started; --replay-mode range measures graphs together with what runs beside them");
+  if (Value("--cache-control") == "all")
+    Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
+  if (Value("--clock-control") == "base" || Value("--clock-control") == "boost")
+    Refuse("--clock-control " + Value("--clock-control") + ": clocks are left as they are");
+  if (!Value("--range-filter").empty()) Refuse("--range-filter is not in this build");
+  if (Value("--kernel-name-base") == "demangled")
+    Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
+  if (Value("--kill") == "on") Refuse("--kill on is not in this build: the program runs to its end");
+}
+
+// With --replay-mode range: the one that is measured, in the words of `profile`, RANGE@DOMAIN.
+std::string CounterArguments::NvtxRange() const {
+  if (!MeasuresRanges() || (nvtx_include_.empty() && nvtx_exclude_.empty())) return {};
+  if (nvtx_include_.size() != 1 || !nvtx_exclude_.empty())
+    Refuse("--replay-mode range measures one NVTX range, by a single --nvtx-include");
+  const NvtxPlace place = ReadNvtxPlace("--nvtx-include", nvtx_include_.front());
+  if (!place.IsOneRange()) Refuse("--replay-mode range measures an NVTX range by its name, not by its place");
+  return place.parts.front().name + (place.domain.empty() ? "" : "@" + place.domain);
+}
+
+std::string CounterArguments::NvtxLines() const {
+  std::string lines;
+  if (MeasuresRanges()) return lines;
+  for (const std::string& text : nvtx_include_) lines += NvtxFilterLines(ReadNvtxPlace("--nvtx-include", text), false);
+  for (const std::string& text : nvtx_exclude_) lines += NvtxFilterLines(ReadNvtxPlace("--nvtx-exclude", text), true);
+  constexpr std::size_t kMostFilters = 16;  // that the tracer has room for
+  if (nvtx_include_.size() + nvtx_exclude_.size() > kMostFilters)
+    throw Error(ExitCode::kUsage, fmt::format("more than {} of --nvtx-include and --nvtx-exclude", kMostFilters));
+  return lines;
+}
+
+void CounterArguments::SetCapture(LaunchOptions* options) const {
+  const std::string from_start = Word("--profile-from-start", {"on", "off", "yes", "no"});
+  const std::string range = NvtxRange();
+  if (from_start == "off" || from_start == "no") {
+    if (!range.empty())
+      throw Error(ExitCode::kUsage, "--nvtx-include and --profile-from-start off both say when to measure",
+                  "remove one of them");
+    options->capture.begin = "cudaProfilerApi";
+    options->capture.end = "repeat";
+  }
+  if (range.empty()) return;
+  options->capture.begin = "nvtx";
+  options->capture.end = "repeat";
+  options->capture.nvtx_range = range;
+}
+
+counters::Wanted CounterArguments::Wanted() const {
+  counters::Wanted wanted = wanted_;
+  for (const std::string& list : metrics_) {
+    for (std::string& word : SplitList(list)) wanted.metrics.push_back(std::move(word));
+  }
+  const bool is_empty = wanted.sets.empty() && wanted.sections.empty() && wanted.metrics.empty();
+  if (is_empty) wanted.sets.emplace_back(is_like_ncu_ ? "basic" : "light");
+  return wanted;
+}
+
+void CounterArguments::Read(CounterWishes* wishes) const {
+  wishes->replay = Word("--replay-mode", {"auto", "none", "kernel", "application", "range"});
+  if (is_like_ncu_ && Value("--replay-mode").empty()) wishes->replay = "kernel";
+  wishes->kernel = Value("--kernel-name");
+  wishes->name_base = Word("--kernel-name-base", {"function", "mangled"});
+  wishes->kernel_id = Value("--kernel-id");
+  wishes->skip_before = Number("--launch-skip-before-match");
+  wishes->skip = Number("--launch-skip");
+  wishes->count = Number("--launch-count");
+  wishes->mode = Word("--filter-mode", {"global", "per-gpu", "per-launch-config"});
+  // Who says nothing of it gets some launches of each sort, as one is much like the other.
+  const bool says_which = !Value("--launch-count").empty() || !Value("--launch-skip").empty() ||
+                          !Value("--filter-mode").empty() || !wishes->kernel_id.empty() || is_like_ncu_;
+  if (!says_which) {
+    wishes->count = kLaunchesOfEach;
+    wishes->mode = "per-launch-config";
+  }
+  wishes->hang_limit_s = hang_limit_s_;
+  wishes->nvtx_lines = NvtxLines();
+  if (!Value("--devices").empty()) wishes->devices = SplitList(Value("--devices"));
+}
+
+void CounterArguments::ReadSampling(const std::string& code_folder, CounterWishes* wishes) const {
+  wishes->code_folder = code_folder;
+  wishes->sampling_period = Number("--sampling-interval");
+  if (wishes->sampling_period != 0 && (wishes->sampling_period < 5 || wishes->sampling_period > 31))
+    throw Error(ExitCode::kUsage, "--sampling-interval: from 5 to 31", "a sample is taken every 2^N cycles");
+}
+
+// What was asked for, in the words of ncu, which they are.
+std::string CounterArguments::NcuCommand() const {
+  std::string command = "ncu";
+  const auto add = [&](const std::string& name, const std::string& value) {
+    command += " " + name + " " + ShellQuoted(value);
+  };
+  for (std::size_t i = 0; i < std::size(kCollect); ++i) {
+    const std::string name = LongName(kCollect[i].names);
+    const bool is_ours = name == "--page" || name == "--print-units" || name == "--print-summary" ||
+                         (name == "--replay-mode" && values_[i] == "none");
+    if (!values_[i].empty() && !is_ours) add(name, values_[i]);
+  }
+  if (has_nvtx_ || !nvtx_include_.empty() || !nvtx_exclude_.empty()) command += " --nvtx";
+  for (const std::string& range : nvtx_include_) add("--nvtx-include", range);
+  for (const std::string& range : nvtx_exclude_) add("--nvtx-exclude", range);
+  for (const std::string& set : wanted_.sets) add("--set", set == "light" ? "basic" : set);
+  for (const std::string& name : wanted_.sections) {
+    const CounterSection* const section = FindCounterSection(name);
+    add("--section", section == nullptr ? name : std::string(section->ncu_name));
+  }
+  for (const std::string& list : metrics_) add("--metrics", list);
+  command += " --csv --page raw --print-units base";
+  for (const std::string& word : program_) command += " " + ShellQuoted(word);
+  return command + " | gprof-cli report -";
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,59 @@
+// The options of `counters` that say what is measured of which launches, in the words of ncu.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/recording/counter_run.h"
+#include "counters/counter_plan.h"
+#include "launch/run/launch.h"
+
+namespace gprof::cli {
+
+class CounterArguments {
+ public:
+  void AddMetrics(CLI::App& app);
+  void AddCollection(CLI::App& app);
+  void AddFlags(CLI::App& app);
+
+  // What follows the options of `app` is the program.
+  void TakeProgram(const CLI::App& app);
+  const std::vector<std::string>& program() const { return program_; }
+
+  bool PrintsCsv() const { return prints_csv_; }
+  bool MeasuresRanges() const { return Value("--replay-mode") == "range"; }
+  bool SamplesInstructions() const { return Value("--page") == "source"; }
+  // One of the words, the first without the option.
+  std::string Word(std::string_view option, const std::vector<std::string>& words) const;
+
+  // Throws Error, with the command for Nsight Compute, for what the range profiler of CUPTI cannot do.
+  void RefuseWhatCannotBe() const;
+  counters::Wanted Wanted() const;
+  // All but the metrics.
+  void Read(CounterWishes* wishes) const;
+  void ReadSampling(const std::string& code_folder, CounterWishes* wishes) const;
+  void SetCapture(LaunchOptions* options) const;
+
+ private:
+  static constexpr std::size_t kValues = 20;
+
+  const std::string& Value(std::string_view option) const;
+  uint32_t Number(std::string_view option) const;
+  [[noreturn]] void Refuse(const std::string& what) const;
+  void AddNvtx(CLI::App& app);
+  std::string NvtxRange() const;
+  std::string NvtxLines() const;
+  std::string NcuCommand() const;
+
+  std::vector<std::string> program_, metrics_, nvtx_include_, nvtx_exclude_;
+  counters::Wanted wanted_;
+  uint32_t hang_limit_s_ = 20;
+  std::array<std::string, kValues> values_;  // of the options with the words of ncu
+  bool has_nvtx_ = false, prints_csv_ = false, is_like_ncu_ = false;
+};
+
+}  // namespace gprof::cli
