@@ -75,7 +75,8 @@ class Reader {
   }
 
   void ReadMessage(MpiArguments arguments);
-  void ReadCollective(MpiArguments arguments);
+  void ReadRooted(MpiArguments arguments);
+  void ReadAmongAll(MpiArguments arguments);
   void ReadOther(MpiArguments arguments);
 
   const MpiWords& words_;
@@ -110,7 +111,8 @@ void Reader::ReadMessage(MpiArguments arguments) {
   }
 }
 
-void Reader::ReadCollective(MpiArguments arguments) {
+// The rank of the root sends to all others, or receives from them.
+void Reader::ReadRooted(MpiArguments arguments) {
   uint64_t& sent = facts_.sent_bytes;
   uint64_t& received = facts_.received_bytes;
   switch (arguments) {
@@ -119,18 +121,6 @@ void Reader::ReadCollective(MpiArguments arguments) {
       return;
     case MpiArguments::kReduce:
       if (SetCommunicator(6)) (IsRoot(5) ? received : sent) = BytesAt(2, 3);
-      return;
-    case MpiArguments::kAllReduce:
-      if (SetCommunicator(5)) sent = received = BytesAt(2, 3);
-      return;
-    case MpiArguments::kReduceBlocks:
-      if (SetCommunicator(5)) received = BytesAt(2, 3);
-      sent = size() * received;
-      return;
-    case MpiArguments::kReduceCounts:
-      if (!SetCommunicator(5)) return;
-      sent = Bytes(SumOfCounts(2), 3);
-      received = Bytes(OwnCount(2), 3);
       return;
     case MpiArguments::kGather:
       if (!SetCommunicator(7)) return;
@@ -159,6 +149,28 @@ void Reader::ReadCollective(MpiArguments arguments) {
         sent = Bytes(SumOfCounts(1), 3);
       else
         received = BytesAt(5, 6);
+      return;
+    default:
+      return;
+  }
+}
+
+// Every rank sends and receives.
+void Reader::ReadAmongAll(MpiArguments arguments) {
+  uint64_t& sent = facts_.sent_bytes;
+  uint64_t& received = facts_.received_bytes;
+  switch (arguments) {
+    case MpiArguments::kAllReduce:
+      if (SetCommunicator(5)) sent = received = BytesAt(2, 3);
+      return;
+    case MpiArguments::kReduceBlocks:
+      if (SetCommunicator(5)) received = BytesAt(2, 3);
+      sent = size() * received;
+      return;
+    case MpiArguments::kReduceCounts:
+      if (!SetCommunicator(5)) return;
+      sent = Bytes(SumOfCounts(2), 3);
+      received = Bytes(OwnCount(2), 3);
       return;
     case MpiArguments::kAllGather:
       if (SetCommunicator(6)) sent = BytesAt(4, 5);
@@ -216,7 +228,8 @@ void Reader::ReadOther(MpiArguments arguments) {
 // Of these each knows its own, in no more than one of them.
 MpiCallFacts Reader::Read(MpiArguments arguments) {
   ReadMessage(arguments);
-  ReadCollective(arguments);
+  ReadRooted(arguments);
+  ReadAmongAll(arguments);
   ReadOther(arguments);
   return facts_;
 }
