@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/ranges/step_times.h"
+#include "analysis/steps/step_times.h"
 
 namespace gprof {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps/steady_time.h"
-#include "analysis/ranges/step_finder.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/result/tables.h"
+#include "analysis/steps/step_finder.h"
 #include "base/units.h"
 #include "trace/reshape/select.h"
 

@@ -21,7 +21,7 @@
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/kernels/kernel_groups.h"
 #include "analysis/launches/kernel_launches.h"
-#include "analysis/ranges/step_finder.h"
+#include "analysis/steps/step_finder.h"
 #include "analysis/streams/stream_ops.h"
 #include "analysis/trust/recorded_time.h"
 #include "analysis/trust/recording_cost.h"

@@ -12,11 +12,11 @@
 #include "analysis/idle/idle_groups.h"
 #include "analysis/idle/idle_summary.h"
 #include "analysis/idle/idle_tables.h"
-#include "analysis/ranges/step_times.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
+#include "analysis/steps/step_times.h"
 #include "base/parallel.h"
 
 namespace gprof {

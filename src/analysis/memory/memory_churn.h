@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/ranges/step_finder.h"
+#include "analysis/steps/step_finder.h"
 #include "base/saturate.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/memory/memory_use.h"
-#include "analysis/ranges/step_finder.h"
+#include "analysis/steps/step_finder.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 

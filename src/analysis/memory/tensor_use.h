@@ -1,7 +1,7 @@
 // What PyTorch's allocator handed out, by the counter tracks of `profile --pytorch-memory`.
 #pragma once
 
-#include "analysis/ranges/step_finder.h"
+#include "analysis/steps/step_finder.h"
 #include "gprof/analysis.h"
 
 namespace gprof {

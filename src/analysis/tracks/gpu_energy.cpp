@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/ranges/step_finder.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
+#include "analysis/steps/step_finder.h"
 #include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/ranges/step_finder.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
+#include "analysis/steps/step_finder.h"
 #include "analysis/tracks/gpu_energy.h"
 #include "analysis/tracks/gpu_state_findings.h"
 #include "analysis/tracks/gpu_states.h"

@@ -9,7 +9,7 @@
 #include "analysis/counters/counter_sections.h"
 #include "base/text.h"
 #include "cli/arguments/options.h"
-#include "cli/recording/nvtx_words.h"
+#include "cli/measuring/nvtx_words.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {

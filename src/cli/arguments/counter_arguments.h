@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/recording/counter_run.h"
+#include "cli/measuring/counter_run.h"
 #include "counters/counter_plan.h"
 #include "launch/run/launch.h"
 

@@ -11,7 +11,7 @@
 #include "cli/ci/ci_outputs.h"
 #include "cli/commands/command.h"
 #include "cli/pager.h"
-#include "cli/render/diff_report.h"
+#include "cli/render/diff/diff_report.h"
 #include "cli/render/html_pages.h"
 #include "cli/talk.h"
 #include "gate/budget/value_text.h"

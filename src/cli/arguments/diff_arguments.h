@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/render/diff_tables.h"
+#include "cli/render/diff/diff_tables.h"
 #include "gate/diff/diff.h"
 #include "html/page/page.h"
 

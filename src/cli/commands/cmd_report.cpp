@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/counters/counter_comparison.h"
-#include "analysis/ranges/step_finder.h"
+#include "analysis/steps/step_finder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/low_memory.h"

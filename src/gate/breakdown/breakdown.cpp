@@ -14,8 +14,8 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/idle/idle_groups.h"
-#include "analysis/ranges/step_finder.h"
 #include "analysis/result/display_names.h"
+#include "analysis/steps/step_finder.h"
 #include "base/saturate.h"
 
 namespace gprof {

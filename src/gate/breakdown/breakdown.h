@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "analysis/idle/causes/causes.h"
-#include "analysis/ranges/step_times.h"
+#include "analysis/steps/step_times.h"
 #include "gprof/analysis.h"
 
 namespace gprof {

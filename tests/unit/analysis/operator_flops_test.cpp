@@ -1,7 +1,7 @@
 // FLOPs of operators. The expected figures are those of torch.utils.flop_counter (torch 2.15) for the same calls.
 #include <gtest/gtest.h>
 
-#include "analysis/ranges/operators.h"
+#include "analysis/operators/operators.h"
 
 namespace gprof {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/ranges/step_finder.h"
-#include "analysis/ranges/step_times.h"
 #include "analysis/result/analyses.h"
+#include "analysis/steps/step_finder.h"
+#include "analysis/steps/step_times.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

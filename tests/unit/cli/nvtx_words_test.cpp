@@ -1,5 +1,5 @@
 // The NVTX filters of ncu, read and put for the tracer.
-#include "cli/recording/nvtx_words.h"
+#include "cli/measuring/nvtx_words.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps/gaps.h"
-#include "analysis/ranges/step_times.h"
 #include "analysis/result/display_names.h"
+#include "analysis/steps/step_times.h"
 
 namespace gprof {
 namespace {

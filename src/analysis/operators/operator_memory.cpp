@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <string_view>
+
+#include "analysis/operators/operators.h"
+#include "gprof/pytorch.h"
+
+namespace gprof {
+namespace {
+
+// The innermost push/pop range of a thread at that time; kNone for none.
+uint32_t RangeAt(const Trace& trace, uint32_t thread, int64_t time_ns) {
+  const auto& items = trace.ranges.items();
+  const Trace::Slice slice = trace.thread_ranges[thread];
+  const auto after = std::upper_bound(items.begin() + slice.first, items.begin() + slice.last, time_ns,
+                                      [](int64_t ns, const auto& item) { return ns < item.start_ns(); });
+  uint32_t range = static_cast<uint32_t>(after - items.begin());
+  if (range == slice.first) return kNone;
+  --range;
+  while (range != kNone && (!items[range].is_push_pop || trace.ranges.EndNs(items[range]) < time_ns)) {
+    const uint32_t parent = items[range].parent;
+    range = parent < range ? parent : kNone;
+  }
+  return range;
+}
+
+void AddTo(OperatorSum* sum, int64_t size_bytes, bool is_cpu, bool is_self) {
+  (is_cpu ? sum->cpu_memory_bytes : sum->gpu_memory_bytes) += size_bytes;
+  if (is_self) (is_cpu ? sum->cpu_memory_self_bytes : sum->gpu_memory_self_bytes) += size_bytes;
+}
+
+}  // namespace
+
+void AddMemory(const Trace& trace, Operators* operators) {
+  for (const NvtxMark& mark : trace.marks) {
+    if (mark.domain == kNone || mark.thread == kNone) continue;
+    if (trace.Text(trace.domains[mark.domain].name) != kAllocatorDomain) continue;
+    operators->has_memory = true;
+    const bool is_cpu = trace.Text(mark.name) == "cpu";
+    uint32_t range = operators->OperatorAround(trace, RangeAt(trace, mark.thread, mark.time_ns));
+    for (bool is_self = true; range != kNone; is_self = false) {
+      AddTo(&operators->sums[operators->of_ranges[range]], static_cast<int64_t>(mark.payload), is_cpu, is_self);
+      const uint32_t parent = trace.ranges.items()[range].parent;
+      range = parent < range ? operators->OperatorAround(trace, parent) : kNone;
+    }
+  }
+}
+
+}  // namespace gprof

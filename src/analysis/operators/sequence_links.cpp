@@ -1,0 +1,92 @@
+#include "analysis/operators/sequence_links.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "base/text.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
+
+// "AddmmBackward0", "torch::autograd::CppNode<ReLU>", "MyFunctionBackward", as such or run by the engine.
+bool IsOfBackward(std::string_view name) {
+  if (name.starts_with(kEngine)) return true;
+  const std::string_view first = name.substr(0, name.find(','));
+  const std::size_t end = first.find_last_not_of("0123456789");
+  return end != std::string_view::npos && first.substr(0, end + 1).ends_with("Backward");
+}
+
+std::optional<uint64_t> NumberInName(std::string_view name) {
+  constexpr std::string_view kKey = ", seq = ";
+  const std::size_t at = name.find(kKey);
+  if (at == std::string_view::npos) return std::nullopt;
+  uint64_t number = 0;
+  const char* const begin = name.data() + at + kKey.size();
+  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), number);
+  return error == std::errc() && end != begin ? std::optional(number) : std::nullopt;
+}
+
+bool IsInteger(trace::PayloadType type) {
+  return type == trace::PayloadType::kUnsigned64 || type == trace::PayloadType::kSigned64;
+}
+
+struct Numbered {
+  uint32_t process = 0;
+  uint64_t number = 0;
+  int64_t start_ns = 0;
+  uint32_t range = kNone;
+};
+
+auto OrderOf(const Numbered& a) { return std::tuple(a.process, a.number, a.start_ns, a.range); }
+
+class Linker {
+ public:
+  explicit Linker(const Trace& trace) : trace_(trace) {}
+
+  std::vector<uint32_t> Link() {
+    for (uint32_t i = 0; i < trace_.ranges.size(); ++i) Note(i);
+    if (backward_.empty()) return {};
+    std::sort(forward_.begin(), forward_.end(),
+              [](const Numbered& a, const Numbered& b) { return OrderOf(a) < OrderOf(b); });
+    std::vector<uint32_t> links(trace_.ranges.size(), kNone);
+    for (const Numbered& range : backward_) links[range.range] = LastBefore(range);
+    return links;
+  }
+
+ private:
+  void Note(uint32_t index) {
+    const NvtxRange range = trace_.ranges[index];
+    if (!range.is_push_pop) return;
+    const std::string_view name = trace_.Text(range.name);
+    const std::string_view domain =
+        range.domain == kNone ? std::string_view() : trace_.Text(trace_.domains[range.domain].name);
+    const bool has_payload = IsInteger(range.payload_type) && (domain == "cpu_op" || domain == "PyTorch");
+    const std::optional<uint64_t> number = has_payload ? std::optional(range.payload) : NumberInName(name);
+    if (!number) return;
+    auto& list = IsOfBackward(name) ? backward_ : forward_;
+    list.push_back({trace_.threads[range.thread].process, *number, range.start_ns, index});
+  }
+
+  // Operators that make no node of the graph have the number of the next one that does: the last of them is that one.
+  uint32_t LastBefore(const Numbered& range) const {
+    const auto after = std::upper_bound(forward_.begin(), forward_.end(), range,
+                                        [](const Numbered& a, const Numbered& b) { return OrderOf(a) < OrderOf(b); });
+    if (after == forward_.begin()) return kNone;
+    const Numbered& last = *std::prev(after);
+    return last.process == range.process && last.number == range.number ? last.range : kNone;
+  }
+
+  const Trace& trace_;
+  std::vector<Numbered> forward_, backward_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> LinkBackward(const Trace& trace) { return Linker(trace).Link(); }
+
+}  // namespace gprof

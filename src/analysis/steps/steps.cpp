@@ -1,0 +1,333 @@
+// The iterations of the range that stands for a step: how long they take, which are slow, and what those wait for.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/facts/statistics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/tables.h"
+#include "analysis/steps/step_times.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+// Less than that of the time of all iterations is not worth a finding.
+constexpr double kPercentWorthAFinding = 2;
+
+std::string Ns(double ns) { return FormatNs(ns); }
+std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
+
+double TrendPercent(const StepTimes& times) {
+  if (times.steady_median_ns <= 0 || times.count < 2) return 0;
+  return 100 * times.slope_ns * static_cast<double>(times.count - 1) / times.steady_median_ns;
+}
+
+using Parts = std::array<double, kStepPartCount>;
+
+// What iterations have more of than the median one, per iteration.
+template <class IsIn>
+Parts ExtraParts(const StepTimes& times, IsIn is_in) {
+  Parts extra{};
+  int64_t count = 0;
+  for (const Iteration& step : times.iterations) {
+    if (!is_in(step)) continue;
+    ++count;
+    for (size_t part = 0; part < kStepPartCount; ++part) {
+      extra[part] += static_cast<double>(step.parts_ns[part]) - times.median_parts_ns[part];
+    }
+  }
+  for (double& ns : extra) ns /= static_cast<double>(std::max<int64_t>(count, 1));
+  return extra;
+}
+
+Parts ExtraOf(const StepTimes& times, const Iteration& step) {
+  Parts extra{};
+  for (size_t part = 0; part < kStepPartCount; ++part) {
+    extra[part] = static_cast<double>(step.parts_ns[part]) - times.median_parts_ns[part];
+  }
+  return extra;
+}
+
+// "idle: host +28.00 ms, kernels +1.20 ms": what there is more of, largest first; below a tenth of all it is left out.
+std::vector<size_t> LargestOf(const Parts& extra) {
+  std::vector<size_t> order;
+  double sum_ns = 0;
+  for (size_t part = 0; part < kStepPartCount; ++part) {
+    if (extra[part] > 0) order.push_back(part), sum_ns += extra[part];
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return extra[a] > extra[b]; });
+  const auto is_small = [&](size_t part) { return extra[part] < sum_ns / 10; };
+  order.erase(std::find_if(order.begin(), order.end(), is_small), order.end());
+  return order;
+}
+
+std::string ExtraText(const Parts& extra) {
+  std::string text;
+  for (const size_t part : LargestOf(extra)) {
+    text += (text.empty() ? "" : ", ") + StepPartName(part) + " +" + Ns(extra[part]);
+  }
+  return text;
+}
+
+Subject SubjectOf(const std::string& path, const Parts& extra) {
+  Subject subject;
+  subject.range = path;
+  for (const size_t part : LargestOf(extra)) {
+    if (part >= kStepIdle && part < kStepOutside)
+      subject.causes.emplace_back(InfoOf(static_cast<Cause>(part - kStepIdle)).name);
+  }
+  return subject;
+}
+
+std::string SlowHostText(const Trace& trace, const StepTimes& times) {
+  const auto most = std::max_element(times.slow_host_ns.begin(), times.slow_host_ns.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == times.slow_host_ns.end() || most->first == 0) return "";
+  return "; the host was mostly in " + std::string(trace.Text(NameId{most->first}));
+}
+
+// What the median of the second half has more of than that of the first; outliers do not count.
+Parts GrowthOf(const StepTimes& times) {
+  const size_t first = static_cast<size_t>(times.warmups), middle = first + (times.iterations.size() - first) / 2;
+  Parts growth{};
+  for (size_t part = 0; part < kStepPartCount; ++part) {
+    std::vector<int64_t> early, late;
+    for (size_t i = first; i < times.iterations.size(); ++i) {
+      (i < middle ? early : late).push_back(times.iterations[i].parts_ns[part]);
+    }
+    growth[part] = Summarize(std::span<int64_t>(late)).median - Summarize(std::span<int64_t>(early)).median;
+  }
+  return growth;
+}
+
+// What the GPU would be done earlier by, if this iteration took as long as the median: never more than it has of the
+// GPU's window. In the last one the host waits for work that all of them launched, which is not lost.
+double WonInWindow(const Iteration& step, const StepTimes& times) {
+  const double above_ns = static_cast<double>(step.duration_ns) - times.steady_median_ns;
+  if (times.device == kNone) return above_ns;
+  int64_t within_ns = step.duration_ns - step.parts_ns[kStepOutside];
+  if (&step == &times.iterations.back()) within_ns -= step.parts_ns[kStepKernels] + step.parts_ns[kStepCopies];
+  return std::clamp(above_ns, 0.0, static_cast<double>(within_ns));
+}
+
+void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::string& name, AnalysisResult* result) {
+  double gain_ns = 0;
+  for (const Iteration& step : times.iterations) {
+    if (step.is_outlier) gain_ns += WonInWindow(step, times);
+  }
+  const double percent = 100 * gain_ns / static_cast<double>(std::max<int64_t>(times.total_ns, 1));
+  if (times.outliers == 0 || percent < kPercentWorthAFinding) return;
+  const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_outlier; });
+  Finding finding = NewFinding("steps.outliers", percent);
+  finding.message = FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of " + name +
+                    " took longer than " + Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) +
+                    ", slowest " + Ns(times.max_ns) + "). Extra time per slow iteration: " + ExtraText(extra) +
+                    SlowHostText(trace, times);
+  finding.gain_ns = std::llround(gain_ns);
+  finding.basis = "time above the median in slow iterations";
+  finding.subject = SubjectOf(name, extra);
+  result->findings.push_back(std::move(finding));
+}
+
+void AddTrendFinding(const StepTimes& times, const std::string& name, AnalysisResult* result) {
+  if (!times.has_trend || times.slope_ns <= 0) return;
+  const double n = static_cast<double>(times.count);
+  const double gain_ns = times.slope_ns * n * (n - 1) / 2;
+  const double percent = 100 * gain_ns / static_cast<double>(std::max<int64_t>(times.total_ns, 1));
+  if (percent < kPercentWorthAFinding) return;
+  const Parts growth = GrowthOf(times);
+  Finding finding = NewFinding("steps.trend", percent);
+  finding.message = name + " slows down by " + Ns(times.slope_ns) + " per iteration, " +
+                    FormatPercent(TrendPercent(times)) + " over " + CountOf(times.count, "iteration") +
+                    ". Second half compared with the first: " + ExtraText(growth);
+  finding.gain_ns = std::llround(gain_ns);
+  finding.basis = "assumes all iterations are as fast as the first (robust slope)";
+  finding.subject = SubjectOf(name, growth);
+  result->findings.push_back(std::move(finding));
+}
+
+void AddWarmupFinding(const StepTimes& times, const std::string& name, AnalysisResult* result) {
+  double gain_ns = 0, above_ns = 0;
+  for (const Iteration& step : times.iterations) {
+    if (!step.is_warmup) continue;
+    gain_ns += WonInWindow(step, times);
+    above_ns += static_cast<double>(step.duration_ns) - times.steady_median_ns;
+  }
+  const double percent = 100 * gain_ns / static_cast<double>(std::max<int64_t>(times.total_ns, 1));
+  if (times.warmups == 0 || percent < kPercentWorthAFinding) return;
+  const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_warmup; });
+  Finding finding = NewFinding("steps.warmup");
+  finding.message = CountOf(times.warmups, "warm-up iteration") + " of " + name + " took " + Ns(above_ns) +
+                    " longer than the median (" + Ns(times.steady_median_ns) + "): " + ExtraText(extra);
+  finding.gain_ns = std::llround(gain_ns);
+  finding.basis = "time above the median in warm-up iterations";
+  finding.subject = SubjectOf(name, extra);
+  result->findings.push_back(std::move(finding));
+}
+
+void AddMetrics(const StepTimes& times, AnalysisResult* result) {
+  AddMetric(result, "step.count", times.iterations.size());
+  AddMetric(result, "step.warmup_count", times.warmups);
+  AddMetric(result, "step.outliers", times.outliers);
+  AddMetric(result, "step.mean_ns", times.mean_ns);
+  AddMetric(result, "step.median_ns", times.steady_median_ns);
+  AddMetric(result, "step.p95_ns", times.p95_ns);
+  AddMetric(result, "step.p99_ns", times.p99_ns);
+  AddMetric(result, "step.max_ns", times.max_ns);
+  AddMetric(result, "step.trend_percent", TrendPercent(times));
+  double idle_ns = 0;
+  for (size_t part = kStepIdle; part < kStepOutside; ++part) idle_ns += static_cast<double>(times.total_parts_ns[part]);
+  AddMetric(result, "step.idle_percent", times.total_ns == 0 ? 0 : 100 * idle_ns / static_cast<double>(times.total_ns));
+}
+
+std::string WhyThisStep(const Trace& trace, const StepChoice& choice, bool is_asked_for) {
+  const std::string thread = ThreadName(trace, choice.thread);
+  if (choice.work_ns > 0) {
+    return "Step: the outermost range that one thread (" + thread +
+           ") repeats at least 5 times and that launches at least half of the kernel time of its process (" +
+           FormatPercent(PercentOf(choice.work_ns, choice.all_work_ns)) + "). Use --step NAME to choose another.";
+  }
+  const std::string covers = FormatPercent(PercentOf(choice.covered_ns, choice.window_ns)) + " of the GPU window";
+  if (is_asked_for) return "Step: the range chosen with --step, on " + thread + "; it covers " + covers + ".";
+  return "Step: the outermost range that one thread (" + thread +
+         ") repeats at least 5 times and that covers at least half of the GPU window (" + covers +
+         "). Use --step NAME to choose another.";
+}
+
+Table SummaryTable(const Trace& trace, const StepChoice& choice, const StepTimes& times, bool is_asked_for) {
+  Table table{"steps",
+              "Steps",
+              {{"count", "Steps", Unit::kCount, false},
+               {"mean_ns", "Mean", Unit::kNs, false},
+               {"median_ns", "Median", Unit::kNs, false},
+               {"p95_ns", "p95", Unit::kNs, false},
+               {"p99_ns", "p99", Unit::kNs, true},
+               {"max_ns", "Slowest", Unit::kNs, false},
+               {"min_ns", "Fastest", Unit::kNs, true},
+               {"trend_percent", "Trend", Unit::kPercent, false},
+               {"outliers", "Slow", Unit::kCount, false},
+               {"warmups", "Warm-up", Unit::kCount, false},
+               {"path", "NVTX range", Unit::kText, false},
+               {"thread", "Thread", Unit::kText, true}},
+              {},
+              ""};
+  table.rows.push_back({times.count, times.mean_ns, times.steady_median_ns, times.p95_ns, times.p99_ns, times.max_ns,
+                        times.min_ns, TrendPercent(times), times.outliers, times.warmups, PathName(trace, choice.path),
+                        ThreadName(trace, choice.thread)});
+  table.note = WhyThisStep(trace, choice, is_asked_for) +
+               " Slow: more than 5 median deviations above the median. Warm-up: slow iterations at the beginning, "
+               "excluded from the other figures.";
+  return table;
+}
+
+Table PartTable(const Trace& trace, const StepTimes& times) {
+  Table table{"step_parts",
+              "Step time breakdown",
+              {{"percent", "Time", Unit::kPercent, false},
+               {"mean_ns", "Mean", Unit::kNs, false},
+               {"median_ns", "Median", Unit::kNs, false},
+               {"total_ns", "Total", Unit::kNs, true},
+               {"part", "GPU activity", Unit::kText, false}},
+              {},
+              "Percent of the time of all steps, warm-up excluded."};
+  if (times.device == kNone) return table;
+  table.note += " For " + DeviceScope(trace, times.device) + ", the GPU that the thread uses most.";
+  for (size_t part = 0; part < kStepPartCount; ++part) {
+    const int64_t total_ns = times.total_parts_ns[part];
+    if (total_ns == 0) continue;
+    table.rows.push_back({PercentOf(total_ns, times.total_ns),
+                          static_cast<double>(total_ns) / static_cast<double>(times.count), times.median_parts_ns[part],
+                          total_ns, StepPartName(part)});
+  }
+  std::stable_sort(table.rows.begin(), table.rows.end(),
+                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]); });
+  return table;
+}
+
+// Those that are told one by one, the longest first.
+std::vector<uint32_t> SlowSteps(const StepTimes& times) {
+  std::vector<uint32_t> slow;
+  for (uint32_t i = 0; i < times.iterations.size(); ++i) {
+    if (times.iterations[i].is_outlier || times.iterations[i].is_warmup) slow.push_back(i);
+  }
+  std::stable_sort(slow.begin(), slow.end(), [&](uint32_t a, uint32_t b) {
+    return times.iterations[a].duration_ns > times.iterations[b].duration_ns;
+  });
+  return slow;
+}
+
+Table SlowTable(const Trace& trace, const StepTimes& times, uint32_t max_rows) {
+  Table table{"step_outliers",
+              "Slow steps",
+              {{"number", "Step", Unit::kCount, false},
+               {"start_ns", "Start", Unit::kNs, true},
+               {"duration_ns", "Length", Unit::kNs, false},
+               {"above_median_ns", "Above median", Unit::kNs, false},
+               {"kind", "Kind", Unit::kText, false},
+               {"extra", "Extra over the median step", Unit::kText, false}},
+              {},
+              "Steps are numbered from 1. Start: time since the start of the trace."};
+  const std::vector<uint32_t> slow = SlowSteps(times);
+  for (const uint32_t i : std::span(slow).first(RowsShown(slow.size(), max_rows))) {
+    const Iteration& step = times.iterations[i];
+    table.rows.push_back({static_cast<int64_t>(i + 1), step.start_ns - trace.start_ns, step.duration_ns,
+                          static_cast<double>(step.duration_ns) - times.steady_median_ns,
+                          std::string(step.is_warmup ? "warm-up" : "slow"), ExtraText(ExtraOf(times, step))});
+  }
+  NoteLeftOut(&table, slow.size());
+  return table;
+}
+
+Table IterationTable(const Trace& trace, const StepTimes& times, uint32_t max_rows) {
+  Table table{"step_iterations", "All steps", {}, {}, "Start: time since the start of the trace."};
+  table.is_detail = true;
+  table.columns = {{"number", "Step", Unit::kCount, false},
+                   {"start_ns", "Start", Unit::kNs, false},
+                   {"duration_ns", "Length", Unit::kNs, false},
+                   {"kind", "Kind", Unit::kText, false}};
+  for (size_t part = 0; part < kStepPartCount; ++part) {
+    table.columns.push_back({StepPartKey(part), StepPartName(part), Unit::kNs, part >= kStepIdle});
+  }
+  for (size_t i = 0; i < RowsShown(times.iterations.size(), max_rows); ++i) {
+    const Iteration& step = times.iterations[i];
+    table.rows.push_back({static_cast<int64_t>(i + 1), step.start_ns - trace.start_ns, step.duration_ns,
+                          std::string(step.is_warmup    ? "warm-up"
+                                      : step.is_outlier ? "slow"
+                                                        : "")});
+    for (const int64_t ns : step.parts_ns) table.rows.back().emplace_back(ns);
+  }
+  NoteLeftOut(&table, times.iterations.size());
+  return table;
+}
+
+}  // namespace
+
+AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  const std::optional<StepChoice> choice = FindStep(input, options.step);
+  if (!choice || choice->ranges.empty()) return result;
+  const StepTimes times = TimeSteps(input, *choice);
+  const std::string name = PathName(trace, choice->path);
+  AddMetrics(times, &result);
+  result.tables.push_back(SummaryTable(trace, *choice, times, !options.step.empty()));
+  result.tables.push_back(PartTable(trace, times));
+  result.tables.push_back(SlowTable(trace, times, options.max_rows));
+  result.tables.push_back(IterationTable(trace, times, options.max_rows));
+  AddOutlierFinding(trace, times, name, &result);
+  AddTrendFinding(times, name, &result);
+  AddWarmupFinding(times, name, &result);
+  RankFindings(&result.findings);
+  return result;
+}
+
+}  // namespace gprof
