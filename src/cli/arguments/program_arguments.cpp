@@ -15,7 +15,7 @@
 #include "cli/recording/name_frames.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
-#include "launch/calibrate/calibration.h"
+#include "launch/calibrate/machine_calibration.h"
 
 namespace gprof::cli {
 namespace {

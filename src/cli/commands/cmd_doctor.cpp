@@ -16,7 +16,7 @@
 #include "gprof/error.h"
 #include "gprof/trace/calibration_file.h"
 #include "launch/calibrate/calibrate.h"
-#include "launch/calibrate/load.h"
+#include "launch/calibrate/calibration_load.h"
 #include "launch/doctor/doctor.h"
 #include "report/json_values.h"
 

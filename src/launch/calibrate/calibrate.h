@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/calibrate/calibration.h"
+#include "launch/calibrate/machine_calibration.h"
 
 namespace gprof {
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "tracer/core/calibration.h"
+#include "tracer/core/calibration_collector.h"
 #include "tracer/core/capture.h"
 #include "tracer/core/control.h"
 #include "tracer/core/notice.h"

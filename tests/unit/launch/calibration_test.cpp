@@ -1,5 +1,3 @@
-#include "launch/calibrate/calibration.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -7,6 +5,7 @@
 #include <fstream>
 
 #include "gprof/error.h"
+#include "launch/calibrate/machine_calibration.h"
 
 namespace gprof {
 namespace {

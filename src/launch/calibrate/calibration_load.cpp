@@ -1,4 +1,4 @@
-#include "launch/calibrate/load.h"
+#include "launch/calibrate/calibration_load.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,8 +9,8 @@
 
 #include "gprof/error.h"
 #include "gprof/trace/calibration_file.h"
-#include "launch/calibrate/calibration.h"
 #include "launch/calibrate/cuda_driver.h"
+#include "launch/calibrate/machine_calibration.h"
 #include "launch/calibrate/nvtx_client.h"
 
 namespace gprof {

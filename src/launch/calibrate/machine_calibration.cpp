@@ -1,4 +1,4 @@
-#include "launch/calibrate/calibration.h"
+#include "launch/calibrate/machine_calibration.h"
 
 #include <sys/utsname.h>
 
