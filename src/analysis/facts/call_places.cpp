@@ -31,30 +31,67 @@ bool IsOfSystem(std::string_view path) {
                      [path](std::string_view folder) { return path.find(folder) != std::string_view::npos; });
 }
 
-std::string NameOfFrame(const Trace& trace, uint32_t frame) {
-  const std::span<const Symbol> symbols = trace.SymbolsOf(frame);
-  if (symbols.empty()) {
-    const Module* const module = ModuleOf(trace, frame);
-    if (module == nullptr) return "";
-    const std::string_view path = trace.Text(module->path);
-    return "[" + Utf8(path.substr(path.rfind('/') + 1)) + "]";
-  }
-  return ShortName(Utf8(Demangle(trace.Text(symbols.front().name))));
+std::string_view FileOf(const Trace& trace, const Module& module) {
+  const std::string_view path = trace.Text(module.path);
+  return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace
 
+CallPlaces::CallPlaces(const Trace& trace, const PythonLines& lines)
+    : trace_(trace), lines_(lines), is_of_cuda_(trace.strings.size()) {
+  for (uint32_t i = 0; i < trace.api_calls.TraitsCount(); ++i)
+    is_of_cuda_[trace.api_calls.TraitsAt(i).function.value] = 1;
+  for (uint32_t i = 0; i < trace.ops.TraitsCount(); ++i) {
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    if (traits.kind == OpKind::kKernel) is_of_cuda_[traits.name.value] = 1;
+  }
+  if (!is_of_cuda_.empty()) is_of_cuda_[0] = 0;  // no name
+}
+
+// The CUDA runtime is a part of many programs. Their kernels have a function of the same name, which launches them.
+bool CallPlaces::IsOfCuda(NameId function) const {
+  const std::string_view name = trace_.Text(function);
+  return is_of_cuda_[function.value] != 0 || name.starts_with("__cuda") || name.starts_with("libcudart_static_") ||
+         name.find("__device_stub__") != std::string_view::npos;
+}
+
+bool CallPlaces::IsFrameOfCuda(uint32_t frame, const Module& module) const {
+  const std::span<const Symbol> symbols = trace_.SymbolsOf(frame);
+  const auto is_of_cuda = [this](const Symbol& symbol) { return IsOfCuda(symbol.name); };
+  return FileOf(trace_, module).starts_with("libcudart.so") ||
+         (!symbols.empty() && std::all_of(symbols.begin(), symbols.end(), is_of_cuda));
+}
+
+std::string CallPlaces::NameOfFrame(uint32_t frame) const {
+  const std::span<const Symbol> symbols = trace_.SymbolsOf(frame);
+  if (symbols.empty()) {
+    const Module* const module = ModuleOf(trace_, frame);
+    return module == nullptr ? "" : "[" + Utf8(FileOf(trace_, *module)) + "]";
+  }
+  const auto own =
+      std::find_if(symbols.begin(), symbols.end(), [this](const Symbol& symbol) { return !IsOfCuda(symbol.name); });
+  return ShortName(Utf8(Demangle(trace_.Text((own == symbols.end() ? symbols.front() : *own).name))));
+}
+
 std::string CallPlaces::FunctionPlace(uint32_t stack) const {
-  uint32_t innermost = kNone;
-  // Callers come before what they call, so that this ends.
-  for (; stack != kNone; stack = trace_.stacks[stack].parent) {
+  uint32_t first = kNone, innermost = kNone, own = kNone;
+  const auto has_name = [this](uint32_t frame) { return frame != kNone && !trace_.SymbolsOf(frame).empty(); };
+  // Callers come before what they call, so that this ends. What has no name may be of a runtime within the program.
+  for (; stack != kNone && !has_name(own); stack = trace_.stacks[stack].parent) {
     const uint32_t frame = trace_.stacks[stack].frame;
     const Module* const module = ModuleOf(trace_, frame);
     if (module == nullptr || module->module_kind == trace::ModuleKind::kPythonCode) continue;
+    if (first == kNone) first = frame;
+    if (IsFrameOfCuda(frame, *module)) {
+      innermost = own = kNone;  // what CUDA called is CUDA's
+      continue;
+    }
     if (innermost == kNone) innermost = frame;
-    if (!IsOfSystem(trace_.Text(module->path))) return NameOfFrame(trace_, frame);
+    if (own == kNone && !IsOfSystem(trace_.Text(module->path))) own = frame;
   }
-  return innermost == kNone ? "" : NameOfFrame(trace_, innermost);
+  const uint32_t place = own != kNone ? own : innermost != kNone ? innermost : first;
+  return place == kNone ? "" : NameOfFrame(place);
 }
 
 const std::string& CallPlaces::operator()(uint32_t stack) {

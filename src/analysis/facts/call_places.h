@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "analysis/facts/stack_lines.h"
 #include "gprof/trace.h"
@@ -12,19 +13,24 @@
 namespace gprof {
 
 // For a stack with Python code its line (PythonLines); for others the innermost function of the program itself, of code
-// that is no library of the system, of CUDA or of a package. Where all are, the innermost one.
+// that is no library of the system, of CUDA or of a package. Where all are, the innermost one outside of the CUDA
+// runtime.
 class CallPlaces {
  public:
-  CallPlaces(const Trace& trace, const PythonLines& lines) : trace_(trace), lines_(lines) {}
+  CallPlaces(const Trace& trace, const PythonLines& lines);
 
   // "train.py:12 (step)", "load_batch"; empty for kNone.
   const std::string& operator()(uint32_t stack);
 
  private:
   std::string FunctionPlace(uint32_t stack) const;
+  std::string NameOfFrame(uint32_t frame) const;
+  bool IsOfCuda(NameId function) const;
+  bool IsFrameOfCuda(uint32_t frame, const Module& module) const;
 
   const Trace& trace_;
   const PythonLines& lines_;
+  std::vector<uint8_t> is_of_cuda_;  // by NameId: functions of CUDA and kernels
   std::unordered_map<uint32_t, std::string> places_;
 };
 

@@ -216,7 +216,10 @@ trace::StringId PathOf(const link_map& map) {
 bool IsDriver(const link_map& map) {
   const char* const slash = map.l_name == nullptr ? nullptr : std::strrchr(map.l_name, '/');
   const char* const file = slash == nullptr ? "" : slash + 1;
-  return std::strncmp(file, "libcuda.so", 10) == 0 || std::strncmp(file, "libcupti.so", 11) == 0;
+  for (const char* start : {"libcuda.so", "libcudart.so", "libcupti.so"}) {
+    if (std::strncmp(file, start, std::strlen(start)) == 0) return true;
+  }
+  return false;
 }
 
 // Null: it is in none, or there is no room.

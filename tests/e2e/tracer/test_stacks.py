@@ -90,6 +90,16 @@ class Stacks(harness.Case):
         run = self.profile("driver_facts", options=("-t", "cuda,nvtx"))
         self.assertEqual({c["stack"] for c in run.trace.of("api")}, {0})
 
+    def test_of_cuda_calls_begin_outside_of_the_runtime(self):
+        run = self.profile("runtime_facts_13.0", options=("-t", "cuda,nvtx", "--cudabacktrace=kernel:0"))
+        self.assert_clean(run.trace)
+        paths = {r["id"]: r["path"] for r in run.trace.of("module")}
+        self.assertTrue(any("libcudart.so" in path for path in paths.values()), paths)
+        frames = {r["id"]: paths[r["module"]] for r in run.trace.of("frame")}
+        stacks = {r["id"]: frames[r["frame"]] for r in run.trace.of("stack")}
+        callers = {stacks[c["stack"]] for c in run.trace.of("api") if c["stack"]}
+        self.assertEqual([path.rpartition("/")[2] for path in callers], ["runtime_facts_13.0"])
+
     def test_says_who_ended_a_wait(self):
         run = self.profile("call_sites", "woken", version=None, options=OSRT)
         self.assertEqual(run.code, 0, run.err)
