@@ -102,6 +102,21 @@ class MoreKinds(support.GpuTest):
         whole = len(records["graph_launch"]) * (known["prepare"] + known["compute"])
         self.assertEqual(whole + len(records["kernel"]), nodes)
 
+    def test_conditional_nodes(self):
+        """Each level has all launches, and the report knows which launch ran what."""
+        program = support.PROGRAMS / "gpu_graphs"
+        if support.run(program, "conditional").returncode == support.SKIP:
+            self.skipTest("built without conditional nodes, which takes CUDA 13")
+        for level in ("graph", "node", "auto"):
+            with self.subTest(level=level):
+                done = self.profile(program, "conditional", options=["--cuda-graph-trace", level])
+                known, report = json.loads(done.stdout), recorded.Report.of(self.trace)
+                self.assertEqual(report.metric("graphs.runs"), known["launches"])
+                self.assertEqual(report.metric("graphs.distinct"), 1)
+                self.assertEqual(report.metric("graphs.nodes"), known["kernels"] if level == "node" else 0)
+                self.assertEqual(report.metric("health.unmatched_launches"), 0)
+                self.assertEqual(report.metric("health.unmatched_ops"), 0)
+
     def test_host_functions(self):
         known, records = self.run_one("host")
         self.assertEqual(known["ran"], known["calls"])

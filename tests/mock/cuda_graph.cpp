@@ -29,6 +29,16 @@ CUgraphNode AddNode(CUgraph graph, CUgraphNodeType type, const Op& op) {
   return node;
 }
 
+// As libcupti 13.0 has it: what is in the body of a conditional node runs as nodes of the executable graph that no
+// callback tells of.
+void AddBody(CUgraphExec exec, CUgraph body) {
+  for (const CUgraphNode node : body->nodes) {
+    exec->nodes.push_back(*node);
+    exec->nodes.back().id = static_cast<uint64_t>(exec->id) << 32 | exec->nodes.size();
+    exec->nodes.back().op.is_in_body = true;
+  }
+}
+
 void Instantiate(CUgraphExec exec, CUgraph graph) {
   exec->id = exec->clone.id = TheModel().next_graph++;
   const Observer* o = TheObserver();
@@ -40,10 +50,14 @@ void Instantiate(CUgraphExec exec, CUgraph graph) {
   for (size_t i = 0; i < exec->nodes.size(); ++i) {
     ReportNode({&exec->clone, &exec->nodes[i], graph->nodes[i], exec->nodes[i].type});
   }
+  for (const CUgraphNode node : graph->nodes) {
+    if (node->body != nullptr) AddBody(exec, node->body);
+  }
 }
 
 void LaunchNodes(CUgraphExec exec, CUstream stream) {
   for (const CUgraphNode_st& node : exec->nodes) {
+    if (node.body != nullptr) continue;
     Op op = node.op;
     op.graph = exec->id;
     op.graph_node = node.id;
@@ -60,7 +74,7 @@ void LaunchWhole(CUgraphExec exec, CUstream stream, bool has_tool) {
   op.kind = OpKind::kGraph;
   op.graph = exec->id;
   uint64_t duration_ns = 0;
-  for (const CUgraphNode_st& node : exec->nodes) duration_ns += DurationOf(node.op);
+  for (const CUgraphNode_st& node : exec->nodes) duration_ns += node.body == nullptr ? DurationOf(node.op) : 0;
   Enqueue(op, stream, duration_ns);
 }
 
@@ -132,6 +146,29 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
     op.source_memory = FindBlock(from_host ? params->srcHost : ToPointer(params->srcDevice)).kind;
     op.destination_memory = FindBlock(to_host ? params->dstHost : ToPointer(params->dstDevice)).kind;
     *node = AddNode(graph, CU_GRAPH_NODE_TYPE_MEMCPY, op);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph graph, CUcontext context,
+                                        unsigned int value, unsigned int flags) {
+  cuGraphConditionalHandleCreate_params p{handle, graph, context, value, flags};
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuGraphConditionalHandleCreate), &p, [&] {
+    *handle = graph->id;
+    return CUDA_SUCCESS;
+  });
+}
+
+// Conditional nodes only; their condition is always met.
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
+                        size_t count, CUgraphNodeParams* params) {
+  cuGraphAddNode_v2_params p{node, graph, dependencies, edges, count, params};
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuGraphAddNode_v2), &p, [&] {
+    if (params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return CUDA_ERROR_NOT_SUPPORTED;
+    *node = AddNode(graph, CU_GRAPH_NODE_TYPE_KERNEL, {});  // so libcupti 13.0 calls it
+    (*node)->body = new CUgraph_st;
+    (*node)->body->id = TheModel().next_graph++;
+    params->conditional.phGraph_out = &(*node)->body;
     return CUDA_SUCCESS;
   });
 }

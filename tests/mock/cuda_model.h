@@ -48,6 +48,7 @@ struct CUgraphNode_st {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   mock::Op op;
   CUfunction function = nullptr;  // of a kernel
+  CUgraph body = nullptr;         // of a conditional node, which runs nothing itself
 };
 
 struct CUgraph_st {

@@ -457,6 +457,31 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, con
   });
 }
 
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* handle, cudaGraph_t graph, unsigned int value,
+                                             unsigned int flags) {
+  cudaGraphConditionalHandleCreate_v12030_params p{handle, graph, value, flags};
+  return Call(MOCK_RUNTIME_ID(cudaGraphConditionalHandleCreate, v12030), &p, [&] {
+    auto* const driver = reinterpret_cast<CUgraphConditionalHandle*>(handle);
+    return FromDriver(DRIVER(cuGraphConditionalHandleCreate)(driver, graph, nullptr, value, flags));
+  });
+}
+
+// Conditional nodes only.
+cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                             const cudaGraphEdgeData* edges, size_t count, cudaGraphNodeParams* params) {
+  cudaGraphAddNode_v12030_params p{node, graph, dependencies, edges, count, params};
+  return Call(MOCK_RUNTIME_ID(cudaGraphAddNode, v12030), &p, [&] {
+    if (params->type != cudaGraphNodeTypeConditional) return cudaErrorNotSupported;
+    CUgraphNodeParams driver{};
+    driver.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    driver.conditional.handle = params->conditional.handle;
+    driver.conditional.size = params->conditional.size;
+    const CUresult result = DRIVER(cuGraphAddNode)(node, graph, dependencies, nullptr, count, &driver);
+    params->conditional.phGraph_out = driver.conditional.phGraph_out;
+    return FromDriver(result);
+  });
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags) {
   cudaGraphInstantiate_v12000_params p{exec, graph, flags};
 #if MOCK_CUDA_VERSION < 12000

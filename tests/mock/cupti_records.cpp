@@ -182,7 +182,7 @@ void SetCommon(Record* r, const Op& op) {
   r->deviceId = op.device;
   r->contextId = op.context;
   r->streamId = op.stream;
-  r->correlationId = op.correlation;
+  r->correlationId = op.is_in_body ? 0 : op.correlation;  // as libcupti 13.0 has it
   r->graphId = op.graph;
 }
 

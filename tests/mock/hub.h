@@ -48,6 +48,7 @@ struct Op {
   uint32_t dynamic_shared_bytes = 0;
   uint32_t graph = 0;
   uint64_t graph_node = 0;
+  bool is_in_body = false;  // of a conditional node
   uint64_t address = 0;
   // The pool of an allocation, or what happens to the pool (CUpti_ActivityMemoryPoolOperationType).
   uint64_t pool = 0, pool_bytes = 0, pool_used_bytes = 0, pool_threshold_bytes = 0, pool_keep_bytes = 0;

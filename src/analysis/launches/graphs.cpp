@@ -26,13 +26,15 @@ constexpr int64_t kInstantiationsWorthAFinding = 10;
 constexpr double kPercentWorthAFinding = 5;  // of the window
 constexpr int64_t kLaunchOfAReadyGraphNs = 10'000;
 
-// One launch of a graph: a record of the whole, or its nodes one by one.
+// One launch of a graph: a record of the whole, or its nodes one by one. Of what ran in bodies of conditional nodes it
+// may not be known which launch it is of: all of that is one then.
 struct Launch {
   uint32_t process = kNone, graph = 0;
   uint32_t call = kNone, device = kNone;
   int64_t start_ns = 0, end_ns = 0;
   SaturatingSum busy_ns;  // over the nodes
   int64_t nodes = 0;      // operations, 0 where the graph was recorded as a whole
+  bool is_told_apart = true;
 };
 
 class Launches {
@@ -53,22 +55,30 @@ class Launches {
     });
   }
   const std::vector<Launch>& all() const { return all_; }  // by process and graph, then start
+  int64_t Count() const { return std::count_if(all_.begin(), all_.end(), IsToldApart); }
+  bool HasLoose() const { return !std::all_of(all_.begin(), all_.end(), IsToldApart); }
 
  private:
+  static bool IsToldApart(const Launch& launch) { return launch.is_told_apart; }
+
   Launch& Of(const GpuOp& op, uint32_t call) {
     // Without its call the correlation tells one launch from the next.
-    uint32_t& index =
-        call != kNone ? of_call_[call] : of_correlation_.try_emplace({op.process, op.correlation}, kNone).first->second;
+    const bool is_told_apart = call != kNone || op.correlation != 0;
+    const uint32_t loose_graph = is_told_apart ? 0 : op.graph;
+    uint32_t& index = call != kNone
+                          ? of_call_[call]
+                          : of_correlation_.try_emplace({op.process, loose_graph, op.correlation}, kNone).first->second;
     if (index == kNone) {
       index = static_cast<uint32_t>(all_.size());
-      all_.push_back({op.process, op.graph, call, op.device, op.start_ns, op.end_ns, 0, 0});
+      all_.push_back({op.process, op.graph, call, op.device, op.start_ns, op.end_ns, 0, 0, is_told_apart});
     }
     return all_[index];
   }
 
   std::vector<Launch> all_;
   std::vector<uint32_t> of_call_;  // index into all_
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_correlation_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t>
+      of_correlation_;  // by process, graph where it has none, it
 };
 
 // The nodes of a graph whose making was recorded.
@@ -108,20 +118,25 @@ Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows
               {},
               "GPU time: from the first to the last node of each launch. Call: median duration of the launch call. "
               "Gap: median from the end of one launch of the graph to the start of the next."};
+  if (launches.HasLoose())
+    table.note += " Without launches: CUPTI does not say which of them ran the kernels in conditional nodes.";
   const auto built = ReadNodes(trace);
   const std::vector<Launch>& all = launches.all();
   for (size_t first = 0, last = 0; first < all.size(); first = last) {
     std::vector<int64_t> gpu_ns, call_ns, gap_ns;
     SaturatingSum busy_ns;
     int64_t nodes = 0;
+    const Launch* before = nullptr;
     for (; last < all.size() && all[last].process == all[first].process && all[last].graph == all[first].graph;
          ++last) {
       const Launch& launch = all[last];
+      busy_ns += launch.busy_ns;
+      if (!launch.is_told_apart) continue;
       gpu_ns.push_back(launch.end_ns - launch.start_ns);
       if (launch.call != kNone) call_ns.push_back(trace.api_calls[launch.call].DurationNs());
-      if (last > first) gap_ns.push_back(std::max<int64_t>(launch.start_ns - all[last - 1].end_ns, 0));
-      busy_ns += launch.busy_ns;
+      if (before != nullptr) gap_ns.push_back(std::max<int64_t>(launch.start_ns - before->end_ns, 0));
       nodes = std::max(nodes, launch.nodes);
+      before = &launch;
     }
     const Statistics gpu = Summarize(gpu_ns), call = Summarize(call_ns), gap = Summarize(gap_ns);
     const auto median = [](const Statistics& s) { return s.count > 0 ? Cell(s.median) : Cell(); };
@@ -129,8 +144,9 @@ Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows
     const auto at = built.find({process, all[first].graph});
     if (at != built.end()) nodes = std::max(nodes, at->second.nodes);
     table.rows.push_back({"graph " + std::to_string(all[first].graph),
-                          process == kNone ? Cell() : Cell(int64_t{trace.processes[process].pid}), gpu.count, gpu.total,
-                          gpu.median, busy_ns, nodes > 0 ? Cell(nodes) : Cell(), median(call), median(gap),
+                          process == kNone ? Cell() : Cell(int64_t{trace.processes[process].pid}),
+                          gpu.count > 0 ? Cell(gpu.count) : Cell(), gpu.count > 0 ? Cell(gpu.total) : Cell(),
+                          median(gpu), busy_ns, nodes > 0 ? Cell(nodes) : Cell(), median(call), median(gap),
                           at == built.end() ? Cell() : Cell(PathName(trace, at->second.path)),
                           at == built.end() ? Cell() : Cell(FunctionName(trace, at->second.api))});
   }
@@ -260,7 +276,8 @@ int64_t IdleWhileMaking(const AnalysisInput& input, const Making& making, const 
 void AddFinding(const AnalysisInput& input, const Making& making, const Launches& launches,
                 std::vector<Finding>* findings) {
   const auto instantiations = static_cast<int64_t>(making.instantiations.size());
-  const auto count = static_cast<int64_t>(launches.all().size());
+  const int64_t count = launches.Count();
+  if (launches.HasLoose()) return;  // how many launches there are is not known then
   // Graphs pay when each is launched many times.
   if (instantiations < kInstantiationsWorthAFinding || instantiations * 4 < count) return;
   const int64_t idle_ns = IdleWhileMaking(input, making, launches);
@@ -287,13 +304,12 @@ AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& opti
   int64_t gpu_ns = 0, nodes = 0, distinct = 0;
   const Launch* last = nullptr;
   for (const Launch& launch : launches.all()) {
-    gpu_ns += launch.end_ns - launch.start_ns;
+    gpu_ns += launch.is_told_apart ? launch.end_ns - launch.start_ns : 0;
     nodes += launch.nodes;
     distinct += last == nullptr || last->process != launch.process || last->graph != launch.graph;
     last = &launch;
   }
-  const auto count = static_cast<int64_t>(launches.all().size());
-  AddMetric(&result, "graphs.runs", count);
+  AddMetric(&result, "graphs.runs", launches.Count());
   AddMetric(&result, "graphs.distinct", distinct);
   AddMetric(&result, "graphs.gpu_ns", gpu_ns);
   AddMetric(&result, "graphs.nodes", nodes);

@@ -1,16 +1,25 @@
 #include "analysis/result/tables.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <variant>
 
 #include "base/units.h"
 
 namespace gprof {
+namespace {
+
+// A cell without a value comes last.
+int64_t SortValue(const Cell& cell) {
+  return std::holds_alternative<std::monostate>(cell) ? std::numeric_limits<int64_t>::min() : std::get<int64_t>(cell);
+}
+
+}  // namespace
 
 void SortAndCut(Table* table, size_t value_column, size_t name_column, uint32_t max_rows) {
   std::stable_sort(table->rows.begin(), table->rows.end(), [&](const auto& a, const auto& b) {
-    const int64_t a_value = std::get<int64_t>(a[value_column]), b_value = std::get<int64_t>(b[value_column]);
+    const int64_t a_value = SortValue(a[value_column]), b_value = SortValue(b[value_column]);
     if (a_value != b_value) return a_value > b_value;
     return std::get<std::string>(a[name_column]) < std::get<std::string>(b[name_column]);
   });

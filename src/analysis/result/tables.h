@@ -9,7 +9,7 @@
 namespace gprof {
 
 // Largest in `value_column` first, ties by the text in `name_column`; then cut to max_rows (0: all), as the note says.
-// Both columns must hold integers and text in every row.
+// Every row must hold an integer or nothing, which comes last, in the one column, and text in the other.
 void SortAndCut(Table* table, size_t value_column, size_t name_column, uint32_t max_rows);
 
 // Cut alone, for rows that are in order.

@@ -59,7 +59,9 @@ Trace JoinTrace(UnjoinedTrace unjoined) {
   const LinkedOps linked = [&] {
     const CorrelationIndex calls = NestApiCalls(unjoined, cores);
     LinkOthers(unjoined, calls);
-    return LinkOps(unjoined, calls, cores);
+    LinkedOps result = LinkOps(unjoined, calls, cores);
+    LinkBodies(t, &result);
+    return result;
   }();
   LinkGraphNodes(t);
   CountUnmatchedLaunches(unjoined, linked, cores);

@@ -68,8 +68,13 @@ struct LinkedOps {
   uint64_t with_call = 0;
   // Calls that launch something and have an operation, on one core. Some may be missing, none is there that is not one.
   uint64_t launches = 0;
+  // By process, empty for none: what ran in bodies of conditional nodes has no call, and calls that launched a graph
+  // may have no operation therefore.
+  std::vector<uint8_t> has_loose_bodies;
 };
 LinkedOps LinkOps(UnjoinedTrace& unjoined, const CorrelationIndex& calls, std::size_t cores);
+// join_bodies.cpp: operations in the bodies of conditional nodes.
+void LinkBodies(Trace& trace, LinkedOps* linked);
 void LinkOthers(UnjoinedTrace& unjoined, const CorrelationIndex& calls);
 
 // join_launches.cpp. After the nodes of graphs are known: a launch that made one has no operation of its own.

@@ -23,11 +23,15 @@ CallRole RoleOf(const PackedCalls::Traits& f, std::string_view function) {
   return IsLaunch(f.api_class) && f.is_unfinished == 0 ? CallRole::kLaunch : CallRole::kOther;
 }
 
-std::vector<CallRole> RolesOfTraits(const UnjoinedTrace& unjoined) {
+// has_loose_bodies: see LinkedOps.
+std::vector<CallRole> RolesOfTraits(const UnjoinedTrace& unjoined, const std::vector<uint8_t>& has_loose_bodies) {
   const PackedCalls& calls = unjoined.trace.api_calls;
   std::vector<CallRole> roles;
   for (uint32_t i = 0; i < calls.TraitsCount(); ++i) {
-    roles.push_back(RoleOf(calls.TraitsAt(i), unjoined.names.Text(calls.TraitsAt(i).function)));
+    const PackedCalls::Traits& traits = calls.TraitsAt(i);
+    const bool may_have_no_op = traits.api_class == ApiClass::kGraphLaunch &&
+                                traits.process < has_loose_bodies.size() && has_loose_bodies[traits.process] != 0;
+    roles.push_back(may_have_no_op ? CallRole::kOther : RoleOf(traits, unjoined.names.Text(traits.function)));
   }
   return roles;
 }
@@ -145,9 +149,9 @@ void CountOpsAgain(Trace& t) {
   }
 }
 
-std::vector<LaunchPiece> CountInPieces(const UnjoinedTrace& unjoined, std::size_t cores) {
+std::vector<LaunchPiece> CountInPieces(const UnjoinedTrace& unjoined, const LinkedOps& linked, std::size_t cores) {
   const Trace& t = unjoined.trace;
-  const std::vector<CallRole> roles = RolesOfTraits(unjoined);
+  const std::vector<CallRole> roles = RolesOfTraits(unjoined, linked.has_loose_bodies);
   const std::vector<uint32_t> makers = NodeMakers(t);
   std::vector<LaunchPiece> pieces = CutAtOutermost(t);
   ShareOut(pieces.size(), cores, [&](const auto& take) {
@@ -160,7 +164,7 @@ std::vector<LaunchPiece> CountInPieces(const UnjoinedTrace& unjoined, std::size_
 // Launches without an operation behind calls that begin the capture of a stream, up to the next border of one.
 uint64_t CountCaptured(const UnjoinedTrace& unjoined) {
   const PackedCalls& calls = unjoined.trace.api_calls;
-  const std::vector<CallRole> roles = RolesOfTraits(unjoined);
+  const std::vector<CallRole> roles = RolesOfTraits(unjoined, {});
   uint64_t captured = 0;
   for (const uint32_t border : unjoined.capture_calls) {
     if (roles[calls.TraitsIndex(border)] != CallRole::kCaptureBegin) continue;
@@ -181,7 +185,7 @@ bool HaveAllAnOperation(const UnjoinedTrace& unjoined, const LinkedOps& linked) 
   for (std::size_t i = 0; i < unjoined.calls_of_traits.size(); ++i) {
     launches += are_launches[i] != 0 ? unjoined.calls_of_traits[i] : 0;
   }
-  if (unjoined.calls_of_traits.empty()) return false;
+  if (unjoined.calls_of_traits.empty() || !linked.has_loose_bodies.empty()) return false;
   return launches == linked.launches || launches == linked.launches + CountCaptured(unjoined);
 }
 
@@ -189,18 +193,18 @@ bool HaveAllAnOperation(const UnjoinedTrace& unjoined, const LinkedOps& linked) 
 
 std::vector<uint8_t> AreLaunches(const UnjoinedTrace& unjoined) {
   std::vector<uint8_t> are_launches;
-  for (const CallRole role : RolesOfTraits(unjoined)) are_launches.push_back(role == CallRole::kLaunch ? 1 : 0);
+  for (const CallRole role : RolesOfTraits(unjoined, {})) are_launches.push_back(role == CallRole::kLaunch ? 1 : 0);
   return are_launches;
 }
 
 void CountUnmatchedLaunches(UnjoinedTrace& unjoined, const LinkedOps& linked, std::size_t cores) {
   if (cores == 1 && HaveAllAnOperation(unjoined, linked)) return;
-  std::vector<LaunchPiece> pieces = CountInPieces(unjoined, cores);
+  std::vector<LaunchPiece> pieces = CountInPieces(unjoined, linked, cores);
   uint64_t ops = 0;
   for (const LaunchPiece& piece : pieces) ops += piece.ops;
   if (ops != linked.with_call) {  // two cores counted at the same call at the same time
     CountOpsAgain(unjoined.trace);
-    pieces = CountInPieces(unjoined, cores);
+    pieces = CountInPieces(unjoined, linked, cores);
   }
   bool is_capturing = false;
   for (const LaunchPiece& piece : pieces) {

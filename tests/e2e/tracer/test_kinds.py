@@ -185,6 +185,32 @@ class GraphLevel(Kinds):
         trace, launches = self.launch_until_decided(3, 0, b"several GPUs", "second")
         self.assertEqual((trace.of("graph_launch"), len(trace.of("kernel"))), ([], 3 * launches))
 
+    def launch_bodies(self, level):
+        """Ten launches of a graph with a kernel, and two in the body of a conditional node, over 0.6 s."""
+        (self.folder / "stop").touch()
+        options = ["--cuda-graph-trace", level, "--flush-ms", "20"]
+        run = self.profile(kinds("13.0"), "graphs", 3, 60000, self.folder / "stop", "body", version="13.0", options=options)
+        self.assertEqual(run.code, 0, run.err)
+        self.assert_clean(run.trace)
+        return run, [n["message"] for n in run.trace.of("notice") if "conditional nodes" in n["message"]]
+
+    def test_conditional_nodes_stay_a_whole(self):
+        """Others that run as few nodes would be recorded node by node after 0.3 s."""
+        for level, notices in (("auto", 1), ("graph", 0)):
+            with self.subTest(level=level):
+                run, said = self.launch_bodies(level)
+                self.assertEqual((len(run.trace.of("graph_launch")), run.trace.of("kernel"), len(said)), (10, [], notices))
+
+    def test_kernels_in_conditional_nodes_are_work_of_their_launch(self):
+        run, said = self.launch_bodies("node")
+        self.assertEqual(len(said), 1)
+        kernels = run.trace.of("kernel")
+        self.assertEqual(collections.Counter(k["correlation"] == 0 for k in kernels), {False: 10, True: 20})
+        report = self.report(run.trace_path)
+        self.assertEqual((report["health"]["unmatched_ops"], report["health"]["unmatched_launches"]), (0, 0))
+        metrics = {m["id"]: m["value"] for m in report["metrics"]}
+        self.assertEqual((metrics["graphs.runs"], metrics["graphs.distinct"], metrics["graphs.nodes"]), (10, 1, 30))
+
 
 class HostFunctions(Kinds):
     def test_are_calls(self):

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "trace_text.h"
 
@@ -88,6 +89,70 @@ TEST(GraphNodes, MadeByALaunchAreWhatItLaunched) {
   EXPECT_EQ(LoadText(launch).health.unmatched_launches, 1u);
   EXPECT_EQ(LoadText(launch + "graph_node time_ns=115 tid=7 node=40\n").health.unmatched_launches, 0u);
   EXPECT_EQ(LoadText(launch + "graph_node time_ns=115 tid=8 node=40\n").health.unmatched_launches, 1u);
+}
+
+// ---- bodies of conditional nodes, whose operations name no call ----
+
+std::string GraphLaunches(int count) {
+  std::string text;
+  for (int i = 1; i <= count; ++i) {
+    text += "api start_ns=" + std::to_string(100 * i) + " duration_ns=5 tid=7 correlation=" + std::to_string(i) +
+            " function=\"cudaGraphLaunch\" domain=1\n";
+  }
+  return text;
+}
+
+std::string KernelOf(int graph, int node, int start_ns, int correlation = 0) {
+  return "kernel start_ns=" + std::to_string(start_ns) + " duration_ns=10 graph=" + std::to_string(graph) +
+         " graph_node=" + std::to_string(node) + " correlation=" + std::to_string(correlation) + "\n";
+}
+
+// Correlations of the calls of operations in order of time, 0 for none.
+std::vector<uint32_t> CallsOfOps(const Trace& t) {
+  std::vector<uint32_t> calls;
+  for (const GpuOp& op : t.ops) calls.push_back(op.api == kNone ? 0 : t.api_calls.Correlation(op.api));
+  return calls;
+}
+
+using CallIds = std::vector<uint32_t>;
+
+// The GPU is far behind the host: times of calls tell nothing. The loop runs twice in the first launch, and not at all
+// in the second.
+TEST(ConditionalNodes, BelongToTheLaunchThatRanLast) {
+  const Trace t =
+      LoadText(GraphLaunches(3) + KernelOf(4, 40, 1000, 1) + KernelOf(4, 41, 1010) + KernelOf(4, 41, 1020) +
+               KernelOf(4, 40, 1100, 2) + KernelOf(4, 40, 1200, 3) + KernelOf(4, 41, 1210) + KernelOf(5, 51, 1220));
+  EXPECT_EQ(CallsOfOps(t), (CallIds{1, 1, 1, 2, 3, 3, 0}));
+  EXPECT_EQ(t.health.unmatched_ops, 0u);
+  EXPECT_EQ(t.health.unmatched_launches, 0u);
+  EXPECT_EQ(t.api_calls[0].op_count, 3u);
+}
+
+TEST(ConditionalNodes, HideNoLaunchThatIsMissing) {
+  const Trace t = LoadText(GraphLaunches(3) + KernelOf(4, 40, 1000, 1) + KernelOf(4, 41, 1010) +
+                           KernelOf(4, 40, 1100, 2) + "kernel start_ns=1200 duration_ns=5 correlation=77\n");
+  EXPECT_EQ(CallsOfOps(t), (CallIds{1, 1, 2, 0}));
+  EXPECT_EQ(t.health.unmatched_launches, 1u);
+  EXPECT_EQ(t.health.unmatched_ops, 1u);
+}
+
+TEST(ConditionalNodes, OfAGraphWithNothingElseBelongToLaunchesByCount) {
+  const std::string once = KernelOf(4, 41, 1000) + KernelOf(4, 42, 1010);
+  const Trace t = LoadText(GraphLaunches(2) + once + KernelOf(4, 41, 1100) + KernelOf(4, 42, 1110));
+  EXPECT_EQ(CallsOfOps(t), (CallIds{1, 1, 2, 2}));
+  EXPECT_EQ(t.health.unmatched_ops, 0u);
+  EXPECT_EQ(t.health.unmatched_launches, 0u);
+}
+
+TEST(ConditionalNodes, StayWithoutACallWhereNothingIsCertain) {
+  const std::string one = KernelOf(4, 41, 1000), other = KernelOf(5, 51, 1100);
+  for (const std::string& ops : {one, one + KernelOf(4, 41, 1050) + KernelOf(4, 41, 1100), one + other,
+                                 KernelOf(4, 41, 150) + KernelOf(4, 41, 160), one + KernelOf(4, 41, 1010) + other}) {
+    const Trace t = LoadText(GraphLaunches(2) + ops);
+    EXPECT_EQ(CallsOfOps(t), CallIds(t.ops.size())) << ops;
+    EXPECT_EQ(t.health.unmatched_ops, 0u) << ops;
+    EXPECT_EQ(t.health.unmatched_launches, 0u) << ops;
+  }
 }
 
 TEST(EventRecords, KnowTheirStreamAndCall) {

@@ -18,7 +18,6 @@ bool Always() { return true; }
 // is safe. Having the kind on all the time would be safe too, but costs every kernel launch 0.5 µs outside captures.
 constinit std::atomic<bool> has_untraced_graph{false};
 constinit std::atomic<bool> is_by_nodes{false};  // for good
-bool GraphsAsAWhole() { return Config().graph_mode != GraphMode::kNode && !has_untraced_graph && !is_by_nodes; }
 
 bool MemoryUsage() { return Config().wants_memory_usage; }
 bool ManagedMemory() { return Config().wants_managed_memory; }
@@ -150,6 +149,8 @@ void SetWorkKinds(bool on) {
     Disable(Group::kWork);
   }
 }
+
+bool GraphsAsAWhole() { return Config().graph_mode != GraphMode::kNode && !has_untraced_graph && !is_by_nodes; }
 
 void RecordGraphNodes() {
   is_by_nodes = true;

@@ -11,6 +11,9 @@ void DisableFactKinds();
 // What CUPTI refuses is said once. [one thread at a time]
 void SetWorkKinds(bool on);
 
+// Whether a graph that is launched now is recorded as a whole, and not node by node.
+bool GraphsAsAWhole();
+
 // Stops recording graphs as a whole, for good: each of their nodes is recorded from then on.
 void RecordGraphNodes();
 

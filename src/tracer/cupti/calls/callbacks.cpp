@@ -39,6 +39,7 @@ enum Duty : uint8_t {
   kStreamWait,   // first argument: stream, second: event
   kReset,        // the context goes away: take what CUPTI holds before
   kEventRecord,  // first argument: event, second: stream
+  kConditional,  // a conditional node of a graph
   kProfilerStart,
   kProfilerStop,
 };
@@ -97,7 +98,8 @@ constexpr DutyRow kDuties[] = {{"cudaStreamSynchronize", kStreamSync},   {"cuStr
                                {"cuEventRecord", kEventRecord},          {"cudaEventRecordWithFlags", kEventRecord},
                                {"cuEventRecordWithFlags", kEventRecord}, {"cudaProfilerStart", kProfilerStart},
                                {"cuProfilerStart", kProfilerStart},      {"cudaProfilerStop", kProfilerStop},
-                               {"cuProfilerStop", kProfilerStop}};
+                               {"cuProfilerStop", kProfilerStop},        {"cudaGraphConditional*", kConditional},
+                               {"cuGraphConditional*", kConditional}};
 
 // Length without "_v3020" and "_ptsz", which say how a function was declared and not which it is. Short versions
 // ("_v2") stay: cuMemcpyHtoD and cuMemcpyHtoD_v2 are two functions.
@@ -135,6 +137,9 @@ bool IsSync(Duty duty) {
 }
 
 bool IsProfilerApi(Duty duty) { return duty == kProfilerStart || duty == kProfilerStop; }
+
+// Calls that say how to record what comes later: they are heard outside of captures, too.
+bool IsAlwaysOn(Duty duty) { return IsProfilerApi(duty) || duty == kConditional; }
 
 uint32_t TableOf(uint32_t domain) { return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 0 : 1; }
 Function* FunctionOf(uint32_t domain, uint32_t cbid) { return &functions[TableOf(domain)][cbid]; }
@@ -300,7 +305,8 @@ void OnProfilerStop() {
 }
 
 // The outermost call of the profiler API starts a capture when it returns, and stops one before it begins.
-void OnProfilerApi(Duty duty, const CUpti_CallbackData* info) {
+void OnAlwaysOn(Duty duty, const CUpti_CallbackData* info) {
+  if (duty == kConditional) return NoteConditionalNode();
   if (info->callbackSite == CUPTI_API_ENTER) {
     if (profiler_calls++ == 0 && duty == kProfilerStop) OnProfilerStop();
     return;
@@ -328,12 +334,12 @@ void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackD
 void OnApi(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   if (cbid >= kMaxCbids) return;
   const Duty duty = FunctionOf(domain, cbid)->duty;
-  if (__builtin_expect(!IsProfilerApi(duty), 1)) return RecordCall(duty, domain, cbid, info);
+  if (__builtin_expect(!IsAlwaysOn(duty), 1)) return RecordCall(duty, domain, cbid, info);
   ErrnoGuard errno_guard;
   // A stop is over before its call is recorded, a start begins after it: neither is in the capture itself.
-  if (info->callbackSite == CUPTI_API_ENTER) OnProfilerApi(duty, info);
+  if (info->callbackSite == CUPTI_API_ENTER) OnAlwaysOn(duty, info);
   RecordCall(duty, domain, cbid, info);
-  if (info->callbackSite == CUPTI_API_EXIT) OnProfilerApi(duty, info);
+  if (info->callbackSite == CUPTI_API_EXIT) OnAlwaysOn(duty, info);
 }
 
 void OnContextCreated(const CUpti_ResourceData* data) {
@@ -381,8 +387,7 @@ void PrepareFunction(CUpti_CallbackDomain domain, uint32_t cbid, const char* nam
   // From CUDA 13 on `<<<>>>` calls __cudaLaunchKernel, which programs and their authors know as cudaLaunchKernel.
   const std::size_t hidden = std::strncmp(name, "__cuda", 6) == 0 ? 2 : 0;
   names[TableOf(domain)][cbid] = Names().Intern(name + hidden, n - hidden);
-  // They say when to record, so they are always on.
-  if (IsProfilerApi(function->duty)) Cupti().cuptiEnableCallback(1, subscriber, domain, cbid);
+  if (IsAlwaysOn(function->duty)) Cupti().cuptiEnableCallback(1, subscriber, domain, cbid);
 }
 
 }  // namespace
@@ -423,7 +428,7 @@ void SetApiCallbacks(bool on) {
   for (const CUpti_CallbackDomain domain : kApiDomains) {
     for (uint32_t cbid = 1; cbid < kMaxCbids; ++cbid) {
       const Function& function = *FunctionOf(domain, cbid);
-      if (!function.is_wanted || IsProfilerApi(function.duty)) continue;
+      if (!function.is_wanted || IsAlwaysOn(function.duty)) continue;
       if (listener != nullptr && listener->keeps_on != nullptr && listener->keeps_on(domain, cbid)) continue;
       const bool is_heard =
           on || GuestHears(domain, cbid) || (IsListening() && IsCounted(FunctionNumber(domain, cbid)));

@@ -10,7 +10,7 @@ namespace gprof::tracer {
 void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
 
 // Learns the functions of the loaded library and what each is to us; once. Only cudaProfilerStart and its like are
-// listened to from then on.
+// listened to from then on, and calls that make conditional nodes of graphs.
 void PrepareApiCallbacks(CUpti_SubscriberHandle subscriber);
 // Enables a callback for every function that is to be recorded, or none. Calls that threads are in at that moment are
 // left out. [one thread at a time]

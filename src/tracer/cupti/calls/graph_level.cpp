@@ -24,7 +24,7 @@ constinit std::atomic<uint64_t> graph_count{0}, node_count{0};
 
 // Of the launches so far.
 constinit std::atomic<uint64_t> launches{0}, nodes_run{0}, first_ns{0}, last_ns{0};
-constinit std::atomic<bool> is_decided{false};
+constinit std::atomic<bool> is_decided{false}, has_conditional_node{false};
 constinit std::atomic<uint32_t> first_device{0};  // more by one; 0: none yet
 
 // Null when there are too many graphs: the average stands for the rest.
@@ -93,7 +93,24 @@ void NoteDevice(uint32_t device) {
   Say(trace::NoticeLevel::kInfo, message);
 }
 
+void NoteConditionalNode() {
+  if (!Config().wants_cuda || has_conditional_node.exchange(true)) return;
+  Message message;
+  if (!GraphsAsAWhole()) {
+    message << "CUPTI does not say which launch of a CUDA graph ran the kernels in its conditional nodes; reports "
+               "work it out from the order in time where that is certain. --cuda-graph-trace graph records each launch "
+               "as a whole";
+  } else if (Config().graph_mode == GraphMode::kAuto) {
+    message << "CUDA graphs are recorded as a whole, because the program makes conditional nodes: CUPTI does not say "
+               "which launch ran the kernels in them; --cuda-graph-trace node records them nevertheless";
+  } else {
+    return;
+  }
+  Say(trace::NoticeLevel::kInfo, message);
+}
+
 void DecideGraphLevel() {
+  if (has_conditional_node.load(std::memory_order_relaxed)) return;
   if (is_decided.load(std::memory_order_relaxed) || Config().graph_mode != GraphMode::kAuto) return;
   const uint64_t count = launches.load(std::memory_order_acquire);
   const uint64_t span_ns = last_ns.load(std::memory_order_relaxed) - first_ns.load(std::memory_order_relaxed);

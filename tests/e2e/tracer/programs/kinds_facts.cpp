@@ -1,6 +1,6 @@
 // Everything that is recorded beyond launches and copies: memory, pools, managed memory, events, graph nodes, host
 // functions and the profiler API. usage: kinds_facts memory|managed|events|graph|host|profiler, or graphs NODES PAUSE
-// STOP [second, for a context on the second device]
+// STOP [second, for a context on the second device; body, for all nodes but the first in the body of a conditional one]
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -138,7 +138,6 @@ void UseGraph() {
   facts::Say(R"({"fact":"me","tid":%u})", facts::Tid());
 }
 
-// Launches a graph of `nodes` kernels every `pause_us` until the file `stop` is there, then ten times more.
 bool UseSecondDevice() {
   CHECK(cudaFree(nullptr));
   CHECK(cudaSetDevice(1));
@@ -147,7 +146,21 @@ bool UseSecondDevice() {
   return true;
 }
 
-void LaunchGraphs(int nodes, int pause_us, const char* stop) {
+cudaGraph_t AddBody(cudaGraph_t graph) {
+  cudaGraphConditionalHandle handle;
+  cudaGraphNode_t node;
+  CHECK(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
+  cudaGraphNodeParams conditional{};
+  conditional.type = cudaGraphNodeTypeConditional;
+  conditional.conditional.handle = handle;
+  conditional.conditional.type = cudaGraphCondTypeIf;
+  conditional.conditional.size = 1;
+  CHECK(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &conditional));
+  return conditional.conditional.phGraph_out[0];
+}
+
+// Launches a graph of `nodes` kernels every `pause_us` until the file `stop` is there, then ten times more.
+void LaunchGraphs(int nodes, int pause_us, const char* stop, bool has_body) {
   cudaGraph_t graph;
   cudaGraphNode_t node;
   cudaGraphExec_t exec;
@@ -156,7 +169,9 @@ void LaunchGraphs(int nodes, int pause_us, const char* stop) {
   kernel.func = const_cast<FakeKernel*>(&work);
   kernel.gridDim = dim3(1);
   kernel.blockDim = dim3(64);
-  for (int i = 0; i < nodes; ++i) CHECK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel));
+  CHECK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel));
+  const cudaGraph_t others = has_body ? AddBody(graph) : graph;
+  for (int i = 1; i < nodes; ++i) CHECK(cudaGraphAddKernelNode(&node, others, nullptr, 0, &kernel));
   CHECK(cudaGraphInstantiate(&exec, graph, 0));
   int launches = 0;
   const auto launch = [&] {
@@ -206,10 +221,12 @@ int main(int argc, char** argv) {
     UseEvents();
   else if (what == "graph")
     UseGraph();
+  else if (what == "graphs" && argc == 6 && argv[5] == std::string("body"))
+    LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4], true);
   else if (what == "graphs" && argc == 6 && UseSecondDevice())
-    LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
+    LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4], false);
   else if (what == "graphs" && argc == 5)
-    LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
+    LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4], false);
   else if (what == "host")
     UseHostFunctions();
   else if (what == "profiler")
