@@ -87,6 +87,12 @@ std::string PassesOf(const std::string& chip, std::string_view set) {
   }
 }
 
+// One of each generation takes a fifth of the time that all chips take; GPROF_TEST_ALL_CHIPS=1 looks at all.
+bool IsLookedAt(const std::string& chip) {
+  static const std::set<std::string> kOneOfEachGeneration = {"GV100", "TU102", "GA100", "AD102", "GH100", "GB202"};
+  return std::getenv("GPROF_TEST_ALL_CHIPS") != nullptr || kOneOfEachGeneration.contains(chip);
+}
+
 TEST(HostLibrary, PassesOfSetsAreThoseWrittenDownForItsVersion) {
   NEEDS_LIBRARY();
   const auto golden = GoldenPasses(Library()->Version());
@@ -94,6 +100,7 @@ TEST(HostLibrary, PassesOfSetsAreThoseWrittenDownForItsVersion) {
   const std::vector<std::string> chips = Library()->Chips();
   EXPECT_EQ(chips.size(), golden.size());
   for (const auto& [chip, passes] : golden) {
+    if (!IsLookedAt(chip)) continue;
     std::vector<std::string> ours;
     for (const CounterSet& set : CounterSets()) ours.push_back(PassesOf(chip, set.name));
     EXPECT_EQ(ours, passes) << chip;
