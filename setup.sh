@@ -29,7 +29,7 @@ usage: ./setup.sh COMMAND
   deps    install dependencies: Debian packages, and NVIDIA's header wheels if there is no CUDA Toolkit
 
 The build is in build/release, logs are in build/logs, and only missing Debian packages are installed outside this folder.
-Variables: JOBS=N            number of parallel jobs (default: number of processors)
+Variables: JOBS=N            number of parallel jobs (default: number of processors, half as many again for tests)
            GPROF_TRACER=OFF  build only the offline commands, without CUDA headers
            GPROF_NO_TOOLKIT=1  use NVIDIA's wheels even if a CUDA Toolkit is installed
 TEXT
@@ -217,9 +217,10 @@ main_test() {
   set_up_all
   install_test_packages
   build ON
-  say "Testing with ${JOBS:-$(nproc)} jobs"
-  local code=0
-  ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "${JOBS:-$(nproc)}" --timeout 600 </dev/null || code=$?
+  # Many tests wait for a program more than they compute, so half as many again run at a time.
+  local jobs=${JOBS:-$(($(nproc) * 3 / 2))} code=0
+  say "Testing with $jobs jobs"
+  ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$jobs" --timeout 600 </dev/null || code=$?
   exit "$code"
 }
 

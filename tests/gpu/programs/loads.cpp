@@ -1,5 +1,5 @@
-// Phases that each load one part of the GPU for about half a second, with an NVTX range around each and a pause between.
-// Printed is what the program knows of them, as one JSON object:
+// Phases that each load one part of the GPU for about half a second, with an NVTX range around each and a pause
+// between. Printed is what the program knows of them, as one JSON object:
 //   {"sm_count": N, "copy_within": BYTES_PER_S, "copy_in": BYTES_PER_S, "copy_out": BYTES_PER_S}
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
