@@ -140,7 +140,7 @@ std::vector<ElfImage::Section> ElfImage::Sections() const {
     const auto header = header_of(i);
     if (!header) break;
     sections.push_back({TextAt(names, header->sh_name), header->sh_type, header->sh_link, header->sh_offset,
-                        header->sh_type == SHT_NOBITS ? 0 : header->sh_size});
+                        header->sh_type == SHT_NOBITS ? 0 : header->sh_size, (header->sh_flags & SHF_COMPRESSED) != 0});
   }
   return sections;
 }
@@ -149,6 +149,28 @@ bool ElfImage::HasFullSymbols() const {
   const std::vector<Section> sections = Sections();
   return std::any_of(sections.begin(), sections.end(),
                      [](const Section& section) { return section.type == SHT_SYMTAB && section.size != 0; });
+}
+
+std::optional<uint64_t> ElfImage::AddressOf(std::string_view symbol) const {
+  const std::vector<Section> sections = Sections();
+  for (const Section& section : sections) {
+    if (section.type != SHT_DYNSYM || section.link >= sections.size()) continue;
+    const Bytes symbols = Part(section.offset, section.size);
+    const Bytes names = Part(sections[section.link].offset, sections[section.link].size);
+    for (uint64_t at = 0;; at += sizeof(Elf64_Sym)) {
+      const auto entry = ReadAt<Elf64_Sym>(symbols, at);
+      if (!entry) break;
+      if (entry->st_shndx != SHN_UNDEF && TextAt(names, entry->st_name) == symbol) return entry->st_value;
+    }
+  }
+  return std::nullopt;
+}
+
+Bytes ElfImage::SectionNamed(std::string_view name) const {
+  for (const Section& section : Sections()) {
+    if (section.name == name) return section.is_compressed ? Bytes() : Part(section.offset, section.size);
+  }
+  return {};
 }
 
 void ElfImage::ForEachFunction(const std::function<void(const FunctionSymbol&)>& visit) const {

@@ -38,6 +38,10 @@ class ElfImage {
   // Of .symtab, or where that was stripped of .dynsym.
   void ForEachFunction(const std::function<void(const FunctionSymbol&)>& visit) const;
   bool HasFullSymbols() const;
+  // Of a symbol of any kind that the file exports.
+  std::optional<uint64_t> AddressOf(std::string_view symbol) const;
+  // Empty where there is none, or it is compressed.
+  Bytes SectionNamed(std::string_view name) const;
   // The name of the file that has the symbols, empty for none.
   std::string_view DebugLink() const;
 
@@ -49,6 +53,7 @@ class ElfImage {
     std::string_view name;
     uint32_t type, link;
     uint64_t offset, size;
+    bool is_compressed;
   };
 
   ElfImage() = default;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "unwind/cfi.h"
+#include "unwind/debug_lines.h"
 #include "unwind/elf_image.h"
 #include "unwind/expression.h"
 #include "unwind/symbols.h"
@@ -32,6 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   UnwindRow row;
   for (const uint64_t address : addresses) (void)FindUnwindRow(*image, address, &row);
   (void)FindSymbols(*image, addresses);
+  (void)FindLines(*image, addresses);
   (void)DebugFilesOf(*image, "/usr/lib/x");
   return 0;
 }

@@ -71,7 +71,11 @@ std::string CallPlaces::NameOfFrame(uint32_t frame) const {
   }
   const auto own =
       std::find_if(symbols.begin(), symbols.end(), [this](const Symbol& symbol) { return !IsOfCuda(symbol.name); });
-  return ShortName(Utf8(Demangle(trace_.Text((own == symbols.end() ? symbols.front() : *own).name))));
+  const Symbol& symbol = own == symbols.end() ? symbols.front() : *own;
+  std::string name = ShortName(Utf8(Demangle(trace_.Text(symbol.name))));
+  const std::string_view file = trace_.Text(symbol.file);
+  if (symbol.line == 0 || file.empty()) return name;
+  return name + " (" + Utf8(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(symbol.line) + ")";
 }
 
 std::string CallPlaces::FunctionPlace(uint32_t stack) const {

@@ -19,7 +19,7 @@ class CallPlaces {
  public:
   CallPlaces(const Trace& trace, const PythonLines& lines);
 
-  // "train.py:12 (step)", "load_batch"; empty for kNone.
+  // "train.py:12 (step)", "load_batch", with its file and line where they are known; empty for kNone.
   const std::string& operator()(uint32_t stack);
 
  private:

@@ -71,17 +71,19 @@ class Symbolize : public Command {
   }
 
   static void Tell(const MissingSymbols& found) {
-    uint64_t frames = 0, named = 0;
+    uint64_t frames = 0, named = 0, lines = 0;
     for (const MissingSymbols::File& file : found.files) {
       frames += file.frames;
       named += file.named;
-      if (file.named != 0) continue;
+      lines += file.lines;
+      if (file.named != 0 || file.frames == 0) continue;
       Say(fmt::format("no symbols found for '{}' ({})", file.path,
                       file.build_id.empty() ? "no build id" : "build id " + file.build_id));
     }
     Say(frames == 0 ? "every sampled function in a file has its name already"
                     : fmt::format("named {} of {} without a name", FormatCount(static_cast<int64_t>(named)),
                                   CountOf(static_cast<int64_t>(frames), "code address", "code addresses")));
+    if (lines != 0) Say("source lines added: " + FormatCount(static_cast<int64_t>(lines)));
   }
 
   std::string trace_, output_;

@@ -169,7 +169,7 @@ int64_t CpuSamples::Drain(int64_t now_ns, Journal* journal) {
     return std::find(ended.begin(), ended.end(), ring.get()) != ended.end();
   });
   // A file at a time: rings must not wait.
-  if (now_ns >= symbols_ns_ && stacks_.HasPendingSymbols()) stacks_.TellSymbols(1, journal);
+  if (now_ns >= symbols_ns_ && stacks_.HasPendingSymbols()) stacks_.TellSymbols(1, false, journal);
   if (now_ns >= symbols_ns_ && !stacks_.HasPendingSymbols()) {
     symbols_step_ns_ = std::min(2 * symbols_step_ns_, kLongestSymbolsNs);
     symbols_ns_ = now_ns + symbols_step_ns_;
@@ -192,7 +192,7 @@ void CpuSamples::Close(int64_t now_ns, Journal* journal) {
                                      off.is_preempted, true});
   }
   off_.clear();
-  stacks_.TellSymbols(SIZE_MAX, journal);
+  stacks_.TellSymbols(SIZE_MAX, true, journal);
 }
 
 void CpuSamples::DrainRings(int64_t now_ns, Journal* journal) {

@@ -14,6 +14,8 @@ constexpr int64_t kMillisecondNs = 1'000'000;
 constexpr int64_t kRereadNs = 1000 * kMillisecondNs, kRereadMissingNs = 50 * kMillisecondNs;
 // Beyond this many records of stacks a program would be too odd to be told.
 constexpr uint32_t kMostNodes = 4'000'000;
+// Lines of a larger file wait for the end: they take longer than rings may wait.
+constexpr std::size_t kMostLineBytes = 2u << 20;
 
 }  // namespace
 
@@ -88,6 +90,7 @@ uint32_t SampledStacks::FrameOf(const PerfSample& sample, Process* process, cons
     Pending& pending = pending_[module];
     pending.pid = sample.pid;
     pending.file = frame.mapping->file;
+    if (pending.frames.empty()) pending.is_large = IsLarge(pending);
     pending.frames.push_back({known, offset});
   }
   return known;
@@ -143,6 +146,11 @@ const ElfImage* SampledStacks::SymbolsOf(const CodeFile& file) {
   return at->second != nullptr ? at->second.get() : image;
 }
 
+bool SampledStacks::IsLarge(const Pending& pending) {
+  const ElfImage* const image = pending.file == nullptr ? nullptr : SymbolsOf(*pending.file);
+  return image != nullptr && BytesOfLines(*image) > kMostLineBytes;
+}
+
 std::vector<FoundSymbol> SampledStacks::Find(const Pending& pending, const std::vector<uint64_t>& addresses) {
   if (pending.file != nullptr) {
     const ElfImage* const image = SymbolsOf(*pending.file);
@@ -156,21 +164,38 @@ std::vector<FoundSymbol> SampledStacks::Find(const Pending& pending, const std::
   return FindInPerfMap(map, addresses);
 }
 
-void SampledStacks::TellSymbols(std::size_t files, Journal* journal) {
-  for (; files > 0 && !pending_.empty(); --files) {
-    const Pending pending = std::move(pending_.begin()->second);
-    pending_.erase(pending_.begin());
-    std::vector<uint64_t> addresses;
-    for (const PendingFrame& frame : pending.frames) addresses.push_back(frame.address);
-    const std::vector<FoundSymbol> symbols = Find(pending, addresses);
-    for (std::size_t i = 0; i < symbols.size(); ++i) {
-      if (symbols[i].name.empty()) continue;
-      trace::SymbolRecord record;
-      record.frame = pending.frames[i].frame;
-      record.name = journal->Name(symbols[i].name);
-      record.function_offset = symbols[i].function;
-      if (record.name.value != 0) journal->Add(record);
+void SampledStacks::TellSymbols(std::size_t files, bool is_last, Journal* journal) {
+  for (auto at = pending_.begin(); files > 0 && at != pending_.end();) {
+    if (at->second.is_large && !is_last) {
+      ++at;
+      continue;
     }
+    TellSymbolsOf(at->second, journal);
+    at = pending_.erase(at);
+    --files;
+  }
+}
+
+bool SampledStacks::HasPendingSymbols() const {
+  return std::any_of(pending_.begin(), pending_.end(), [](const auto& entry) { return !entry.second.is_large; });
+}
+
+void SampledStacks::TellSymbolsOf(const Pending& pending, Journal* journal) {
+  std::vector<uint64_t> addresses;
+  for (const PendingFrame& frame : pending.frames) addresses.push_back(frame.address);
+  const std::vector<FoundSymbol> symbols = Find(pending, addresses);
+  const ElfImage* const image = pending.file == nullptr ? nullptr : SymbolsOf(*pending.file);
+  const std::vector<SourceLine> lines =
+      image == nullptr ? std::vector<SourceLine>(addresses.size()) : FindLines(*image, addresses);
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    if (symbols[i].name.empty()) continue;
+    trace::SymbolRecord record;
+    record.frame = pending.frames[i].frame;
+    record.name = journal->Name(symbols[i].name);
+    record.file = journal->Name(lines[i].file);
+    record.line = lines[i].line;
+    record.function_offset = symbols[i].function;
+    if (record.name.value != 0) journal->Add(record);
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "collect/host/perf_ring.h"
 #include "collect/run/journal.h"
+#include "unwind/debug_lines.h"
 #include "unwind/symbols.h"
 #include "unwind/unwinder.h"
 
@@ -24,9 +25,10 @@ class SampledStacks {
   uint32_t StackOf(const PerfSample& sample, Journal* journal);
   // Of that process, as it has mapped more.
   void ForgetAddresses(pid_t pid);
-  // The functions of frames that were told, of so many files. Takes milliseconds for each large library.
-  void TellSymbols(std::size_t files, Journal* journal);
-  bool HasPendingSymbols() const { return !pending_.empty(); }
+  // The functions and lines of frames that were told, of so many files. Takes milliseconds for each large library;
+  // those with much debug information are left for the last time.
+  void TellSymbols(std::size_t files, bool is_last, Journal* journal);
+  bool HasPendingSymbols() const;  // that can be told before the last time
   // What was told is not known any more.
   void Reset();
 
@@ -46,6 +48,7 @@ class SampledStacks {
     pid_t pid = 0;
     std::shared_ptr<const CodeFile> file;  // null for code generated at run time
     std::vector<PendingFrame> frames;
+    bool is_large = false;  // in debug information
   };
   // The process that has it, and what it is; without a file, generated code.
   using ModuleKey = std::tuple<pid_t, const CodeFile*, uint64_t>;
@@ -56,7 +59,9 @@ class SampledStacks {
   uint32_t ModuleOf(const PerfSample& sample, const CodeMapping& mapping, Journal* journal);
   uint32_t NodeOf(uint32_t parent, uint32_t frame, bool is_cut, bool is_guessed, Journal* journal);
   const ElfImage* SymbolsOf(const CodeFile& file);
+  bool IsLarge(const Pending& pending);
   std::vector<FoundSymbol> Find(const Pending& pending, const std::vector<uint64_t>& addresses);
+  void TellSymbolsOf(const Pending& pending, Journal* journal);
 
   CodeFiles files_;
   Unwinder unwinder_;

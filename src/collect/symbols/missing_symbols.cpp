@@ -12,6 +12,7 @@
 #include "trace/file/typed_rows.h"
 #include "trace/load/load.h"
 #include "trace/write/dictionary.h"
+#include "unwind/debug_lines.h"
 #include "unwind/symbols.h"
 
 namespace gprof {
@@ -25,7 +26,7 @@ struct Writer {
   std::map<uint32_t, std::string> texts;
   std::map<uint32_t, trace::ModuleRecord> modules;
   std::map<uint32_t, trace::FrameRecord> frames;
-  std::set<uint32_t> named;
+  std::set<uint32_t> named, with_line;
 
   void operator()(std::span<const trace::StringRecord> rows) {
     for (const trace::StringRecord& r : rows) {
@@ -39,7 +40,10 @@ struct Writer {
     for (const trace::FrameRecord& r : rows) frames.emplace(r.id, r);
   }
   void operator()(std::span<const trace::SymbolRecord> rows) {
-    for (const trace::SymbolRecord& r : rows) named.insert(r.frame);
+    for (const trace::SymbolRecord& r : rows) {
+      named.insert(r.frame);
+      if (r.line != 0) with_line.insert(r.frame);
+    }
   }
   template <class R>
   void operator()(std::span<const R> /*rows*/) {}
@@ -118,9 +122,10 @@ class SymbolChunks {
     if (!writer.taken.strings.empty()) next_text_ = std::max(next_text_, *writer.taken.strings.rbegin() + 1);
   }
 
-  void Add(trace::SymbolRecord record, const std::string& name) {
+  void Add(trace::SymbolRecord record, const std::string& name, const std::string& file) {
     if (rows_.size() == kMostRows || text_bytes_ > kMostTextBytes) Flush();
     record.name = IdOf(name);
+    record.file = IdOf(file);
     rows_.push_back(record);
   }
   void Take(std::string* out) {
@@ -177,16 +182,16 @@ class Finder {
   Finder(const DebugFileOptions& options, MissingSymbols* found) : options_(options), found_(*found) {}
 
   void Name(const trace::ProcessKey& process, const Writer& writer) {
-    std::map<uint32_t, std::vector<const trace::FrameRecord*>> nameless;  // by module
+    std::map<uint32_t, std::vector<const trace::FrameRecord*>> unknown;  // without a name or a line, by module
     for (const auto& [id, frame] : writer.frames) {
       const auto module = writer.modules.find(frame.module);
       const bool is_file = module != writer.modules.end() &&
                            module->second.module_kind == static_cast<uint8_t>(trace::ModuleKind::kFile);
-      if (is_file && writer.named.count(id) == 0) nameless[frame.module].push_back(&frame);
+      if (is_file && writer.with_line.count(id) == 0) unknown[frame.module].push_back(&frame);
     }
-    if (nameless.empty()) return;
+    if (unknown.empty()) return;
     SymbolChunks output(process, writer);
-    for (const auto& [module, frames] : nameless) NameFrames(writer, writer.modules.at(module), frames, &output);
+    for (const auto& [module, frames] : unknown) NameFrames(writer, writer.modules.at(module), frames, &output);
     output.Take(&found_.chunks);
   }
 
@@ -208,19 +213,23 @@ class Finder {
                   const std::vector<const trace::FrameRecord*>& frames, SymbolChunks* output) {
     const std::string &path = writer.Text(module.path), &build_id = writer.Text(module.build_id);
     MissingSymbols::File& file = FileOf(path, build_id);
-    file.frames += frames.size();
+    for (const trace::FrameRecord* frame : frames) file.frames += writer.named.count(frame->id) == 0;
     const ElfImage* const image = ImageOf(path, build_id);
     if (image == nullptr) return;
     std::vector<uint64_t> addresses;
     for (const trace::FrameRecord* frame : frames) addresses.push_back(frame->offset);
     const std::vector<FoundSymbol> symbols = FindSymbols(*image, addresses);
+    const std::vector<SourceLine> lines = FindLines(*image, addresses);
     for (std::size_t i = 0; i < symbols.size(); ++i) {
-      if (symbols[i].name.empty()) continue;
+      const bool has_name = writer.named.count(frames[i]->id) != 0;
+      if (symbols[i].name.empty() || (has_name && lines[i].line == 0)) continue;
       trace::SymbolRecord record;
       record.frame = frames[i]->id;
+      record.line = lines[i].line;
       record.function_offset = symbols[i].function;
-      output->Add(record, symbols[i].name);
-      ++file.named;
+      output->Add(record, symbols[i].name, lines[i].file);
+      file.named += !has_name;
+      file.lines += lines[i].line != 0;
     }
   }
 

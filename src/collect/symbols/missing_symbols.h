@@ -15,9 +15,10 @@ struct MissingSymbols {
     std::string path, build_id;
     uint64_t frames = 0;  // of it without a name
     uint64_t named = 0;   // that have one now
+    uint64_t lines = 0;   // of it that have a source line now
   };
   std::string chunks;
-  std::vector<File> files;  // that frames without a name lie in
+  std::vector<File> files;  // that frames without a name or a line lie in
 };
 
 // `bytes` is a trace. Throws Error where it is none.

@@ -134,6 +134,12 @@ class HostJoin {
     const auto key = [](const Symbol& s) { return std::tie(s.frame, s.depth); };
     SortNearlySorted(t_.symbols.begin(), t_.symbols.end(),
                      [&](const Symbol& a, const Symbol& b) { return key(a) < key(b); });
+    // What is said again counts where it adds the line.
+    for (std::size_t i = t_.symbols.size(); i-- > 1;) {
+      Symbol& before = t_.symbols[i - 1];
+      const Symbol& again = t_.symbols[i];
+      if (key(before) == key(again) && before.line == 0) before.file = again.file, before.line = again.line;
+    }
     const auto said_again = std::unique(t_.symbols.begin(), t_.symbols.end(),
                                         [&](const Symbol& a, const Symbol& b) { return key(a) == key(b); });
     t_.symbols.erase(said_again, t_.symbols.end());

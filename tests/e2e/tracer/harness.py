@@ -47,7 +47,7 @@ def api_name(record):
 class Record(dict):
     """A record of the trace; a field that has its default value reads as 0 or an empty string."""
 
-    _TEXT = {"message", "name", "function", "command_line", "uuid", "host", "cupti_path", "tracer_version", "text"}
+    _TEXT = {"message", "name", "function", "file", "command_line", "uuid", "host", "cupti_path", "tracer_version", "text"}
 
     def __missing__(self, key):
         return "" if key in self._TEXT else 0

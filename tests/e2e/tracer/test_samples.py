@@ -136,6 +136,46 @@ class Symbolized(SamplesCase):
         self.assert_clean(run.trace)
 
 
+LINES_PROGRAM = """
+#include <dlfcn.h>
+#include <stdint.h>
+
+__attribute__((noinline)) static uint64_t Much(uint64_t value) {
+  for (uint64_t i = 0; i < 300000000; ++i) {
+    value = value * 6364136223846793005u + i;  // HOT
+  }
+  return value;
+}
+
+int main(int count, char** names) {
+  if (count > 1 && !dlopen(names[1], RTLD_NOW)) return 9;  // calls NVTX
+  return Much(count) == 7;
+}
+"""
+
+
+class Lines(SamplesCase):
+    def test_native_code_has_lines(self):
+        hot = 1 + LINES_PROGRAM.splitlines().index(next(line for line in LINES_PROGRAM.splitlines() if "HOT" in line))
+        for version in (4, 5):
+            with self.subTest(dwarf=version):
+                source, program = self.folder / "lines.c", self.folder / "lines"
+                source.write_text(LINES_PROGRAM)
+                done = subprocess.run(["cc", "-g", f"-gdwarf-{version}", "-gz=none", "-O1", "-o", program, source, "-ldl"],
+                                      capture_output=True, text=True, check=False)
+                if done.returncode != 0:
+                    self.skipTest(f"cannot compile: {done.stderr[-200:]}")
+                run = self.profile(program, harness.PROGRAMS / "nvtx_static_library.so", version=None,
+                                   options=("-t", "nvtx", "-s", "process-tree", "--sampling-frequency=200"))
+                places = {r["frame"]: (r["name"], os.path.basename(r["file"]), r["line"]) for r in run.trace.of("symbol")}
+                nodes = {r["id"]: r["frame"] for r in run.trace.of("stack")}
+                inner = [places.get(nodes.get(s["stack"])) for s in run.trace.of("cpu_sample")]
+                in_much = [place for place in inner if place and place[0] == "Much"]
+                self.assertGreater(len(in_much), 20)
+                # The loop is on two lines; what counts it up is of the first.
+                self.assertLessEqual(set(in_much), {("Much", "lines.c", hot), ("Much", "lines.c", hot - 1)})
+
+
 C_PROGRAM = """
 #include <dlfcn.h>
 #include <pthread.h>
