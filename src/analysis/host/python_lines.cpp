@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/facts/running_samples.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/stack_lines.h"
 #include "analysis/facts/statistics.h"
@@ -33,6 +34,61 @@ std::vector<Row> RowsOf(const Trace& trace, const PythonLines& lines, const std:
     return std::tuple(weight(b), b.sum->call_ns, a.name) < std::tuple(weight(a), a.sum->call_ns, b.name);
   });
   return rows;
+}
+
+struct SampledLine {
+  int64_t running = 0, waiting = 0;
+  int64_t running_ns = 0, waiting_ns = 0;
+};
+
+// By index into PythonLines::all(), and at the end of what no line is known of.
+std::vector<SampledLine> SumSamples(const Trace& trace, const PythonLines& lines) {
+  std::vector<SampledLine> sums(lines.all().size() + 1);
+  for (const CpuSample& sample : trace.cpu_samples) {
+    if (!IsOfPython(sample)) continue;
+    SampledLine& sum = sums[std::min<std::size_t>(lines.Of(sample.stack), lines.all().size())];
+    const bool is_waiting = sample.sample_kind == trace::SampleKind::kPythonWaiting;
+    ++(is_waiting ? sum.waiting : sum.running);
+    (is_waiting ? sum.waiting_ns : sum.running_ns) += sample.weight_ns;
+  }
+  return sums;
+}
+
+void AddSampledLines(const Trace& trace, const PythonLines& lines, uint32_t max_rows, AnalysisResult* result) {
+  const std::vector<SampledLine> sums = SumSamples(trace, lines);
+  std::vector<std::size_t> order;
+  int64_t running_ns = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    running_ns += sums[i].running_ns;
+    if (sums[i].running + sums[i].waiting != 0) order.push_back(i);
+  }
+  if (order.empty()) return;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::tuple(sums[b].running_ns, sums[b].waiting_ns, a) <
+           std::tuple(sums[a].running_ns, sums[a].waiting_ns, b);
+  });
+  Table table{"python_samples",
+              "Python samples by line",
+              {{"running_percent", "Running %", Unit::kPercent, false},
+               {"running_ns", "Running", Unit::kNs, false},
+               {"waiting_ns", "Waiting", Unit::kNs, false},
+               {"running", "Samples", Unit::kCount, false},
+               {"waiting", "Waiting samples", Unit::kCount, true},
+               {"line", "Line", Unit::kText, false},
+               {"file", "File", Unit::kText, true}},
+              {},
+              "Line: the innermost line of the program itself, not of installed packages. Times of all sampled threads "
+              "together. Waiting: for the GIL, a lock, a file, or in a sleep."};
+  const std::size_t shown = RowsShown(order.size(), max_rows);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const SampledLine& sum = sums[order[i]];
+    const bool is_known = order[i] < lines.all().size();
+    table.rows.push_back({PercentOf(sum.running_ns, running_ns), sum.running_ns, sum.waiting_ns, sum.running,
+                          sum.waiting, is_known ? NameOf(trace, lines.all()[order[i]]) : "(no line)",
+                          is_known ? Utf8(trace.Text(lines.all()[order[i]].file)) : ""});
+  }
+  NoteLeftOut(&table, order.size());
+  result->tables.push_back(std::move(table));
 }
 
 }  // namespace
@@ -68,6 +124,7 @@ AnalysisResult RunPythonLines(const AnalysisInput& input, const AnalysisOptions&
   }
   NoteLeftOut(&table, rows.size());
   result.tables.push_back(std::move(table));
+  AddSampledLines(input.trace(), input.shared().python_lines(), options.max_rows, &result);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/facts/operations.h"
+#include "analysis/facts/running_samples.h"
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/host/sampled_functions.h"
 
@@ -43,8 +44,10 @@ class Activities {
   }
   void AddSamples() {
     SampledFunctions functions(trace_);
+    const RunningSamples counted(trace_);
     for (const CpuSample& sample : trace_.cpu_samples) {
-      if (sample.thread != thread_ || Overlap(times_, sample.time_ns, sample.time_ns + 1) == 0) continue;
+      if (sample.thread != thread_ || !counted.Has(sample) || Overlap(times_, sample.time_ns, sample.time_ns + 1) == 0)
+        continue;
       const uint32_t function = functions.Innermost(sample.stack);
       if (function != kNone) sums_["running " + functions[function].name] += sample.weight_ns;
     }

@@ -13,7 +13,7 @@ constexpr std::string_view kBool = "true|false";
 // Options with one sentence are warned of in one line.
 constexpr std::string_view kByTime = "the CPU is sampled by time; use --sampling-frequency";
 constexpr std::string_view kNoPython =
-    "Python code is not sampled or traced; mark it with NVTX ranges (pip install nvtx)";
+    "calls of Python functions are not traced; use --python-sampling, or mark them with NVTX ranges (pip install nvtx)";
 constexpr std::string_view kNoKernelEvents = "Linux kernel events are not recorded";
 constexpr std::string_view kNoCpuCounters = "CPU hardware counters are not sampled";
 constexpr std::string_view kNoNetwork = "network adapters and switches are not sampled";
@@ -102,8 +102,9 @@ constexpr std::array kOptions = {
                "source lines are recorded where a program was compiled with -g"},
     NsysOption{"--cudabacktrace", "none|all|kernel|memory|sync|other", kOurs, "",
                "needs no CPU sampling; a threshold of 0 is affordable"},
-    NsysOption{"--python-sampling", kBool, kUnavailable, "false", kNoPython},
-    NsysOption{"--python-sampling-frequency", "HZ", kUnavailable, "", kNoPython},
+    NsysOption{"--python-sampling", kBool, kOurs, "",
+               "by reading the program's memory from outside; also in place of CPU samples where perf is refused"},
+    NsysOption{"--python-sampling-frequency", "HZ", kOurs, "", "the default is 1000, as in nsys"},
     NsysOption{"--python-functions-trace", "FILE", kUnavailable, "none", kNoPython},
     NsysOption{"--python-nvtx-annotations", "FILE", kUnavailable, "none", kNoPython},
     NsysOption{"--dask", "LIST", kUnavailable, "none", kTorchRanges},

@@ -186,6 +186,18 @@ void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& grou
       ->type_name("HZ")
       ->check(CLI::Range(1.0, 20'000.0).description(""))
       ->group(group);
+  app.add_option(
+         "--python-sampling", python_sampling_,
+         "sample which Python code runs, by reading APP's memory: of the threads that -s names (true), or of all "
+         "(process-tree). Default: true where CPU samples are refused")
+      ->type_name("true|process-tree|false")
+      ->check(OneOf({"true", "process-tree", "false"}))
+      ->group(group);
+  app.add_option("--python-sampling-frequency", options_.collect.python.hz,
+                 "Python samples per second (default 1000 with --python-sampling, else 200)")
+      ->type_name("HZ")
+      ->check(CLI::Range(1.0, 2'000.0).description(""))
+      ->group(group);
   app.add_option("-b,--backtrace", backtrace_,
                  "call stacks of samples: by unwind tables (dwarf, default), frame pointers (fp), or none")
       ->type_name("dwarf|fp|none")
@@ -300,6 +312,7 @@ void ProgramArguments::ReadSampling() {
   sampling.samples = ScopeOf("--sample", sample_.empty() ? by_default : sample_);
   sampling.switches = switches_.empty() ? sampling.samples : ScopeOf("--cpuctxsw", switches_);
   sampling.stack_bytes = sampling.stack_bytes / 8 * 8;
+  ReadPythonSampling();
   if (backtrace_ == "lbr") nsys_.Note("--backtrace=lbr", "call stacks are made from unwind tables instead");
   if (backtrace_ == "none") {
     sampling.backtrace = CpuBacktrace::kOff;
@@ -308,6 +321,19 @@ void ProgramArguments::ReadSampling() {
   } else if (backtrace_ != "dwarf" && backtrace_ != "auto" && backtrace_ != "lbr") {
     throw Error(ExitCode::kUsage, "--backtrace: unknown value '" + backtrace_ + "'", "use dwarf, fp or none");
   }
+}
+
+void ProgramArguments::ReadPythonSampling() {
+  SamplingOptions& sampling = options_.collect.sampling;
+  PythonSamplingOptions& python = options_.collect.python;
+  const bool is_wanted = !python_sampling_.empty() && python_sampling_ != "false";
+  python.mode = is_wanted                                                            ? PythonSampling::kOn
+                : !python_sampling_.empty() || sampling.samples == CpuScope::kNobody ? PythonSampling::kOff
+                                                                                     : PythonSampling::kInPlaceOfPerf;
+  const bool is_tree = python_sampling_ == "process-tree" || sampling.samples == CpuScope::kProcessTree;
+  python.threads = is_tree ? CpuScope::kProcessTree : CpuScope::kLaunching;
+  // A thread is not sampled twice unless both are asked for.
+  if (is_wanted && sample_.empty()) sampling.samples = CpuScope::kNobody;
 }
 
 void ProgramArguments::ReadGpuMetrics() {

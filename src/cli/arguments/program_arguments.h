@@ -37,6 +37,7 @@ class ProgramArguments {
   void AddCollectorOptions(CLI::App& app, const std::string& group);
   void AddSamplingOptions(CLI::App& app, const std::string& group);
   void ReadSampling();
+  void ReadPythonSampling();
   CpuScope ScopeOf(const std::string& option, const std::string& word);
   double HertzOf(const std::string& option, const std::string& value) const;
   void ReadGpuMetrics();
@@ -53,7 +54,7 @@ class ProgramArguments {
   std::string python_backtrace_;
   uint64_t osrt_threshold_ns_ = 0;
   StackArguments stacks_;
-  std::string sample_, switches_, backtrace_ = "dwarf";
+  std::string sample_, switches_, backtrace_ = "dwarf", python_sampling_;
   bool cpu_page_faults_ = false, gpu_page_faults_ = false;
   bool is_compressed_ = false;
   std::vector<std::string> variables_;

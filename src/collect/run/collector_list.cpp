@@ -7,6 +7,7 @@
 #include "collect/gpu/pm_sampling.h"
 #include "collect/host/cpu_samples.h"
 #include "collect/host/host_load_collector.h"
+#include "collect/host/python_samples.h"
 
 namespace gprof {
 namespace {
@@ -17,6 +18,7 @@ bool WantsSampling(const CollectorOptions& options) {
 
 constexpr CollectorKind kCollectors[] = {
     {"cpu_samples", "CPU samples and context switches", WantsSampling, MakeCpuSamples},
+    {"python_samples", "Python samples", IsPythonSamplingWanted, MakePythonSamples},
     {"host_load", "host load", [](const CollectorOptions& options) { return options.host_load_hz > 0; }, MakeHostLoad},
     {"nvml", "GPU state", IsNvmlWanted, MakeNvml},
     {"gpu_metrics", "GPU metric data", IsPmSamplingWanted, MakePmSampling},

@@ -26,6 +26,19 @@ struct SamplingOptions {
   bool was_asked_for = false;   // the user wants to know when it cannot be
 };
 
+// Python code, by reading the memory of the program.
+enum class PythonSampling : uint8_t {
+  kOff,
+  kInPlaceOfPerf,  // where the kernel refuses perf events
+  kOn,
+};
+
+struct PythonSamplingOptions {
+  PythonSampling mode = PythonSampling::kInPlaceOfPerf;
+  CpuScope threads = CpuScope::kLaunching;
+  double hz = 0;  // 0: as suits the mode
+};
+
 // Counters of GPUs, by PM sampling.
 struct GpuMetricsOptions {
   std::string devices;  // "all", "cuda-visible", or numbers and UUIDs with commas between; empty: none
@@ -37,6 +50,7 @@ struct GpuMetricsOptions {
 
 struct CollectorOptions {
   SamplingOptions sampling;
+  PythonSamplingOptions python;
   double host_load_hz = 10;  // 0: none
   double nvml_hz = 10;       // 0: none
   GpuMetricsOptions gpu_metrics;
@@ -45,6 +59,7 @@ struct CollectorOptions {
   static CollectorOptions None() {
     CollectorOptions none;
     none.sampling.samples = none.sampling.switches = CpuScope::kNobody;
+    none.python.mode = PythonSampling::kOff;
     none.host_load_hz = none.nvml_hz = 0;
     return none;
   }

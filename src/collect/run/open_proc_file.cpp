@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "base/descriptor.h"
@@ -46,6 +48,11 @@ void ForEachEntry(const std::string& folder, const std::function<void(std::strin
   while (const dirent* entry = readdir(listing.get())) {
     if (entry->d_name[0] != '.') visit(entry->d_name);
   }
+}
+
+std::string PathOfProgram(pid_t pid) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", error).string();
 }
 
 void ForEachNumber(std::string_view text, const std::function<void(int64_t)>& visit) {

@@ -2,6 +2,8 @@
 // the same process when its pid is used again.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +31,8 @@ class ProcFile {
 
 // The names in a folder, but for those that begin with a dot.
 void ForEachEntry(const std::string& folder, const std::function<void(std::string_view)>& visit);
+// The file that it runs; empty when it is gone.
+std::string PathOfProgram(pid_t pid);
 // Numbers between spaces and line ends; what is none is passed over.
 void ForEachNumber(std::string_view text, const std::function<void(int64_t)>& visit);
 // Counts from 0.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/facts/running_samples.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/stack_names.h"
 #include "base/demangle.h"
@@ -261,12 +262,14 @@ Stacks HostStacks(const Trace& trace, const ExportOptions& options) {
 
 Stacks CpuStacks(const Trace& trace, const ExportOptions& options) {
   const FrameNames names(trace, options.full_names);
+  const RunningSamples counted(trace);
   const bool has_time = HaveTime(trace);
   std::map<std::pair<uint32_t, uint32_t>, int64_t> sums;  // by thread and stack
   ExportProgress progress(options, trace.cpu_samples.size());
   for (const CpuSample& sample : trace.cpu_samples) {
     progress.Add();
-    if (IsOfRunning(sample)) sums[{sample.thread, sample.stack}] += has_time ? sample.weight_ns : 1;
+    if (sample.thread != kNone && counted.Has(sample))
+      sums[{sample.thread, sample.stack}] += has_time ? sample.weight_ns : 1;
   }
   Stacks stacks;
   for (const auto& [key, sum] : sums) {

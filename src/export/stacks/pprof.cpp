@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/running_samples.h"
 #include "analysis/result/display_names.h"
 #include "base/text.h"
 #include "export/events/real_time.h"
@@ -83,10 +84,11 @@ class PprofWriter {
       int64_t samples = 0, time_ns = 0;
     };
     std::map<std::pair<uint32_t, uint32_t>, Sum> sums;  // by thread and stack
+    const RunningSamples counted(trace_);
     ExportProgress progress(options, trace_.cpu_samples.size());
     for (const CpuSample& sample : trace_.cpu_samples) {
       progress.Add();
-      if (!IsOfRunning(sample)) continue;
+      if (sample.thread == kNone || !counted.Has(sample)) continue;
       Sum& sum = sums[{sample.thread, sample.stack}];
       ++sum.samples;
       sum.time_ns += sample.weight_ns;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/facts/running_samples.h"
 #include "analysis/result/display_names.h"
 #include "base/text.h"
 #include "export/exporters.h"
@@ -80,10 +81,12 @@ std::string ProfileOf(const Trace& trace, const Frames& frames, uint32_t thread,
 
 void WriteSpeedscope(const Trace& trace, const ExportOptions& options, OutputStream& out) {
   const Frames frames(trace);
+  const RunningSamples counted(trace);
   const bool has_time = HaveTime(trace);
   std::vector<std::vector<uint32_t>> of_threads(trace.threads.size());
   for (uint32_t i = 0; i < trace.cpu_samples.size(); ++i) {
-    if (IsOfRunning(trace.cpu_samples[i])) of_threads[trace.cpu_samples[i].thread].push_back(i);
+    const CpuSample& sample = trace.cpu_samples[i];
+    if (sample.thread != kNone && counted.Has(sample)) of_threads[sample.thread].push_back(i);
   }
   ExportProgress progress(options, trace.cpu_samples.size());
   out.Write(

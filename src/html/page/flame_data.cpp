@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/running_samples.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/host/host_gaps.h"
 #include "base/demangle.h"
@@ -100,8 +101,10 @@ std::string FlameJson(const AnalysisInput& input) {
     if (is_new) at->second.first = i;
     return at->second;
   };
+  const RunningSamples counted(trace);
   for (uint32_t i = 0; i < trace.cpu_samples.size(); ++i) {
-    if (IsOfRunning(trace.cpu_samples[i])) ++sum_of(i).count;
+    const CpuSample& sample = trace.cpu_samples[i];
+    if (sample.thread != kNone && counted.Has(sample)) ++sum_of(i).count;
   }
   for (const uint32_t sample : input.shared().host_gaps(input).samples) ++sum_of(sample).idle;
   Tree tree(trace);

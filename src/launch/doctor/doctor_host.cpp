@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "collect/host/perf_ring.h"
+#include "collect/host/python_reader.h"
 #include "gprof/trace/env.h"
 #include "launch/doctor/doctor.h"
 
@@ -163,6 +164,16 @@ MachineCheck CheckLimits(const MachineView& machine) {
   return check;
 }
 
+// The value behind `key` in /proc/PID/status.
+std::string StatusOf(const MachineView& machine, const std::string& pid, std::string_view key) {
+  std::istringstream lines(machine.read("/proc/" + pid + "/status").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key)) continue;
+    return line.substr(std::min(line.find_first_not_of(" \t", key.size()), line.size()));
+  }
+  return {};
+}
+
 MachineCheck CheckPerfEvents(const MachineView& machine) {
   MachineCheck check{"perf_events", "CPU sampling", CheckState::kGood, "", ""};
   const PerfAnswer answer = machine.try_perf_events();
@@ -176,6 +187,27 @@ MachineCheck CheckPerfEvents(const MachineView& machine) {
   check.state = answer.error == ENOSYS ? CheckState::kNotHere : CheckState::kWarning;
   check.detail = refusal.why + ": no CPU samples and context switches";
   check.advice = refusal.advice;
+  return check;
+}
+
+// Python is sampled by reading the memory of the program, from a process that is not its parent.
+MachineCheck CheckPythonSampling(const MachineView& machine) {
+  constexpr unsigned kTraceAnyone = 19;  // CAP_SYS_PTRACE
+  MachineCheck check{"python_sampling", "Python sampling", CheckState::kGood, "", ""};
+  const std::string restriction = machine.read("/proc/sys/kernel/yama/ptrace_scope").value_or("0");
+  const std::string capabilities = StatusOf(machine, "self", "CapEff:");
+  uint64_t mask = 0;
+  std::from_chars(capabilities.data(), capabilities.data() + capabilities.size(), mask, 16);
+  if (restriction.starts_with('0') || (mask >> kTraceAnyone & 1) != 0) {
+    check.detail = "the memory of Python programs can be read";
+  } else if (restriction.starts_with('1')) {
+    check.detail =
+        "the memory of the program can be read; that of processes it starts cannot (kernel.yama.ptrace_scope is 1)";
+  } else {
+    check.state = CheckState::kWarning;
+    check.detail = "the memory of other processes cannot be read (kernel.yama.ptrace_scope)";
+    check.advice = kLiftReading;
+  }
   return check;
 }
 
@@ -198,16 +230,6 @@ std::string NameOf(const MachineView& machine, const std::string& pid) {
   std::string name = machine.read("/proc/" + pid + "/comm").value_or("");
   if (!name.empty() && name.back() == '\n') name.pop_back();
   return name;
-}
-
-// The value behind `key` in /proc/PID/status.
-std::string StatusOf(const MachineView& machine, const std::string& pid, std::string_view key) {
-  std::istringstream lines(machine.read("/proc/" + pid + "/status").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(key)) continue;
-    return line.substr(std::min(line.find_first_not_of(" \t", key.size()), line.size()));
-  }
-  return {};
 }
 
 MachineCheck CheckOtherProfilers(const MachineView& machine) {
@@ -233,8 +255,9 @@ MachineCheck CheckOtherProfilers(const MachineView& machine) {
 }  // namespace
 
 std::vector<MachineCheck> CheckHost(const MachineView& machine) {
-  return {CheckTracer(machine),     CheckRunFolder(machine), CheckContainer(machine),     CheckLimits(machine),
-          CheckPerfEvents(machine), CheckInjection(machine), CheckOtherProfilers(machine)};
+  return {CheckTracer(machine),    CheckRunFolder(machine),     CheckContainer(machine),
+          CheckLimits(machine),    CheckPerfEvents(machine),    CheckPythonSampling(machine),
+          CheckInjection(machine), CheckOtherProfilers(machine)};
 }
 
 std::vector<MachineCheck> Examine(const MachineView& machine) {

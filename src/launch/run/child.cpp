@@ -1,6 +1,7 @@
 #include "launch/run/child.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +92,10 @@ void DirectOutput(ProgramOutput output) {
   if (nowhere <= STDERR_FILENO) fcntl(nowhere, F_SETFD, 0);
 }
 
+// Where the kernel lets only ancestors look at a process (Yama), those that sample it are what its parent has started.
+// Whoever the program itself names later takes their place.
+void AllowToBeRead() { prctl(PR_SET_PTRACER, static_cast<unsigned long>(getppid()), 0, 0, 0); }
+
 // In the child. One thread only, so memory may be allocated here.
 [[noreturn]] void BecomeProgram(std::vector<std::string> command, ProgramOutput output, int gate, int verdict) {
   std::vector<std::string> environment;
@@ -100,6 +105,7 @@ void DirectOutput(ProgramOutput output) {
   // execvp looks through the PATH of environ, and that is to be the program's own.
   environ = const_cast<char**>(variables.data());
   RestoreInheritedSignals();
+  AllowToBeRead();
   execvp(arguments[0], arguments.data());
   const int error = errno;
   WriteAll(verdict, &error, sizeof error);

@@ -301,14 +301,18 @@ class Refused(harness.Case):
 
 
 def forbid_perf():
+    forbid({"x86_64": 298, "aarch64": 241})
+
+
+def forbid(numbers):
+    """Makes a system call, by its number on each machine, fail for this process and what it starts."""
     class Instruction(ctypes.Structure):
         _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint)]
 
     class Program(ctypes.Structure):
         _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.POINTER(Instruction))]
 
-    number = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
-    code = (Instruction * 4)(Instruction(0x20, 0, 0, 0), Instruction(0x15, 0, 1, number),
+    code = (Instruction * 4)(Instruction(0x20, 0, 0, 0), Instruction(0x15, 0, 1, numbers[os.uname().machine]),
                              Instruction(0x06, 0, 0, 0x00050001), Instruction(0x06, 0, 0, 0x7FFF0000))
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS

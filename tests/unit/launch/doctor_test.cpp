@@ -270,6 +270,19 @@ TEST(Doctor, PerfEvents) {
   EXPECT_EQ(machine.Find("perf_events").state, CheckState::kNotHere);
 }
 
+TEST(Doctor, PythonSampling) {
+  FakeMachine machine;
+  EXPECT_EQ(machine.Find("python_sampling").state, CheckState::kGood);
+  machine.files["/proc/sys/kernel/yama/ptrace_scope"] = "1\n";
+  EXPECT_EQ(machine.Find("python_sampling").state, CheckState::kGood);
+  EXPECT_TRUE(Says(machine.Find("python_sampling").detail, "processes it starts cannot"));
+  machine.files["/proc/sys/kernel/yama/ptrace_scope"] = "2\n";
+  EXPECT_EQ(machine.Find("python_sampling").state, CheckState::kWarning);
+  EXPECT_TRUE(Says(machine.Find("python_sampling").advice, "--cap-add SYS_PTRACE"));
+  machine.files["/proc/self/status"] = "Name:\tgprof-cli\nCapEff:\t0000000000080000\nPPid:\t10\nTracerPid:\t0\n";
+  EXPECT_EQ(machine.Find("python_sampling").state, CheckState::kGood);
+}
+
 TEST(Doctor, Injection) {
   FakeMachine machine;
   machine.variables["LD_PRELOAD"] = "/lib/libjemalloc.so";

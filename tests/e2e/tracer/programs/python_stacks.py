@@ -1,7 +1,8 @@
 """Calls CUDA in every state that Python code can be in, and says of each call which stack it was made from.
 
 What it writes to argv[1] is a list of [tid, frames], and a frame is [file, function, first line, byte in its code,
-line], the innermost first.
+line], the innermost first. With HOLD_S it stays where each call was made for so many seconds, and [tid, frames] is
+followed by the first and the last nanosecond of that.
 """
 import asyncio
 import ctypes
@@ -11,35 +12,50 @@ import os
 import random
 import sys
 import threading
+import time
 
 cuda = ctypes.CDLL(os.environ["TEST_CUDART"])
+hold_s = float(os.environ.get("HOLD_S", 0))
 rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 60
 expected, lock = [], threading.Lock()
 tid = threading.get_native_id if hasattr(threading, "get_native_id") else threading.get_ident
 
 
-def note(frame):
+def frames_from(frame):
     stack = []
     while frame is not None:
         code = frame.f_code
         name = getattr(code, "co_qualname", code.co_name)
         stack.append([code.co_filename, name, code.co_firstlineno, max(frame.f_lasti, 0), frame.f_lineno])
         frame = frame.f_back
+    return stack
+
+
+def note(*facts):
     with lock:
-        expected.append([tid(), stack])
+        expected.append([tid(), *facts])
 
 
 class Call:
     """`call()` makes a CUDA call; its own frame is the innermost one."""
 
     def __call__(self):
-        result = cuda.cudaDeviceSynchronize() or note(sys._getframe())
+        result = cuda.cudaDeviceSynchronize() or note(frames_from(sys._getframe()))
         return result
+
+
+class Hold:
+    """As Call, but it stays there, in one line."""
+
+    def __call__(self):
+        cuda.cudaDeviceSynchronize()
+        frames, begin, _, end = frames_from(sys._getframe()), time.monotonic_ns(), time.sleep(hold_s), time.monotonic_ns()
+        note(frames, begin, end)
 
 
 # The frame is in another instruction of its line when it says where it is, so what counts of the innermost frame is
 # its line; all others are at the same instruction.
-call = Call()
+call = Hold() if hold_s else Call()
 
 
 def plain(rest, rng):

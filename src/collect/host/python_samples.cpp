@@ -1,0 +1,240 @@
+#include "collect/host/python_samples.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/units.h"
+#include "collect/host/perf_ring.h"
+#include "collect/run/arenas.h"
+#include "collect/run/clocks.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kMillisecondNs = 1'000'000;
+// Threads come and go, and Python may be loaded late.
+constexpr int64_t kLookNs = 250 * kMillisecondNs;
+constexpr double kUsualHz = 200, kAskedForHz = 1000;
+constexpr CostLimit kCostLimit = {5, 100 * kMillisecondNs};
+constexpr int64_t kWatchNs = 2 * kSecondNs;
+constexpr uint32_t kMostNodes = 4'000'000;
+constexpr int64_t kLongestTryNs = 16 * kSecondNs, kNever = INT64_MAX;
+
+std::string TaskFile(pid_t pid, pid_t tid, const char* name) {
+  return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + name;
+}
+
+bool IsRunning(std::string_view stat) { return BehindName(stat).starts_with('R'); }
+
+}  // namespace
+
+bool IsPythonSamplingWanted(const CollectorOptions& options) { return options.python.mode != PythonSampling::kOff; }
+
+std::unique_ptr<Collector> MakePythonSamples(const CollectorOptions& options) {
+  return std::make_unique<PythonSamples>(options);
+}
+
+bool PythonSamples::Start(const RunView& run, std::string* /*why*/) {
+  run_ = run;
+  PerfWish wish;
+  const bool was_asked_for = options_.mode == PythonSampling::kOn;
+  replaces_perf_ = !was_asked_for && TryPerfEvents(&wish) != 0;
+  const double hz = options_.hz > 0 ? options_.hz : was_asked_for ? kAskedForHz : kUsualHz;
+  period_ns_ = static_cast<int64_t>(static_cast<double>(kSecondNs) / hz);
+  if (options_.threads == CpuScope::kProcessTree) {
+    tree_ =
+        std::make_unique<RunProcesses>(RunProcesses::Options{"/proc", run.folder, run.program, run.follows_children});
+  }
+  prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(period_ns_ / 50));
+  return was_asked_for || replaces_perf_;
+}
+
+void PythonSamples::Switch(bool /*is_on*/, int64_t now_ns) {
+  processes_.clear();
+  next_look_ns_ = next_sample_ns_ = now_ns;
+  own_cost_.Restart();
+}
+
+void PythonSamples::Reset() {
+  modules_.clear();
+  frames_.clear();
+  for (auto& nodes : nodes_) nodes.clear();
+}
+
+int64_t PythonSamples::Drain(int64_t now_ns, Journal* journal) {
+  if (now_ns >= next_look_ns_) LookForThreads(now_ns, journal);
+  bool has_threads = false;
+  for (auto& [pid, process] : processes_) {
+    for (auto& [tid, thread] : process.threads) Sample(pid, tid, &process, &thread, journal);
+    has_threads |= !process.threads.empty();
+  }
+  own_cost_.StepDown(kCostLimit, now_ns, kWatchNs, &period_ns_, journal);
+  if (!has_threads) return next_look_ns_;
+  next_sample_ns_ += period_ns_;
+  if (next_sample_ns_ <= now_ns) next_sample_ns_ = now_ns + period_ns_;
+  return next_sample_ns_;
+}
+
+PythonSamples::Wanted PythonSamples::WantedNow() {
+  Wanted wanted;
+  if (tree_ != nullptr) {
+    for (const auto& [pid, process] : tree_->Look(true)) wanted.emplace(pid, std::nullopt);
+    return wanted;
+  }
+  for (const TracedProcess& process : TracedProcessesIn(run_.folder)) {
+    if (process.threads.empty()) continue;
+    std::optional<std::set<pid_t>>& threads = wanted[process.pid];
+    if (!threads) threads.emplace();
+    threads->insert(process.threads.begin(), process.threads.end());
+  }
+  return wanted;
+}
+
+void PythonSamples::LookForThreads(int64_t now_ns, Journal* journal) {
+  next_look_ns_ = now_ns + kLookNs;
+  std::map<pid_t, Process> still;
+  for (const auto& [pid, wanted] : WantedNow()) {
+    Process& process = still[pid] = std::move(processes_[pid]);
+    LookForPython(pid, now_ns, &process, journal);
+    if (process.reader == nullptr) continue;
+    std::map<pid_t, Thread> threads;
+    for (const auto& [tid, state] : process.reader->Threads()) {
+      if (wanted && wanted->count(tid) == 0) continue;
+      Thread& thread = threads[tid] = std::move(process.threads[tid]);
+      thread.state = state;
+      LookHowMuchItRuns(pid, tid, &thread);
+    }
+    process.threads = std::move(threads);
+  }
+  processes_ = std::move(still);
+}
+
+// The state of a thread does not say whether it has a processor or waits for one, and the kernel knows the sums of
+// both.
+void PythonSamples::LookHowMuchItRuns(pid_t pid, pid_t tid, Thread* thread) {
+  if (!thread->schedstat.is_open()) thread->schedstat = ProcFile(TaskFile(pid, tid, "schedstat"));
+  const std::string_view text = thread->schedstat.Read();
+  const std::optional<int64_t> ran_ns = NumberAt(text, 0), delayed_ns = NumberAt(text, 1);
+  if (!ran_ns || !delayed_ns) return;
+  const auto ran = static_cast<double>(*ran_ns - std::exchange(thread->ran_ns, *ran_ns));
+  const auto delayed = static_cast<double>(*delayed_ns - std::exchange(thread->delayed_ns, *delayed_ns));
+  if (ran > 0) thread->running_share = ran / (ran + delayed);
+}
+
+void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, Journal* journal) {
+  std::string program = PathOfProgram(pid);
+  if (program != process->program) *process = {};  // it has become another, or is new
+  process->program = std::move(program);
+  if (process->reader != nullptr || now_ns < process->try_ns) return;
+  process->try_step_ns = std::clamp(2 * process->try_step_ns, kLookNs, kLongestTryNs);
+  process->try_ns = now_ns + process->try_step_ns;
+  PythonTrial trial = PythonReader::Try(pid);
+  if (trial.error != 0 && trial.error != ESRCH) {
+    TellRefusal(now_ns,
+                std::string("the memory of the program may not be read: ") + std::strerror(trial.error) +
+                    " (to change that: " + kLiftReading + ")",
+                journal);
+  }
+  if (!trial.unknown.empty()) TellRefusal(now_ns, trial.unknown + " cannot be read; 3.8 to 3.13 can", journal);
+  process->reader = std::move(trial.reader);
+  if (process->reader == nullptr || !replaces_perf_ || std::exchange(is_told_, true)) return;
+  Tell(now_ns, trace::NoticeLevel::kInfo,
+       "perf events are refused: Python code is sampled by reading its memory instead, every " +
+           FormatNs(static_cast<double>(period_ns_)),
+       journal);
+}
+
+// A thread that runs may leave a function meanwhile. Read again it is elsewhere, and as likely to be whole.
+bool PythonSamples::ReadStack(Process* process, const Thread& thread, bool* is_whole) {
+  constexpr int kMostTries = 3;
+  for (int i = 0; i < kMostTries; ++i) {
+    if (!process->reader->StackOf(thread.state, &frames_now_, is_whole)) continue;
+    ++process->good;
+    return true;
+  }
+  ++process->torn;
+  return false;
+}
+
+void PythonSamples::Sample(pid_t pid, pid_t tid, Process* process, Thread* thread, Journal* journal) {
+  constexpr uint32_t kEnoughTorn = 100;
+  if (process->reader == nullptr) return;
+  if (!thread->stat.is_open()) thread->stat = ProcFile(TaskFile(pid, tid, "stat"));
+  const int64_t now_ns = MonotonicNs();
+  const std::string_view stat = thread->stat.Read();
+  if (stat.empty()) return;  // it has ended
+  const bool is_running = IsRunning(stat);
+  bool is_whole = false;
+  const bool is_read = ReadStack(process, *thread, &is_whole);
+  if (process->good == 0 && process->torn >= kEnoughTorn) {
+    TellRefusal(now_ns, "its frames are not where this version of CPython has them", journal);
+    process->reader = nullptr;
+    process->try_ns = kNever;
+    return;
+  }
+  const int64_t since_ns = std::exchange(thread->sampled_ns, now_ns);
+  if (is_read && frames_now_.empty()) return;  // no code of Python called what it runs
+  trace::CpuSampleRecord record;
+  record.time_ns = static_cast<uint64_t>(now_ns);
+  record.pid = static_cast<uint32_t>(pid);
+  record.tid = static_cast<uint32_t>(tid);
+  record.stack = is_read ? StackOf(pid, *process->reader, is_whole, now_ns, journal) : 0;
+  const auto passed_ns = static_cast<double>(since_ns == 0 ? period_ns_ : now_ns - since_ns);
+  record.weight_ns = static_cast<uint64_t>(is_running ? passed_ns * thread->running_share : passed_ns);
+  record.sample_kind =
+      static_cast<uint8_t>(is_running ? trace::SampleKind::kPython : trace::SampleKind::kPythonWaiting);
+  journal->Add(record);
+}
+
+uint32_t PythonSamples::StackOf(pid_t pid, const PythonReader& reader, bool is_whole, int64_t now_ns,
+                                Journal* journal) {
+  uint32_t node = 0;
+  for (auto frame = frames_now_.rbegin(); frame != frames_now_.rend(); ++frame) {
+    const uint32_t module = ModuleOf(pid, reader, *frame, now_ns, journal);
+    if (module == 0 || next_node_ > kMostNodes) return 0;
+    const auto [known, is_new_frame] = frames_.try_emplace({module, frame->offset}, next_frame_);
+    if (is_new_frame) journal->Add(trace::FrameRecord{next_frame_++, module, frame->offset});
+    const bool is_cut = node == 0 && !is_whole;
+    const auto [at, is_new] = nodes_[is_cut].try_emplace(uint64_t{node} << 32 | known->second, next_node_);
+    if (is_new) journal->Add(trace::StackRecord{next_node_++, node, known->second, is_cut, false});
+    node = at->second;
+  }
+  return node;
+}
+
+uint32_t PythonSamples::ModuleOf(pid_t pid, const PythonReader& reader, const PythonFrame& frame, int64_t now_ns,
+                                 Journal* journal) {
+  const std::tuple key(pid, frame.code, frame.key);
+  if (const auto known = modules_.find(key); known != modules_.end()) return known->second;
+  PythonCode code;
+  if (!reader.CodeOf(frame.code, &code)) return 0;
+  trace::ModuleRecord record;
+  record.time_ns = static_cast<uint64_t>(now_ns);
+  record.id = next_module_++;
+  record.pid = static_cast<uint32_t>(pid);
+  record.module_kind = static_cast<uint8_t>(trace::ModuleKind::kPythonCode);
+  record.path = journal->Name(code.file);
+  record.name = journal->Name(code.name);
+  record.first_line = code.first_line;
+  record.line_table = journal->Name(code.line_table);
+  record.python_version = reader.version();
+  journal->Add(record);
+  return modules_[key] = record.id;
+}
+
+void PythonSamples::TellRefusal(int64_t now_ns, const std::string& why, Journal* journal) {
+  if (!refusals_told_.insert(why).second) return;
+  Tell(now_ns, options_.mode == PythonSampling::kOn ? trace::NoticeLevel::kWarning : trace::NoticeLevel::kInfo,
+       "Python code was not sampled: " + why, journal);
+}
+
+void PythonSamples::Tell(int64_t now_ns, trace::NoticeLevel level, const std::string& text, Journal* journal) const {
+  journal->Add(trace::NoticeRecord{static_cast<uint64_t>(now_ns), static_cast<uint8_t>(level), journal->Name(text)});
+}
+
+}  // namespace gprof

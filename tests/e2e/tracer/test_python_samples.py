@@ -1,0 +1,110 @@
+"""Python code sampled from outside, against what the program says of its own frames and times."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import harness
+from test_python import PROGRAM, Stacks, interpreters
+from test_samples import forbid, forbid_perf
+
+HOT = pathlib.Path(__file__).parent / "programs" / "python_hot.py"
+QUIET = ("-t", "cuda,nvtx")
+PYTHON, PYTHON_WAITING = 3, 4
+
+
+def line_with(mark):
+    return 1 + next(i for i, line in enumerate(HOT.read_text().splitlines()) if line.endswith("# " + mark))
+
+
+class PythonSamples(harness.Case):
+    def record(self, python, *arguments, options, env=None, program=PROGRAM, **more):
+        env = {"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+        run = self.profile(python, program, *arguments, options=(*QUIET, *options), env=env, **more)
+        self.assertEqual(run.code, 0, run.err)
+        return run
+
+    def lines(self, run):
+        """{line of the hot program: [seconds running, seconds waiting]}"""
+        done = subprocess.run([harness.GPROF, "report", run.trace_path, "--only", "python_lines", "--rows", "0", "--format", "json"],
+                              capture_output=True, timeout=harness.DEADLINE_S, check=True)
+        tables = {table["id"]: table for table in json.loads(done.stdout)["tables"]}
+        rows = tables["python_samples"]["rows"] if "python_samples" in tables else []
+        return {row["line"]: (row["running_ns"] / 1e9, row["waiting_ns"] / 1e9) for row in rows}
+
+    def test_stacks_are_those_of_the_program(self):
+        """While a thread stays somewhere, every sample of it is of there."""
+        for minor, python in interpreters().items():
+            with self.subTest(minor=minor):
+                facts = self.folder / f"expected{minor}.json"
+                run = self.record(python, facts, 20, options=("--python-sampling", "true", "--python-sampling-frequency", "400"),
+                                  env={"HOLD_S": "0.02"})
+                stacks = Stacks(run.trace)
+                expected = json.loads(facts.read_text())
+                samples = [s for s in run.trace.of("cpu_sample") if s["sample_kind"] in (PYTHON, PYTHON_WAITING)]
+                checked = 0
+                for tid, frames, begin, end in expected:
+                    wanted = [frame[:4] for frame in frames]
+                    for sample in samples:
+                        # The stack is read after the time was taken, within a millisecond on most machines.
+                        if sample["tid"] != tid or not begin < sample["time_ns"] < end - 5_000_000:
+                            continue
+                        got = stacks(sample["stack"])
+                        wanted[0][3] = got[0][3]  # in one line, it goes on
+                        self.assertEqual(got, wanted)
+                        checked += 1
+                self.assertGreater(checked, len(expected))
+
+    def test_times_of_lines_are_those_of_the_program(self):
+        for minor, python in interpreters().items():
+            with self.subTest(minor=minor):
+                run = self.record(python, 40, program=HOT,
+                                  options=("--python-sampling", "process-tree", "--python-sampling-frequency", "200"))
+                times, lines = json.loads(run.out), self.lines(run)
+                much = lines[f"python_hot.py:{line_with('HOT')} (much)"][0]
+                little = lines[f"python_hot.py:{line_with('WARM')} (little)"][0]
+                other = lines[f"python_hot.py:{line_with('ELSEWHERE')} (other)"][0]
+                waits = lines[f"python_hot.py:{line_with('WAITS')}"][1]
+                self.assertGreater(much, 2 * little)
+                self.assertAlmostEqual((much + little) / (times["much"] + times["little"]), 1, delta=0.35)
+                self.assertAlmostEqual(other / times["other"], 1, delta=0.35)
+                self.assertGreater(waits, 0.1)
+
+    def test_threads_that_launch_nothing_are_sampled_with_the_tree_only(self):
+        for scope, wanted in (("true", 1), ("process-tree", 2)):
+            run = self.record(sys.executable, 4, program=HOT, options=("--python-sampling", scope))
+            self.assertEqual(len({s["tid"] for s in run.trace.of("cpu_sample")}), wanted)
+        run = self.record(sys.executable, 4, program=HOT, options=("--python-sampling", "false"))
+        self.assertEqual(run.trace.of("cpu_sample"), [])
+
+    def test_takes_the_place_of_perf_events_that_are_refused(self):
+        run = self.record(sys.executable, 10, program=HOT, options=("-s", "launching"), preexec_fn=forbid_perf)
+        said = [n["message"] for n in run.trace.of("notice")]
+        self.assertEqual(sum("Python code is sampled by reading its memory instead" in text for text in said), 1, said)
+        self.assertEqual({s["sample_kind"] for s in run.trace.of("cpu_sample")} - {PYTHON, PYTHON_WAITING}, set())
+        self.assertGreater(len(run.trace.of("cpu_sample")), 10)
+
+    def test_a_version_that_is_not_known_is_said(self):
+        versions = pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))) / "versions"
+        old = sorted(versions.glob("3.7.*/bin/python3"))
+        if not old:
+            self.skipTest("no version that cannot be read is here")
+        run = self.record(old[0], 4, program=HOT, options=("--python-sampling", "true"))
+        said = [n["message"] for n in run.trace.of("notice")]
+        self.assertEqual(sum("CPython 3.7 cannot be read" in text for text in said), 1, said)
+        self.assertEqual(run.trace.of("cpu_sample"), [])
+
+    def test_memory_that_may_not_be_read_is_said(self):
+        run = self.record(sys.executable, 4, program=HOT, options=("--python-sampling", "true"), preexec_fn=forbid_reading)
+        said = [n["message"] for n in run.trace.of("notice")]
+        self.assertEqual(sum("may not be read" in text and "kernel.yama.ptrace_scope" in text for text in said), 1, said)
+        self.assertEqual(run.trace.of("cpu_sample"), [])
+
+
+def forbid_reading():
+    forbid({"x86_64": 310, "aarch64": 270})  # process_vm_readv
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())
