@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analysis/facts/running_samples.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/host/thread_runs.h"
 #include "analysis/idle/causes/launch_split.h"
@@ -33,6 +34,7 @@ class Collector {
       : input_(input),
         trace_(input.trace()),
         runs_(trace_),
+        counted_(trace_),
         samples_(trace_.threads.size()),
         judged_(JudgedTimeOf(input)),
         first_kernels_(input),
@@ -40,9 +42,8 @@ class Collector {
         is_sample_seen_(trace_.cpu_samples.size()),
         gaps_(*gaps) {
     for (uint32_t i = 0; i < trace_.cpu_samples.size(); ++i) {
-      const CpuSample& sample = trace_.cpu_samples[i];
-      const bool is_running = sample.sample_kind != trace::SampleKind::kPythonWaiting;
-      if (sample.thread != kNone && is_running) samples_[sample.thread].push_back(i);
+      const uint32_t thread = trace_.cpu_samples[i].thread;
+      if (thread != kNone) samples_[thread].push_back(i);
     }
   }
 
@@ -121,6 +122,8 @@ class Collector {
     for (; sample != samples.end() && trace_.cpu_samples[*sample].time_ns < to_ns; ++sample) {
       if (is_sample_seen_[*sample]) continue;
       is_sample_seen_[*sample] = true;
+      if (IsOfPython(trace_.cpu_samples[*sample])) gaps_.python_samples.push_back(*sample);
+      if (!counted_.Has(trace_.cpu_samples[*sample])) continue;
       gaps_.samples.push_back(*sample);
       gaps_.samples_of_path[path].push_back(*sample);
     }
@@ -144,6 +147,7 @@ class Collector {
     std::stable_sort(gaps_.mpi.begin(), gaps_.mpi.end(), has_more);
     std::stable_sort(gaps_.preempted.begin(), gaps_.preempted.end(), has_more);
     std::sort(gaps_.samples.begin(), gaps_.samples.end());
+    std::sort(gaps_.python_samples.begin(), gaps_.python_samples.end());
   }
 
   static std::vector<IdleInWait> SortedWaits(Waits* waits) {
@@ -164,6 +168,7 @@ class Collector {
   const AnalysisInput& input_;
   const Trace& trace_;
   const ThreadRuns runs_;
+  const RunningSamples counted_;
   std::vector<std::vector<uint32_t>> samples_;  // of each thread
   const Interval judged_;
   const FirstKernels first_kernels_;

@@ -48,6 +48,7 @@ struct HostGaps {
   // where the clock of a virtual machine ticks within a short call, that makes it long enough to be recorded.
   std::vector<uint32_t> samples;
   std::map<NameId, std::vector<uint32_t>> samples_of_path;  // the same, by the innermost open NVTX range
+  std::vector<uint32_t> python_samples;                     // of Python, also of time in which the thread waited
 
   int64_t PreemptedNs() const;
 };

@@ -14,6 +14,7 @@
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
+#include "analysis/steps/step_host.h"
 #include "analysis/steps/step_times.h"
 #include "base/units.h"
 
@@ -88,7 +89,11 @@ Subject SubjectOf(const std::string& path, const Parts& extra) {
   return subject;
 }
 
-std::string SlowHostText(const Trace& trace, const StepTimes& times) {
+// What the host was in: the line or function by samples, where that is a part of what there is more of, else the range.
+std::string SlowHostText(const Trace& trace, const StepTimes& times, const StepHost& host, const Parts& extra) {
+  double more_ns = 0;
+  for (const double ns : extra) more_ns += std::max(ns, 0.0);
+  if (const std::string most = host.MostOfSlow(more_ns / 10); !most.empty()) return "; the host was in " + most;
   const auto most = std::max_element(times.slow_host_ns.begin(), times.slow_host_ns.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == times.slow_host_ns.end() || most->first == 0) return "";
@@ -119,7 +124,8 @@ double WonInWindow(const Iteration& step, const StepTimes& times) {
   return std::clamp(above_ns, 0.0, static_cast<double>(within_ns));
 }
 
-void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::string& name, AnalysisResult* result) {
+void AddOutlierFinding(const Trace& trace, const StepTimes& times, const StepHost& host, const std::string& name,
+                       AnalysisResult* result) {
   double gain_ns = 0;
   for (const Iteration& step : times.iterations) {
     if (step.is_outlier) gain_ns += WonInWindow(step, times);
@@ -131,7 +137,7 @@ void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::st
   finding.message = FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of " + name +
                     " took longer than " + Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) +
                     ", slowest " + Ns(times.max_ns) + "). Extra time per slow iteration: " + ExtraText(extra) +
-                    SlowHostText(trace, times);
+                    SlowHostText(trace, times, host, extra);
   finding.gain_ns = std::llround(gain_ns);
   finding.basis = "time above the median in slow iterations";
   finding.subject = SubjectOf(name, extra);
@@ -322,8 +328,12 @@ AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& optio
   result.tables.push_back(SummaryTable(trace, *choice, times, !options.step.empty()));
   result.tables.push_back(PartTable(trace, times));
   result.tables.push_back(SlowTable(trace, times, options.max_rows));
+  const StepHost host(input, *choice, times);
+  if (Table by_place = host.MakeTable(options.max_rows); !by_place.rows.empty()) {
+    result.tables.push_back(std::move(by_place));
+  }
   result.tables.push_back(IterationTable(trace, times, options.max_rows));
-  AddOutlierFinding(trace, times, name, &result);
+  AddOutlierFinding(trace, times, host, name, &result);
   AddTrendFinding(times, name, &result);
   AddWarmupFinding(times, name, &result);
   RankFindings(&result.findings);
