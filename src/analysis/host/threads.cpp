@@ -1,6 +1,9 @@
 // What threads did by their context switches: running, able to run, blocked; and who was preempted by whom.
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,8 @@ namespace gprof {
 namespace {
 
 constexpr double kPercentPreempted = 1;  // of the window of the GPUs
+// As src/collect/host/thread_load.cpp names them.
+constexpr std::string_view kCpu = "CPU", kWaitingForCpu = "waiting for a CPU";
 
 struct ThreadTimes {
   uint32_t thread = kNone;
@@ -84,6 +89,53 @@ Table ThreadTable(const Trace& trace, uint32_t max_rows) {
   return table;
 }
 
+// What /proc counted of threads, which is sampled where context switches are refused.
+struct ThreadShare {
+  double running_ns = 0, waiting_ns = 0;
+  int64_t seen_ns = 0;
+};
+
+std::map<uint32_t, ThreadShare> SharesOfThreads(const Trace& trace) {
+  std::map<uint32_t, ThreadShare> shares;
+  for (uint32_t i = 0; i < trace.metric_sources.size(); ++i) {
+    const MetricSource& source = trace.metric_sources[i];
+    if (source.scope != trace::MetricScope::kThread || source.thread == kNone) continue;
+    const bool is_waiting = trace.Text(source.name) == kWaitingForCpu;
+    if (!is_waiting && trace.Text(source.name) != kCpu) continue;
+    ThreadShare& share = shares[source.thread];
+    for (const MetricSample& sample : trace.SamplesOf(i)) {
+      const int64_t ns = sample.end_ns - sample.start_ns;
+      (is_waiting ? share.waiting_ns : share.running_ns) +=
+          ScaledValue(source, sample.value) / 100 * static_cast<double>(ns);
+      if (!is_waiting) share.seen_ns += ns;
+    }
+  }
+  return shares;
+}
+
+Table ShareTable(const Trace& trace, uint32_t max_rows) {
+  Table table{
+      "threads",
+      "Threads",
+      {{"cpu_percent", "CPU", Unit::kPercent, false},
+       {"running_ns", "Running", Unit::kNs, false},
+       {"waiting_ns", "Waiting for a CPU", Unit::kNs, false},
+       {"blocked_ns", "Blocked", Unit::kNs, false},
+       {"thread", "Thread", Unit::kText, false},
+       {"seen_ns", "Observed", Unit::kNs, true}},
+      {},
+      "CPU: running time in percent of the time observed. From the counts of /proc, as context switches were not "
+      "recorded."};
+  for (const auto& [thread, share] : SharesOfThreads(trace)) {
+    const auto running_ns = std::llround(share.running_ns), waiting_ns = std::llround(share.waiting_ns);
+    table.rows.push_back(
+        {PercentOf(running_ns, share.seen_ns), static_cast<int64_t>(running_ns), static_cast<int64_t>(waiting_ns),
+         std::max<int64_t>(share.seen_ns - running_ns - waiting_ns, 0), ThreadName(trace, thread), share.seen_ns});
+  }
+  SortAndCut(&table, 1, 4, max_rows);
+  return table;
+}
+
 // "worker (72) of other (9)" where the two are of different processes.
 std::string NameOfOther(const Trace& trace, uint32_t thread, uint32_t other) {
   if (other == kNone) return "unrecorded threads";
@@ -121,8 +173,10 @@ void AddFinding(const AnalysisInput& input, std::vector<Finding>* findings) {
 
 AnalysisResult RunThreads(const AnalysisInput& input, const AnalysisOptions& options) {
   AnalysisResult result;
-  result.tables.push_back(ThreadTable(input.trace(), options.max_rows));
-  if (!input.trace().switches.empty()) AddFinding(input, &result.findings);
+  const Trace& trace = input.trace();
+  Table shares = trace.switches.empty() ? ShareTable(trace, options.max_rows) : Table{};
+  result.tables.push_back(shares.rows.empty() ? ThreadTable(trace, options.max_rows) : std::move(shares));
+  if (!trace.switches.empty()) AddFinding(input, &result.findings);
   return result;
 }
 

@@ -70,6 +70,7 @@ void AddLoads(const Trace& trace, AnalysisResult* result) {
   ForEachHostSource(trace, [&](uint32_t i) {
     const MetricSource& source = trace.metric_sources[i];
     const std::string_view name = trace.Text(source.name);
+    if (source.scope == trace::MetricScope::kThread) return;
     if (name == kCpu) (IsOfProcess(source) ? cpu : machine).Add(source, trace.SamplesOf(i));
     if (name == kWait && IsOfProcess(source)) wait.Add(source, trace.SamplesOf(i));
   });

@@ -8,6 +8,7 @@
 #include "collect/host/cpu_samples.h"
 #include "collect/host/host_load_collector.h"
 #include "collect/host/python_samples.h"
+#include "collect/host/thread_load.h"
 
 namespace gprof {
 namespace {
@@ -19,6 +20,7 @@ bool WantsSampling(const CollectorOptions& options) {
 constexpr CollectorKind kCollectors[] = {
     {"cpu_samples", "CPU samples and context switches", WantsSampling, MakeCpuSamples},
     {"python_samples", "Python samples", IsPythonSamplingWanted, MakePythonSamples},
+    {"thread_load", "CPU shares of threads", IsThreadLoadWanted, MakeThreadLoad},
     {"host_load", "host load", [](const CollectorOptions& options) { return options.host_load_hz > 0; }, MakeHostLoad},
     {"nvml", "GPU state", IsNvmlWanted, MakeNvml},
     {"gpu_metrics", "GPU metric data", IsPmSamplingWanted, MakePmSampling},

@@ -185,7 +185,9 @@ MachineCheck CheckPerfEvents(const MachineView& machine) {
   std::from_chars(level.data(), level.data() + level.size(), paranoid);
   const PerfRefusal refusal = WhyRefused(answer.error, paranoid);
   check.state = answer.error == ENOSYS ? CheckState::kNotHere : CheckState::kWarning;
-  check.detail = refusal.why + ": no CPU samples and context switches";
+  check.detail =
+      refusal.why +
+      ": no CPU samples and context switches; in their place, Python is sampled and /proc counts the time of threads";
   check.advice = refusal.advice;
   return check;
 }

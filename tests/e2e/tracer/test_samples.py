@@ -1,5 +1,6 @@
 """CPU samples and context switches of programs that know where they spend their time."""
 import ctypes
+import json
 import os
 import shutil
 import subprocess
@@ -298,6 +299,18 @@ class Refused(harness.Case):
         self.assertEqual(len([n for n in notices if "--cap-add PERFMON" in n]), 1, notices)
         self.assertEqual(run.trace.of("cpu_sample"), [])
         self.assertGreater(len(run.trace.of("nvtx")), 3)
+
+    def test_proc_counts_the_time_of_threads_then(self):
+        """20 ms of CPU time a step, whatever else the machine does."""
+        run = self.profile("sampled", 60, version=None, options=("-t", "nvtx", "-s", "launching"), preexec_fn=forbid_perf)
+        done = subprocess.run([harness.GPROF, "report", run.trace_path, "--only", "threads", "--format", "json"],
+                              capture_output=True, timeout=harness.DEADLINE_S, check=True)
+        rows = next(t["rows"] for t in json.loads(done.stdout)["tables"] if t["id"] == "threads")
+        self.assertEqual(len(rows), 1, rows)
+        steps = run.trace.of("nvtx")
+        lasted_ns = max(r["time_ns"] for r in steps) - min(r["time_ns"] for r in steps)
+        self.assertAlmostEqual(rows[0]["running_ns"] / (60 * 20e6), 1, delta=0.25)
+        self.assertAlmostEqual(rows[0]["seen_ns"] / lasted_ns, 1, delta=0.25)
 
 
 def forbid_perf():
