@@ -23,7 +23,10 @@ bool IsBlocked(const GpuOp& op, const ApiCall& call) {
 
 PageableCopies OneCopy(const Trace& trace, const GpuOp& op, const Reachable& reachable, int64_t judged_from_ns,
                        CopyCalls* calls) {
-  PageableCopies copy{1, op.DurationNs(), op.size_bytes};
+  PageableCopies copy;
+  copy.count = 1;
+  copy.time_ns = op.DurationNs();
+  copy.bytes = op.size_bytes;
   const uint32_t call = OutermostCall(trace, op.api);
   const CopyCallTime time = call == kNone ? CopyCallTime{} : calls->Of(op);
   const int64_t staging_ns = std::max<int64_t>(0, time.staging_ns - kCallNs);

@@ -131,7 +131,8 @@ Table IdleFunctionPathTable(const Trace& trace, const HostGaps& host, uint32_t m
   for (const auto& entry : host.samples_of_path) paths.push_back(&entry);
   std::stable_sort(paths.begin(), paths.end(),
                    [](const auto* a, const auto* b) { return a->second.size() > b->second.size(); });
-  const size_t shown = RowsShown(paths.size(), (max_rows + kFunctionsOfAPath - 1) / kFunctionsOfAPath);
+  const size_t shown =
+      RowsShown(paths.size(), static_cast<uint32_t>((max_rows + kFunctionsOfAPath - 1) / kFunctionsOfAPath));
   for (size_t i = 0; i < shown; ++i) {
     const auto& [path, samples] = *paths[i];
     const auto count = static_cast<int64_t>(samples.size());
