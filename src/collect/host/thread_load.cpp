@@ -6,7 +6,7 @@
 
 #include "collect/host/perf_ring.h"
 #include "collect/run/arenas.h"
-#include "collect/run/clocks.h"
+#include "collect/run/system_clocks.h"
 
 namespace gprof {
 namespace {
