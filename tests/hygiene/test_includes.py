@@ -90,6 +90,18 @@ class Includes(unittest.TestCase):
 
         self.assertEqual(self.problems(judge), [])
 
+    def test_headers_of_ours_are_where_includes_name_them(self):
+        known = {name.removeprefix(root) for root in ("src/", "include/") for name in tree.files("src", "include") if name.startswith(root)}
+        known.add("gprof/version.h")  # which is made when the build is configured
+        topics = {name.partition("/")[0] for name in known}
+
+        def judge(name, folder, code):
+            for quote, header in INCLUDE.findall(code):
+                if quote == '"' and header.partition("/")[0] in topics and header not in known:
+                    yield f"{name} includes {header}, which there is not"
+
+        self.assertEqual(self.problems(judge), [])
+
     def test_third_parties_stay_in_their_folders(self):
         def judge(name, folder, code):
             for _, header in INCLUDE.findall(code):
