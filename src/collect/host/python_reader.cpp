@@ -53,14 +53,14 @@ void PutUtf8(uint32_t c, std::string* out) {
 }
 
 template <class T>
-T In(const unsigned char* bytes, uint16_t offset) {
+T In(const unsigned char* bytes, int offset) {
   T value;
   std::memcpy(&value, bytes + offset, sizeof value);
   return value;
 }
 
 // What is read of a frame and of a code object.
-constexpr std::size_t kFrameBytes = 112, kCodeBytes = 144;
+constexpr std::size_t kFrameBytes = 112, kCodeBytes = 144, kThreadBytes = 512;
 constexpr uint64_t kPageBytes = 4096, kMostWindowBytes = 16384;
 
 // A table in the memory of the process may say anything.
@@ -70,6 +70,8 @@ bool IsWithin(const trace::PythonLayout& layout) {
                        [bytes](uint16_t offset) { return offset + sizeof(uint64_t) <= bytes; });
   };
   return ends_within(kFrameBytes, {layout.frame_back, layout.frame_code, layout.frame_place}) &&
+         (layout.thread_chunk == trace::kNoOffset ||
+          ends_within(kThreadBytes, {layout.thread_frame, layout.thread_chunk})) &&
          (layout.frame_owner == trace::kNoOffset || layout.frame_owner < kFrameBytes) &&
          ends_within(kCodeBytes, {layout.code_file, layout.code_name, layout.code_first_line, layout.code_line_table});
 }
@@ -147,6 +149,18 @@ std::map<pid_t, uint64_t> PythonReader::Threads() const {
   return threads;
 }
 
+// Each reading takes some microseconds, however little it reads.
+bool PythonReader::ReadThread(uint64_t thread, uint64_t* frame, uint64_t* chunk) const {
+  const uint16_t first = layout_.thread_frame, second = layout_.thread_chunk;
+  if (second == trace::kNoOffset) return Read(thread + first, frame, sizeof *frame);
+  std::array<unsigned char, kThreadBytes> bytes;
+  const uint16_t begin = std::min(first, second);
+  if (!Read(thread + begin, bytes.data(), std::max(first, second) + sizeof(uint64_t) - begin)) return false;
+  *frame = In<uint64_t>(bytes.data(), first - begin);
+  *chunk = In<uint64_t>(bytes.data(), second - begin);
+  return true;
+}
+
 // Frames of newer versions lie one behind the other in chunks, the innermost at the end. Most of a stack is read at
 // once, which is quicker than frame by frame, and of one moment.
 const unsigned char* PythonReader::FrameAt(uint64_t frame, uint64_t chunk) {
@@ -187,9 +201,9 @@ bool PythonReader::AddFrame(const unsigned char* bytes, std::vector<PythonFrame>
 bool PythonReader::StackOf(uint64_t thread, std::vector<PythonFrame>* frames, bool* is_whole) {
   frames->clear();
   window_.bytes.clear();
-  auto frame = At<uint64_t>(thread + layout_.thread_frame);
+  uint64_t frame = 0, chunk = 0;
+  if (!ReadThread(thread, &frame, &chunk)) return false;
   if (frame != 0 && layout_.frame_in_holder != trace::kNoOffset) frame = At<uint64_t>(frame + layout_.frame_in_holder);
-  const uint64_t chunk = layout_.thread_chunk == trace::kNoOffset ? 0 : At<uint64_t>(thread + layout_.thread_chunk);
   // Shims are no frames, and a list that changes while it is read may lead around in a circle of them.
   for (std::size_t left = 2 * kMostFrames; frame != 0 && left > 0 && frames->size() < kMostFrames; --left) {
     const unsigned char* const bytes = FrameAt(frame, chunk);

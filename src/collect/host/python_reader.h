@@ -22,6 +22,7 @@ inline constexpr const char* kLiftReading = "sysctl kernel.yama.ptrace_scope=0, 
 struct PythonFrame {
   uint64_t code = 0, key = 0;
   uint32_t offset = 0;  // of the instruction, in bytes
+  friend bool operator==(const PythonFrame&, const PythonFrame&) = default;
 };
 
 struct PythonCode {
@@ -66,6 +67,7 @@ class PythonReader {
     return Read(address, &value, sizeof value) ? value : T{};
   }
   pid_t TidOf(uint64_t thread) const;
+  bool ReadThread(uint64_t thread, uint64_t* frame, uint64_t* chunk) const;
   const unsigned char* FrameAt(uint64_t frame, uint64_t chunk);
   bool AddFrame(const unsigned char* bytes, std::vector<PythonFrame>* frames) const;
   bool TakeCodes(std::vector<PythonFrame>* frames);

@@ -64,6 +64,9 @@ void PythonSamples::Reset() {
   modules_.clear();
   frames_.clear();
   for (auto& nodes : nodes_) nodes.clear();
+  for (auto& [pid, process] : processes_) {
+    for (auto& [tid, thread] : process.threads) thread.frames.clear();
+  }
 }
 
 int64_t PythonSamples::Drain(int64_t now_ns, Journal* journal) {
@@ -183,7 +186,7 @@ void PythonSamples::Sample(pid_t pid, pid_t tid, Process* process, Thread* threa
   record.time_ns = static_cast<uint64_t>(now_ns);
   record.pid = static_cast<uint32_t>(pid);
   record.tid = static_cast<uint32_t>(tid);
-  record.stack = is_read ? StackOf(pid, *process->reader, is_whole, now_ns, journal) : 0;
+  record.stack = is_read ? StackOf(pid, *process->reader, is_whole, thread, journal) : 0;
   const auto passed_ns = static_cast<double>(since_ns == 0 ? period_ns_ : now_ns - since_ns);
   record.weight_ns = static_cast<uint64_t>(is_running ? passed_ns * thread->running_share : passed_ns);
   record.sample_kind =
@@ -191,19 +194,30 @@ void PythonSamples::Sample(pid_t pid, pid_t tid, Process* process, Thread* threa
   journal->Add(record);
 }
 
-uint32_t PythonSamples::StackOf(pid_t pid, const PythonReader& reader, bool is_whole, int64_t now_ns,
+// Outer frames are those of the sample before most of the time.
+uint32_t PythonSamples::StackOf(pid_t pid, const PythonReader& reader, bool is_whole, Thread* thread,
                                 Journal* journal) {
-  uint32_t node = 0;
-  for (auto frame = frames_now_.rbegin(); frame != frames_now_.rend(); ++frame) {
-    const uint32_t module = ModuleOf(pid, reader, *frame, now_ns, journal);
+  std::size_t same = 0;
+  while (is_whole && same < std::min(thread->frames.size(), frames_now_.size()) &&
+         thread->frames.rbegin()[static_cast<std::ptrdiff_t>(same)] ==
+             frames_now_.rbegin()[static_cast<std::ptrdiff_t>(same)]) {
+    ++same;
+  }
+  thread->nodes.resize(same);
+  thread->frames.clear();
+  uint32_t node = same == 0 ? 0 : thread->nodes.back();
+  for (std::size_t i = same; i < frames_now_.size(); ++i) {
+    const PythonFrame& frame = frames_now_[frames_now_.size() - 1 - i];
+    const uint32_t module = ModuleOf(pid, reader, frame, thread->sampled_ns, journal);
     if (module == 0 || next_node_ > kMostNodes) return 0;
-    const auto [known, is_new_frame] = frames_.try_emplace({module, frame->offset}, next_frame_);
-    if (is_new_frame) journal->Add(trace::FrameRecord{next_frame_++, module, frame->offset});
+    const auto [known, is_new_frame] = frames_.try_emplace({module, frame.offset}, next_frame_);
+    if (is_new_frame) journal->Add(trace::FrameRecord{next_frame_++, module, frame.offset});
     const bool is_cut = node == 0 && !is_whole;
     const auto [at, is_new] = nodes_[is_cut].try_emplace(uint64_t{node} << 32 | known->second, next_node_);
     if (is_new) journal->Add(trace::StackRecord{next_node_++, node, known->second, is_cut, false});
-    node = at->second;
+    thread->nodes.push_back(node = at->second);
   }
+  if (is_whole) thread->frames = frames_now_;
   return node;
 }
 

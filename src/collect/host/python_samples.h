@@ -37,6 +37,8 @@ class PythonSamples : public Collector {
     uint64_t state = 0;  // where Python has it
     int64_t sampled_ns = 0;
     ProcFile stat, schedstat;
+    std::vector<PythonFrame> frames;  // of the sample before, the innermost first, and what they are in records
+    std::vector<uint32_t> nodes;
     int64_t ran_ns = 0, delayed_ns = 0;
     double running_share = 1;  // of the time in which it could have run
   };
@@ -56,7 +58,7 @@ class PythonSamples : public Collector {
   void LookForPython(pid_t pid, int64_t now_ns, Process* process, Journal* journal);
   void Sample(pid_t pid, pid_t tid, Process* process, Thread* thread, Journal* journal);
   bool ReadStack(Process* process, const Thread& thread, bool* is_whole);
-  uint32_t StackOf(pid_t pid, const PythonReader& reader, bool is_whole, int64_t now_ns, Journal* journal);
+  uint32_t StackOf(pid_t pid, const PythonReader& reader, bool is_whole, Thread* thread, Journal* journal);
   uint32_t ModuleOf(pid_t pid, const PythonReader& reader, const PythonFrame& frame, int64_t now_ns, Journal* journal);
   void TellRefusal(int64_t now_ns, const std::string& why, Journal* journal);
   void Tell(int64_t now_ns, trace::NoticeLevel level, const std::string& text, Journal* journal) const;
