@@ -6,6 +6,9 @@ import recorded
 import support
 
 
+UNITS = {"MB/s": 1e6, "GB/s": 1e9}  # what a table has, in bytes
+
+
 class Loads:
     """A recording of the program with one set of metrics: what it knows, and the means by range."""
 
@@ -17,7 +20,8 @@ class Loads:
             if done.returncode != 0:
                 raise RuntimeError(f"{done.stdout}\n{done.stderr}")
             self.known, self.said, report = json.loads(done.stdout), done.stderr, recorded.Report.of(trace)
-        self.means = {(row["range"], row["metric"]): row["mean"] for row in report.table("gpu_metrics_ranges")}
+        self.means = {(row["range"], row["metric"]): row["mean"] * UNITS.get(row["unit"], 1)
+                      for row in report.table("gpu_metrics_ranges")}
         self.highest = {row["metric"]: row["max"] for row in report.table("gpu_metrics")}
 
 

@@ -41,6 +41,8 @@ def wrong_with(seed, name, folder):
     traced = support.profile(trace, PROGRAM, "--seed", seed, options=OPTIONS[name])
     if (alone.returncode, alone.stdout) != (traced.returncode, traced.stdout):
         return f"alone: {alone.returncode} {alone.stdout}{alone.stderr}; traced: {traced.returncode} {traced.stdout}{traced.stderr}"
+    if alone.returncode != 0:
+        return f"alone: {alone.returncode} {alone.stderr}"
     if name == "auto":  # may change from graphs to nodes on the way
         return ""
     records = recorded.Records.of(trace)

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
@@ -33,6 +34,8 @@ struct Counts {
   std::atomic<std::size_t> kernels, copies, memsets, graphs, host_functions;
 };
 Counts counts;
+// The device must not be waited for while a stream is captured, on whatever thread.
+std::mutex capturing;
 
 // A stream and what only it works on, so that the order of its own steps decides what comes out.
 class Lane {
@@ -137,6 +140,7 @@ class Lane {
     ++counts.copies;
   }
   cudaGraph_t Capture() {
+    const std::lock_guard lock(capturing);
     cudaGraph_t graph = nullptr;
     Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
     Check(gprof::kernels::Saxpy(stream_, Number() / 1000, memory_.data(), upper(), kHalf));
@@ -164,6 +168,11 @@ constexpr std::array kSteps = {&Lane::Fill,        &Lane::Saxpy,        &Lane::S
                                &Lane::CallHost,    &Lane::Allocate,     &Lane::AllocateNow,  &Lane::NewStream,
                                &Lane::Record,      &Lane::WaitForEvent, &Lane::Query,        &Lane::Wait};
 
+void WaitForDevice() {
+  const std::lock_guard lock(capturing);
+  Check(cudaDeviceSynchronize());
+}
+
 // Steps on the lanes of one thread, in rounds that end with a wait for the device or a pause.
 void Work(std::vector<std::unique_ptr<Lane>>& lanes, unsigned seed, std::size_t steps) {
   std::mt19937 dice(seed);
@@ -174,7 +183,7 @@ void Work(std::vector<std::unique_ptr<Lane>>& lanes, unsigned seed, std::size_t 
       const std::size_t choice = dice() % (kSteps.size() + 1);
       choice == kSteps.size() ? lane.WaitFor(*lanes[dice() % lanes.size()]) : (lane.*kSteps[choice])();
     }
-    if (dice() % 2 == 0) Check(cudaDeviceSynchronize());
+    if (dice() % 2 == 0) WaitForDevice();
     nvtxRangePop();
     if (dice() % 8 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(dice() % 40));
     if (steps > 0) --steps;
