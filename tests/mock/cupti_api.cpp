@@ -67,7 +67,7 @@ extern "C" {
 // ---- work with no driver, in forked children and after the teardown ----
 
 CUptiResult cuptiGetVersion(uint32_t* version) {
-  *version = kCuptiVersion;
+  *version = static_cast<uint32_t>(EnvNumber("MOCK_CUPTI_VERSION", kCuptiVersion));
   return CUPTI_SUCCESS;
 }
 

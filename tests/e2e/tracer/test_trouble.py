@@ -67,6 +67,11 @@ class Trouble(harness.Case):
         other = harness.PROGRAMS / "libnvtx_late.so"
         self.check_degraded(self.profile("ways_out", "return", EVENTS, options=["--cupti", str(other)]), said="cupti")
 
+    def test_libcupti_older_than_what_works(self):
+        named = harness.MOCK / "11.8" / "libcupti.so.11.8"
+        run = self.profile("ways_out", "return", EVENTS, options=["--cupti", str(named)], env={"MOCK_CUPTI_VERSION": "17"})
+        self.check_degraded(run, said="older than CUDA 11.8")
+
     def test_named_libcupti(self):
         named = harness.MOCK / "12.8" / "libcupti.so.12"
         run = self.profile("ways_out", "return", EVENTS, options=["--cupti", str(named)])

@@ -35,6 +35,9 @@ struct Path {
   }
 };
 
+// Of CUDA 11.8. The libraries of 11.0 to 11.7 crash programs with driver 580.
+constexpr uint32_t kOldestVersion = 18;
+
 // Tries files until one binds and answers.
 class Search {
  public:
@@ -72,6 +75,11 @@ class Search {
       return false;
     }
     api_->cuptiGetVersion(&api_->version);
+    if (api_->version < kOldestVersion) {
+      last_error_ = Message();
+      last_error_ << path << " is older than CUDA 11.8, and newer drivers crash with such a libcupti";
+      return false;
+    }
     Dl_info info;
     const bool known = dladdr(reinterpret_cast<void*>(api_->cuptiGetVersion), &info) != 0 && info.dli_fname != nullptr;
     const char* file = known ? info.dli_fname : path;
