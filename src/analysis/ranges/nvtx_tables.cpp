@@ -80,6 +80,39 @@ NameId PathOf(const Trace& trace, const NvtxPayload& payload) {
   return payload.mark == kNone ? NameId{} : trace.marks[payload.mark].name;
 }
 
+struct GraphWork {
+  SaturatingSum total_ns;
+  int64_t operations = 0, nodes = 0;
+  void Add(const GraphWork& other) {
+    total_ns += other.total_ns;
+    operations += other.operations;
+    nodes += other.nodes;
+  }
+};
+// The range and the call that built a node, and the range that launched it.
+using GraphOrigin = std::tuple<std::string, std::string, std::string>;
+
+std::map<GraphOrigin, GraphWork> GraphWorkByOrigin(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  const auto path_of = [&](uint32_t range) { return range == kNone ? NameId{} : trace.ranges[range].path; };
+  std::unordered_map<uint64_t, GraphWork> by_node;  // and the range that launched it
+  for (const uint32_t i : input.shared().ops().graph_ops()) {
+    const GpuOp& op = trace.ops[i];
+    if (op.node == kNone) continue;
+    const NameId launched_in = path_of(op.api == kNone ? kNone : trace.api_calls[op.api].range);
+    by_node[uint64_t{op.node} << 32 | launched_in.value].Add({op.DurationNs(), 1, 0});
+  }
+  std::map<GraphOrigin, GraphWork> works;
+  for (auto& [key, work] : by_node) {
+    const GraphNode& node = trace.graph_nodes[key >> 32];
+    const NameId launched_in{static_cast<uint32_t>(key)};
+    work.nodes = 1;
+    works[{PathName(trace, path_of(node.range)), FunctionName(trace, node.api), PathName(trace, launched_in)}].Add(
+        work);
+  }
+  return works;
+}
+
 }  // namespace
 
 Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result) {
@@ -123,7 +156,6 @@ Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result
 }
 
 Table GraphWorkTable(const AnalysisInput& input, uint32_t max_rows) {
-  const Trace& trace = input.trace();
   Table table{"graph_work",
               "CUDA graph work by origin",
               {{"percent", "Time", Unit::kPercent, false},
@@ -136,33 +168,9 @@ Table GraphWorkTable(const AnalysisInput& input, uint32_t max_rows) {
               {},
               "Percent of the GPU time of graph nodes whose creation was recorded. Work of a graph launched outside "
               "any range counts towards the range that built it."};
-  struct Work {
-    SaturatingSum total_ns;
-    int64_t operations = 0, nodes = 0;
-    void Add(const Work& other) {
-      total_ns += other.total_ns;
-      operations += other.operations;
-      nodes += other.nodes;
-    }
-  };
-  const auto path_of = [&](uint32_t range) { return range == kNone ? NameId{} : trace.ranges[range].path; };
-  std::unordered_map<uint64_t, Work> by_node;  // and the range that launched it
-  for (const uint32_t i : input.shared().ops().graph_ops()) {
-    const GpuOp& op = trace.ops[i];
-    if (op.node == kNone) continue;
-    const NameId launched_in = path_of(op.api == kNone ? kNone : trace.api_calls[op.api].range);
-    by_node[uint64_t{op.node} << 32 | launched_in.value].Add({op.DurationNs(), 1, 0});
-  }
-  std::map<std::tuple<std::string, std::string, std::string>, Work> works;
+  const auto works = GraphWorkByOrigin(input);
   SaturatingSum total_ns;
-  for (auto& [key, work] : by_node) {
-    const GraphNode& node = trace.graph_nodes[key >> 32];
-    const NameId launched_in{static_cast<uint32_t>(key)};
-    work.nodes = 1;
-    works[{PathName(trace, path_of(node.range)), FunctionName(trace, node.api), PathName(trace, launched_in)}].Add(
-        work);
-    total_ns += work.total_ns;
-  }
+  for (const auto& [key, work] : works) total_ns += work.total_ns;
   for (const auto& [key, work] : works) {
     table.rows.push_back({PercentOf(work.total_ns, total_ns), work.total_ns, work.operations, work.nodes,
                           std::get<0>(key), std::get<1>(key), std::get<2>(key)});

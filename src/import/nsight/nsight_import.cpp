@@ -230,6 +230,18 @@ const NsightImport::LinkedCall* NsightImport::FindCall(uint32_t correlation) con
 
 // ---- the end ----
 
+// There may have been none.
+bool NsightImport::WasNvtxRecorded() const {
+  if (file_.HasTable("NVTX_EVENTS")) return true;
+  if (!file_.HasTable("META_DATA_CAPTURE")) return false;
+  constexpr std::string_view kColumns[] = {"name", "value"};
+  SqliteRows rows(file_, "META_DATA_CAPTURE", kColumns);
+  while (rows.Next()) {
+    if (rows.Text(0) == "CAPTURE_EVENT_TYPE" && rows.Text(1) == "NvtxEvents") return true;
+  }
+  return false;
+}
+
 void NsightImport::AddLacks() {
   // TARGET_INFO_CUDA_STREAM has the streams of the driver among those of the program, and no times.
   builder_.SetLacks(Fact::kStreamsMade);
@@ -254,6 +266,11 @@ void NsightImport::AddLacks() {
   if (!file_.HasTable("CUPTI_ACTIVITY_KIND_JIT")) builder_.SetLacks(Fact::kCompilations);
   if (!file_.HasTable("PROFILER_OVERHEAD") && !file_.HasTable("CUPTI_ACTIVITY_KIND_OVERHEAD"))
     builder_.SetLacks(Fact::kOverheads);
+  AddLacksOfOptions();
+}
+
+// What an option of nsys, or another one, would have recorded: the report says so.
+void NsightImport::AddLacksOfOptions() {
   const auto add = [&](Fact fact, std::string_view message) {
     builder_.SetLacks(fact);
     builder_.AddNotice(trace::NoticeLevel::kInfo, message);
@@ -270,7 +287,7 @@ void NsightImport::AddLacks() {
   if (event_call_count_ > 0 && !file_.HasTable("CUPTI_ACTIVITY_KIND_CUDA_EVENT")) {
     add(Fact::kEvents, "The export has no CUDA events (nsys profile --cuda-event-trace=true)");
   }
-  if (memory_call_count_ > 0 && !has_memory) {
+  if (memory_call_count_ > 0 && !file_.HasTable("CUDA_GPU_MEMORY_USAGE_EVENTS")) {
     add(Fact::kMemory, "The export has no allocations (nsys profile --cuda-memory-usage=true)");
   }
   if (graph_count_ > 0) {
@@ -279,13 +296,7 @@ void NsightImport::AddLacks() {
   if (op_count_ > 0 && !file_.HasTable("TARGET_INFO_GPU")) {
     add(Fact::kDevices, "The export does not describe the GPUs");
   }
-  bool has_nvtx = file_.HasTable("NVTX_EVENTS");
-  if (!has_nvtx && file_.HasTable("META_DATA_CAPTURE")) {
-    constexpr std::string_view kColumns[] = {"name", "value"};
-    SqliteRows rows(file_, "META_DATA_CAPTURE", kColumns);
-    while (rows.Next()) has_nvtx = has_nvtx || (rows.Text(0) == "CAPTURE_EVENT_TYPE" && rows.Text(1) == "NvtxEvents");
-  }
-  if (!has_nvtx) add(Fact::kNvtx, "The export has no NVTX (nsys profile --trace=cuda,nvtx)");
+  if (!WasNvtxRecorded()) add(Fact::kNvtx, "The export has no NVTX (nsys profile --trace=cuda,nvtx)");
 }
 
 void NsightImport::Finish() {

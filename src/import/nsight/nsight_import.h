@@ -77,6 +77,8 @@ class NsightImport {
   void NoteDevice(uint32_t device);
   void Finish();
   void AddLacks();
+  void AddLacksOfOptions();
+  bool WasNvtxRecorded() const;
 
   // nsight_host.cpp
   void ReadCalls(std::string_view table);

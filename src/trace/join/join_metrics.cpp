@@ -8,14 +8,14 @@
 #include "trace/text/enum_or.h"
 
 namespace gprof {
+namespace {
 
 // Devices are numbered later: until then that of a source is an ordinal in its process.
-void JoinMetrics(UnjoinedTrace& unjoined) {
+void JoinSources(UnjoinedTrace& unjoined, NumberedThings* sources) {
   Trace& t = unjoined.trace;
   const ProcessesByPid by_pid(unjoined);
-  NumberedThings sources(unjoined);
   for (const auto& [writer, r] : TakeKept<trace::MetricSourceRecord>(unjoined)) {
-    if (!sources.Add(writer, r.id, t.metric_sources.size())) continue;
+    if (!sources->Add(writer, r.id, t.metric_sources.size())) continue;
     MetricSource s;
     s.time_ns = TimeNs(r.time_ns);
     s.period_ns = TimeNs(r.period_ns);
@@ -32,28 +32,45 @@ void JoinMetrics(UnjoinedTrace& unjoined) {
     s.metric_kind = EnumOr(r.metric_kind, trace::MetricKind::kRate, trace::MetricKind::kUnknown);
     t.metric_sources.push_back(s);
   }
+}
+
+void JoinSamples(UnjoinedTrace& unjoined, NumberedThings* sources) {
+  Trace& t = unjoined.trace;
   for (const auto& [writer, r] : TakeKept<trace::MetricBlockRecord>(unjoined)) {
     MetricSample s;
     s.start_ns = TimeNs(r.start_ns);
     s.end_ns = EndNs(r.start_ns, r.duration_ns);
     s.value = r.value;
-    s.source = sources.Find(writer, r.source);
+    s.source = sources->Find(writer, r.source);
     if (s.source != kNone) t.metric_samples.push_back(s);
   }
   std::stable_sort(t.metric_samples.begin(), t.metric_samples.end(), [](const MetricSample& a, const MetricSample& b) {
     return std::tie(a.source, a.start_ns) < std::tie(b.source, b.start_ns);
   });
+}
+
+void JoinLosses(UnjoinedTrace& unjoined, NumberedThings* sources) {
+  Trace& t = unjoined.trace;
   for (const auto& [writer, r] : TakeKept<trace::MetricLossRecord>(unjoined)) {
     MetricLoss loss;
     loss.start_ns = TimeNs(r.start_ns);
     loss.end_ns = EndNs(r.start_ns, r.duration_ns);
     loss.count = r.count;
-    loss.source = sources.Find(writer, r.source);
+    loss.source = sources->Find(writer, r.source);
     loss.reason = EnumOr(r.reason, trace::MetricLossReason::kPaused, trace::MetricLossReason::kUnknown);
     t.metric_losses.push_back(loss);
   }
   SortNearlySorted(t.metric_losses.begin(), t.metric_losses.end(),
                    [](const MetricLoss& a, const MetricLoss& b) { return a.start_ns < b.start_ns; });
+}
+
+}  // namespace
+
+void JoinMetrics(UnjoinedTrace& unjoined) {
+  NumberedThings sources(unjoined);
+  JoinSources(unjoined, &sources);
+  JoinSamples(unjoined, &sources);
+  JoinLosses(unjoined, &sources);
 }
 
 }  // namespace gprof

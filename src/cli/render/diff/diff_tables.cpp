@@ -254,6 +254,33 @@ Cell ValueCell(const std::optional<double>& value) { return value ? Cell(*value)
 // Kernel counters have a table of their own, in which the kernel stands in a column.
 bool IsCounter(const MetricChange& metric) { return metric.id.starts_with("kernel."); }
 
+Row MetricRow(const MetricChange& m, bool is_of_counters) {
+  Cell percent;
+  if (m.base && m.now) percent = PercentCell(*m.now - *m.base, std::fabs(*m.base));
+  const char* const better = m.better == Better::kLower ? "lower" : m.better == Better::kHigher ? "higher" : "neither";
+  Row row = {MetricChangeText(m),
+             percent,
+             MetricText(m.base, m.unit),
+             MetricText(m.now, m.unit),
+             TextCell(m.is_deterministic ? "exact" : ""),
+             int64_t{m.is_deterministic},
+             std::string(better),
+             std::string(UnitName(m.unit)),
+             TextCell(BetterText(m)),
+             ValueCell(m.base),
+             ValueCell(m.now),
+             m.id,
+             m.scope};
+  Append(JudgedCells(m.judged), &row);
+  if (is_of_counters) {
+    row.push_back(m.id.substr(m.id.find('.') + 1));
+    row.push_back(m.scope.substr(m.scope.find(':') + 1));
+  } else {
+    row.push_back(m.scope.empty() ? m.id : m.id + "@" + m.scope);
+  }
+  return row;
+}
+
 DiffTable MetricTable(const Diff& diff, bool is_of_counters) {
   DiffTable table{is_of_counters ? "counters" : "metrics",
                   is_of_counters ? "Kernel counters" : "Changed metrics",
@@ -283,32 +310,7 @@ DiffTable MetricTable(const Diff& diff, bool is_of_counters) {
   if (is_of_counters) table.columns.push_back({"kernel", "Kernel", Unit::kText, false, false});
   for (const MetricChange& m : diff.metrics) {
     if (IsCounter(m) != is_of_counters) continue;
-    Cell percent;
-    if (m.base && m.now) percent = PercentCell(*m.now - *m.base, std::fabs(*m.base));
-    const char* const better = m.better == Better::kLower    ? "lower"
-                               : m.better == Better::kHigher ? "higher"
-                                                             : "neither";
-    Row row = {MetricChangeText(m),
-               percent,
-               MetricText(m.base, m.unit),
-               MetricText(m.now, m.unit),
-               TextCell(m.is_deterministic ? "exact" : ""),
-               int64_t{m.is_deterministic},
-               std::string(better),
-               std::string(UnitName(m.unit)),
-               TextCell(BetterText(m)),
-               ValueCell(m.base),
-               ValueCell(m.now),
-               m.id,
-               m.scope};
-    Append(JudgedCells(m.judged), &row);
-    if (is_of_counters) {
-      row.push_back(m.id.substr(m.id.find('.') + 1));
-      row.push_back(m.scope.substr(m.scope.find(':') + 1));
-    } else {
-      row.push_back(m.scope.empty() ? m.id : m.id + "@" + m.scope);
-    }
-    table.rows.push_back(std::move(row));
+    table.rows.push_back(MetricRow(m, is_of_counters));
   }
   table.note = "Deterministic metrics come first; they are compared exactly.";
   return table;
