@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kMillisecondNs = 1'000'000;
 // Threads come and go, and Python may be loaded late.
-constexpr int64_t kLookNs = 250 * kMillisecondNs;
+constexpr int64_t kLookNs = 100 * kMillisecondNs;
 constexpr double kUsualHz = 200, kAskedForHz = 1000;
 constexpr CostLimit kCostLimit = {5, 100 * kMillisecondNs};
 constexpr int64_t kWatchNs = 2 * kSecondNs;
