@@ -1,5 +1,6 @@
 #include "collect/host/python_reader.h"
 
+#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -76,6 +77,14 @@ bool IsWithin(const trace::PythonLayout& layout) {
          ends_within(kCodeBytes, {layout.code_file, layout.code_name, layout.code_first_line, layout.code_line_table});
 }
 
+// A file of /proc that nobody may read; that of a process that has ended is another matter.
+bool IsForbidden(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return errno == EACCES || errno == EPERM;
+  close(descriptor);
+  return false;
+}
+
 std::string NameOfVersion(uint32_t hex) {
   if (hex == 0) return "CPython of an unknown version";
   return "CPython " + std::to_string(hex >> 24) + "." + std::to_string(hex >> 16 & 0xFF);
@@ -93,7 +102,7 @@ PythonTrial PythonReader::Try(pid_t pid) {
   CodeFiles files;
   const std::optional<AddressSpace> space = AddressSpace::Of(pid, &files);
   if (!space) {
-    if (access(("/proc/" + std::to_string(pid) + "/maps").c_str(), F_OK) == 0) trial.error = EACCES;
+    if (IsForbidden("/proc/" + std::to_string(pid) + "/maps")) trial.error = EACCES;
     return trial;
   }
   const std::string program = PathOfProgram(pid);

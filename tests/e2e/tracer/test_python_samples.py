@@ -95,6 +95,19 @@ class PythonSamples(harness.Case):
         self.assertEqual(sum("CPython 3.7 cannot be read" in text for text in said), 1, said)
         self.assertEqual(run.trace.of("cpu_sample"), [])
 
+    def test_processes_that_end_meanwhile_are_no_refusal(self):
+        program = self.folder / "starts.py"
+        program.write_text("import ctypes, os, subprocess, time\n"
+                           "ctypes.CDLL(os.environ['TEST_CUDART']).cudaDeviceSynchronize()\n"
+                           "begin = time.monotonic()\n"
+                           "while time.monotonic() < begin + 2:\n"
+                           "    child = subprocess.Popen(['true'])\n"
+                           "    time.sleep(0.01)  # it has ended, and is there until it is asked for\n"
+                           "    child.wait()\n")
+        run = self.record(sys.executable, program=program, options=("--python-sampling", "process-tree"))
+        self.assertEqual([n["message"] for n in run.trace.of("notice") if "not sampled" in n["message"]], [])
+        self.assertGreater(len(run.trace.of("cpu_sample")), 10)
+
     def test_memory_that_may_not_be_read_is_said(self):
         run = self.record(sys.executable, 4, program=HOT, options=("--python-sampling", "true"), preexec_fn=forbid_reading)
         said = [n["message"] for n in run.trace.of("notice")]
