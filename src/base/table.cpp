@@ -123,11 +123,15 @@ void ShortenCells(TextTable* table, const Layout& layout) {
   }
 }
 
+Layout LayoutWithin(const TextTable& printable, std::size_t width, std::size_t indent) {
+  return Layout(printable, width > indent ? width - indent : 0);
+}
+
 }  // namespace
 
 std::string RenderTable(const TextTable& table, std::size_t width, const Style& style, std::size_t indent) {
   TextTable printable = MadePrintable(table);
-  const Layout layout(printable, width > indent ? width - indent : 0);
+  const Layout layout = LayoutWithin(printable, width, indent);
   ShortenCells(&printable, layout);
   std::vector<std::string> titles;
   for (const TextColumn& column : printable.columns) titles.push_back(column.title);
@@ -135,6 +139,16 @@ std::string RenderTable(const TextTable& table, std::size_t width, const Style& 
   std::string out = margin + style.Dim(RenderLine(printable, layout, titles)) + "\n";
   for (const auto& row : printable.rows) out += margin + RenderLine(printable, layout, row) + "\n";
   return out;
+}
+
+std::vector<std::string> ShownTitles(const TextTable& table, std::size_t width, std::size_t indent) {
+  const TextTable printable = MadePrintable(table);
+  const Layout layout = LayoutWithin(printable, width, indent);
+  std::vector<std::string> titles;
+  for (std::size_t i = 0; i < printable.columns.size(); ++i) {
+    if (layout.IsShown(i)) titles.push_back(printable.columns[i].title);
+  }
+  return titles;
 }
 
 }  // namespace gprof

@@ -25,4 +25,7 @@ struct TextTable {
 // ones are shortened in the middle. A number is never cut.
 std::string RenderTable(const TextTable& table, std::size_t width, const Style& style, std::size_t indent = 0);
 
+// Titles of the columns that RenderTable has room for.
+std::vector<std::string> ShownTitles(const TextTable& table, std::size_t width, std::size_t indent = 0);
+
 }  // namespace gprof

@@ -83,8 +83,9 @@ std::string FormatNsChange(double ns) { return WithPlus(ns, FormatNs(ns)); }
 
 std::string FormatPercentChange(double percent) {
   if (!std::isfinite(percent)) return "-";
-  if (percent == 0) return "0%";
+  constexpr double kLeast = 0.005;  // less would be "-0.00%"
   const double size = std::fabs(percent);
+  if (size < kLeast) return "0%";
   return WithPlus(percent, Grouped(fmt::format("{:.{}f}", percent, size < 0.05 ? 2 : 1)) + "%");
 }
 

@@ -458,7 +458,7 @@ class Judge {
           "Add their traces. What they did is unknown, also whether they were late.");
     }
     for (const RankSummary* rank : verdict_.unreadable) {
-      add("fleet.unreadable", rank->source + " cannot be read: " + rank->unreadable, "");
+      add("fleet.unreadable", "A trace was left out: " + rank->unreadable, "");
     }
     for (const RankVerdict& rank : verdict_.ranks) {
       if (rank.rank->is_complete) continue;

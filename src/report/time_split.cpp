@@ -73,13 +73,14 @@ std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
   const std::size_t gpus = UsedGpus(report.trace);
   std::string text = "kernels " + share(split->kernel_ns) + ", copies (no kernel) " + share(split->copy_ns) +
                      ", idle " + share(split->idle_ns) + " of the " + FormatNs(split->window_ns) + " GPU window";
-  if (gpus > 1) text += ", " + std::to_string(gpus) + " GPUs combined";
+  const std::string combined = gpus > 1 ? ", " + std::to_string(gpus) + " GPUs combined" : "";
+  text += combined;
   std::vector<std::string> lines = {
       text, Bar(split->kernel_ns, split->copy_ns, split->window_ns, std::min(kBarColumns, columns))};
   const auto startup_ns = ValueOf(report, "gpu.startup_ns"), teardown_ns = ValueOf(report, "gpu.teardown_ns");
   if (startup_ns && teardown_ns && *startup_ns + *teardown_ns > 0) {
     lines.push_back("Start-up " + FormatNs(*startup_ns) + ", tear-down " + FormatNs(*teardown_ns) +
-                    " (outside the GPU window)");
+                    " (outside the GPU window" + combined + ")");
   }
   return lines;
 }

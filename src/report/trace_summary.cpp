@@ -227,6 +227,14 @@ bool HoldsKernels(const Table& table, const Column& column) {
          (key == "name" && (table.id == "kernels" || table.id == "nccl"));
 }
 
+// Numbers that name something, which nobody writes with commas.
+bool HoldsIds(const Column& column) { return column.key == "pid" || column.key == "tid"; }
+
+std::string FormatId(const Cell& cell) {
+  const auto* id = std::get_if<int64_t>(&cell);
+  return id == nullptr ? FormatCell(cell, Unit::kText) : std::to_string(*id);
+}
+
 }  // namespace
 
 std::vector<std::vector<std::string>> FormatRows(const Table& table, std::size_t longest_name) {
@@ -234,7 +242,7 @@ std::vector<std::vector<std::string>> FormatRows(const Table& table, std::size_t
   for (const auto& row : table.rows) {
     rows.emplace_back();
     for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
-      rows.back().push_back(FormatCell(row[i], table.columns[i].unit));
+      rows.back().push_back(HoldsIds(table.columns[i]) ? FormatId(row[i]) : FormatCell(row[i], table.columns[i].unit));
   }
   if (longest_name == 0) return rows;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {

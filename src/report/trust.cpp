@@ -90,7 +90,7 @@ std::string ClocksText(const Trust& trust) {
   if (clocks.tsc_residual_ns > 0) text += ", TSC residual " + Ns(clocks.tsc_residual_ns);
   if (clocks.cupti_readings > 0) {
     text += ", CUPTI residual " + Ns(clocks.cupti_residual_ns) +
-            fmt::format(" at a drift of {:.2f} ppm", clocks.cupti_drift_ppm);
+            fmt::format(" at a drift of {:.2f} ppm", std::round(100 * clocks.cupti_drift_ppm) / 100 + 0.0);
   }
   const auto early = static_cast<int64_t>(trust.trace.health.early_ops);
   if (early > 0) {
@@ -194,7 +194,7 @@ std::string OverheadText(const Trust& trust) {
   }
   const std::string least = FormatPercent(cost.slow_down.least_percent);
   const std::string most = FormatPercent(cost.slow_down.most_percent);
-  return "estimated slow-down " + (least == most ? most : least + " to " + most) +
+  return "estimated slow-down " + (least == most ? most : least + " to " + most) + " of the run" +
          (cost.calibrated_unix_s != 0 ? " (calibrated on the machine of the run)" : "");
 }
 

@@ -75,7 +75,12 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
   }
 
   AnalysisResult result;
-  Table table{"api", "CUDA calls", TimeColumns(), {}, "Percent of the time in all calls, summed over all threads."};
+  Table table{"api",
+              "CUDA calls",
+              TimeColumns(),
+              {},
+              "Percent of the time in all calls, summed over all threads. The first call that needs a GPU also creates "
+              "its context."};
   table.columns.push_back({"name", "Function", Unit::kText, false});
   for (uint32_t i = 0; i < durations.size(); ++i) {
     if (durations.Of(i).empty()) continue;

@@ -115,7 +115,7 @@ std::string LinkNote(const Trace& trace) {
                                            : "unknown for " + DeviceScope(trace, i));
   }
   std::string text;
-  for (const std::string& link : links) text += (text.empty() ? " Link: " : "; ") + link;
+  for (const std::string& link : links) text += (text.empty() ? " % of link: " : "; ") + link;
   return text.empty() ? text : text + ".";
 }
 

@@ -157,7 +157,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
   finding.gain_ns = GainOfFaster(sum, share);
-  finding.basis = "assumes these kernels run up to twice as fast";
+  finding.basis = "assumes these kernels run up to twice as fast; capped at 15% of the time";
   return finding;
 }
 
@@ -168,7 +168,7 @@ Finding GraphBound(const AnalysisInput& input, const DeviceTimes& sum) {
                     FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
   finding.advice += " To see which kernels they run, record graph nodes: profile --cuda-graph-trace=node";
   finding.gain_ns = GainOfFaster(sum, 1);
-  finding.basis = "assumes these graphs run up to twice as fast";
+  finding.basis = "assumes these graphs run up to twice as fast; capped at 15% of the time";
   return finding;
 }
 

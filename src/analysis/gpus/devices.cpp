@@ -66,9 +66,9 @@ std::vector<Column> Columns() {
           {"kernel_ns", "Kernel time", Unit::kNs, true},
           {"copy_only_ns", "Copy-only time", Unit::kNs, true},
           {"idle_ns", "Idle time", Unit::kNs, true},
-          {"kernels", "Kernels", Unit::kCount, true},
-          {"copies", "Copies", Unit::kCount, true},
-          {"fills", "Memsets", Unit::kCount, true},
+          {"kernels", "Kernel count", Unit::kCount, true},
+          {"copies", "Copy count", Unit::kCount, true},
+          {"fills", "Memset count", Unit::kCount, true},
           {"operations", "Operations", Unit::kCount, true}};
 }
 

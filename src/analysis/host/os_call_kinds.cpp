@@ -20,6 +20,14 @@ bool HasNumber(trace::OsObject kind) {
          kind != trace::OsObject::kMemory && kind != trace::OsObject::kPoll;
 }
 
+// "poll on pipe 3", "pthread_cond_wait on condition 1", but "read of FILE" and "getaddrinfo of HOST".
+bool IsWaitedOn(const OsCallKind& kind) {
+  using enum trace::OsObject;
+  const bool has_address = kind.object_kind == kSocket && kind.path != NameId{};
+  return !has_address && (kind.object_kind == kCondition || kind.object_kind == kBarrier || kind.object_kind == kPipe ||
+                          kind.object_kind == kSocket || kind.object_kind == kPoll || IsLock(kind.object_kind));
+}
+
 }  // namespace
 
 OsCallKind KindOf(const OsCall& call) {
@@ -55,7 +63,9 @@ std::string ObjectName(const Trace& trace, const OsCallKind& kind) {
 std::string CallName(const Trace& trace, const OsCallKind& kind) {
   if (kind.function == NameId{}) return "unrecorded calls";
   const std::string object = ObjectName(trace, kind);
-  return std::string(trace.Text(kind.function)) + (object.empty() ? "" : " of " + object);
+  const std::string function(trace.Text(kind.function));
+  if (object.empty()) return function;
+  return function + (IsWaitedOn(kind) ? " on " : " of ") + object;
 }
 
 std::string HolderName(const Trace& trace, const OsCallKind& kind) {

@@ -187,7 +187,7 @@ Table FileTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
     const double seconds = static_cast<double>(file.total_ns) / 1e9;
     table.rows.push_back({file.total_ns, file.calls, file.bytes,
                           static_cast<double>(file.bytes) / static_cast<double>(file.calls),
-                          seconds > 0 ? Cell(static_cast<double>(file.bytes) / seconds) : Cell(),
+                          seconds > 0 && file.bytes > 0 ? Cell(static_cast<double>(file.bytes) / seconds) : Cell(),
                           std::string(trace.Text(LargestOf(file.functions, NameId{}))), ObjectName(trace, kind),
                           file.errors, file.places.Main()});
   }

@@ -131,14 +131,14 @@ struct Judged {
   Interval time;
   int64_t window_ns = 0;
   CauseSplit split;
-  std::string when;  // "", " after start-up", " in the \"epoch/step\" iterations"
+  std::string when;  // "", " after warm-up", " in the \"epoch/step\" iterations"
 };
 
 Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   const DeviceIdle sum = summary.Sum();
   if (steady == nullptr) return {{INT64_MIN, INT64_MAX}, sum.window_ns, sum.split, ""};
   return {steady->time, steady->window_ns, steady->split,
-          steady->step.empty() ? " after start-up" : " in the \"" + steady->step + "\" iterations"};
+          steady->step.empty() ? " after warm-up" : " in the \"" + steady->step + "\" iterations"};
 }
 
 Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
@@ -260,10 +260,10 @@ void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, std::vecto
       steady.step.empty() ? steady.before[Cause::kLoad] + steady.before[Cause::kLaunch] + steady.copied_before_ns : 0;
   const int64_t counted_ns = is_what_the_run_is ? once_ns + steady.copied_before_ns : loaded_ns;
   Finding finding = NewFinding("startup.first_launches", PercentOf(counted_ns, window_ns));
-  finding.message = "Start-up: GPU idle for " + FormatNs(static_cast<double>(once_ns)) + ", " +
+  finding.message = "Warm-up: GPU idle for " + FormatNs(static_cast<double>(once_ns)) + ", " +
                     FormatPercent(PercentOf(once_ns, window_ns)) + " of the GPU window, " +
                     (steady.step.empty() ? "until the kernels had run once"
-                                         : "before the \"" + steady.step + "\" iterations that are judged");
+                                         : "before the \"" + steady.step + "\" iterations that count");
   std::string parts;
   ForEachCause([&](Cause cause) {
     const int64_t ns = steady.before[cause];
@@ -276,7 +276,7 @@ void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, std::vecto
     finding.message += "; copies took " + FormatNs(static_cast<double>(steady.copied_before_ns));
   }
   finding.gain_ns = once_ns;
-  finding.basis = "all idle time during start-up";
+  finding.basis = "all idle time during warm-up";
   findings->push_back(std::move(finding));
 }
 

@@ -88,7 +88,7 @@ Table LengthTable(const Histogram& histogram) {
                {"idle_before_ns", "Idle before", Unit::kNs, false}},
               {},
               "Time: percent of total kernel time. Share: percent of all kernels. Idle before: gaps of up to 50 us "
-              "after start-up that these kernels ended."};
+              "after warm-up that these kernels ended."};
   const Kernels all = Sum(histogram, histogram.size());
   for (size_t i = 0; i < histogram.size(); ++i) {
     if (histogram[i].count == 0) continue;
@@ -111,7 +111,7 @@ std::string NamesOf(const Trace& trace, const Chain& chain, size_t shown) {
   for (size_t i = 0; i < chain.operations.size() && i < shown; ++i) {
     text += (text.empty() ? "" : ", ") + LastName(trace, chain.operations[i]);
   }
-  if (chain.period > shown) text += ", … " + FormatCount(static_cast<int64_t>(chain.period - shown)) + " more";
+  if (chain.period > shown) text += " and " + FormatCount(static_cast<int64_t>(chain.period - shown)) + " more";
   return text;
 }
 
@@ -135,7 +135,7 @@ Table ChainTable(const Trace& trace, const std::vector<Chain>& chains, uint32_t 
                {"chain", "Chain", Unit::kText, false}},
               {},
               "The same kernels with the same launch configurations, at least 4 times in a row in one stream. Idle "
-              "within: GPU idle gaps of up to 50 us after start-up between operations of one repetition."};
+              "within: GPU idle gaps of up to 50 us after warm-up between operations of one repetition."};
   for (const Chain& chain : chains) {
     table.rows.push_back({chain.idle_ns, chain.busy_ns, chain.repetitions, static_cast<int64_t>(chain.period),
                           static_cast<int64_t>(chain.kernels), chain.runs, StreamName(trace, chain.stream),

@@ -268,7 +268,7 @@ WhatIf WhatIfOf(Share share, const std::string& name, int64_t ns) {
     case Share::kCopyCall:
       return {"make " + name + " asynchronous", "time of these calls on the path minus their copies", ns};
     case Share::kMemory:
-      return {"remove " + name + " from the loop", "time of these calls on the path", ns};
+      return {"avoid " + name + " during the run", "time of these calls on the path", ns};
     case Share::kLoad:
       return {"avoid " + name + " during the run", "time of these calls on the path", ns};
     case Share::kApi:

@@ -194,7 +194,7 @@ constexpr FindingInfo kFindings[] = {
      Layer::kMechanism,
      Turn::kFirstIfWarning},
     {"startup.first_launches",
-     "start-up: idle time until the kernels had run once, for loading and compiling code and initialising the program",
+     "warm-up: idle time until the kernels had run once, for loading and compiling code and initialising the program",
      From(50),
      "gaps",
      At("cause:load,host,launch"),
@@ -535,7 +535,7 @@ constexpr FindingInfo kFindings[] = {
      "They count until the end of their process. The program pushes more ranges than it pops, or exited inside a "
      "range."},
     {"health.missing_strings", "names are missing from the file", Always(kNote), "health", Nowhere(kTrust),
-     "They were in damaged chunks of the file. They appear as <name #12>."},
+     "They were in damaged or missing parts of the file, and appear as <name #12>."},
     {"health.truncated", "the file ends in the middle of a chunk", Always(kWarning), "health", Nowhere(kTrust),
      "The disk was full, the copy is incomplete, or the program is still running: record again with more disk space, "
      "copy it again, or read it after the program has exited."},

@@ -172,7 +172,7 @@ void AddWarmupFinding(const StepTimes& times, const std::string& name, AnalysisR
   if (times.warmups == 0 || percent < kPercentWorthAFinding) return;
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_warmup; });
   Finding finding = NewFinding("steps.warmup");
-  finding.message = CountOf(times.warmups, "warm-up iteration") + " of " + name + " took " + Ns(above_ns) +
+  finding.message = CountOf(times.warmups, "warm-up iteration") + " of \"" + name + "\" took " + Ns(above_ns) +
                     " longer than the median (" + Ns(times.steady_median_ns) + "): " + ExtraText(extra);
   finding.gain_ns = std::llround(gain_ns);
   finding.basis = "time above the median in warm-up iterations";

@@ -73,7 +73,7 @@ void SelectionArguments::AddOptions(CLI::App& app) {
       ->type_name("PATH")
       ->group(kSelectionGroup);
   app.add_option("--time-range", time_,
-                 "only this time range, relative to the start of the trace: 1.5s:2s, 100ms:, :2s")
+                 "only this time range, relative to the start of the trace: 1.5s:2s, 100ms:, :2s; without a unit: ns")
       ->type_name("A:B")
       ->group(kSelectionGroup);
   app.add_option("--capture", capture_, "only this capture, by number")

@@ -74,7 +74,7 @@ void StackArguments::AddOptions(CLI::App& app, const std::string& group) {
       ->group(group);
   app.add_option("--cudabacktrace", cuda_,
                  "record the call stack of CUDA calls that take NS or longer (default 80000): kernel launches, memory "
-                 "calls, synchronization, others, or all (default none)")
+                 "calls, synchronisation, others, or all (default none)")
       ->type_name("none|kernel|memory|sync|other|all[:NS],...")
       ->group(group);
 }

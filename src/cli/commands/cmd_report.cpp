@@ -25,7 +25,7 @@
 #include "cli/talk.h"
 #include "cli/traces.h"
 #include "html/page/report_page.h"
-#include "report/nsys_reports.h"
+#include "report/analysis_names.h"
 #include "report/report.h"
 
 namespace gprof::cli {
@@ -33,18 +33,18 @@ namespace {
 
 constexpr uint32_t kTextRows = 10, kJsonRows = 100;
 
-const Analysis& RequireAnalysis(const std::string& name) {
-  if (const Analysis* analysis = FindAnalysis(name)) return *analysis;
-  if (const NsysReport* report = FindNsysReport(name); report != nullptr && !report->analysis.empty())
-    return *FindAnalysis(report->analysis);
-  std::vector<std::string> names;
-  for (const Analysis& analysis : AllAnalyses()) names.emplace_back(analysis.name);
-  for (const NsysReport& report : NsysReports()) {
-    if (!report.analysis.empty()) names.emplace_back(report.name);
-  }
+// The analyses that a name of ours, an obvious other word or a report of nsys means.
+std::vector<const Analysis*> RequireAnalyses(const std::string& name) {
+  std::vector<const Analysis*> meant = AnalysesCalled(name);
+  if (!meant.empty()) return meant;
+  const std::vector<std::string> names = NamesOfAnalyses();
   const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "unknown analysis '" + name + "'",
               nearest.empty() ? "gprof-cli report --list lists them" : "did you mean " + nearest + "?");
+}
+
+void Append(const std::vector<const Analysis*>& more, std::vector<const Analysis*>* all) {
+  all->insert(all->end(), more.begin(), more.end());
 }
 
 const Table& RequireTable(const std::vector<NamedTable>& tables, const std::string& name) {
@@ -64,7 +64,8 @@ class ReportCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", paths_, "trace to report on, or the traces of all ranks of a run")->type_name("");
-    app.add_option("--only", only_, "only these analyses, comma-separated; nsys report names are accepted")
+    app.add_option("--only", only_,
+                   "only these analyses, comma-separated: kernels, copies, idle, … (see --list), or nsys report names")
         ->type_name("LIST")
         ->group("Display");
     app.add_option("--skip", skip_, "all analyses except these")->type_name("LIST")->group("Display");
@@ -232,10 +233,10 @@ class ReportCommand : public Command {
   std::vector<const Analysis*> Choose() const {
     std::vector<const Analysis*> only, skip, chosen;
     if (!only_.empty()) {
-      for (const std::string& name : SplitList(only_)) only.push_back(&RequireAnalysis(name));
+      for (const std::string& name : SplitList(only_)) Append(RequireAnalyses(name), &only);
     }
     if (!skip_.empty()) {
-      for (const std::string& name : SplitList(skip_)) skip.push_back(&RequireAnalysis(name));
+      for (const std::string& name : SplitList(skip_)) Append(RequireAnalyses(name), &skip);
     }
     const auto is_in = [](const auto& list, const Analysis* a) {
       return std::find(list.begin(), list.end(), a) != list.end();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -140,6 +142,14 @@ const CommandInfo* FindCommand(std::string_view name) {
 }
 
 std::string_view NearestCommand(std::string_view word) {
+  // What other profilers call it.
+  constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+      {"record", "profile"}, {"run", "profile"},     {"trace", "profile"},  {"summary", "report"},
+      {"analyse", "report"}, {"ui", "view"},         {"open", "view"},      {"timeline", "view"},
+      {"recipe", "analyze"}, {"sessions", "status"}, {"convert", "export"}, {"metrics", "counters"}};
+  for (const auto& [name, ours] : kOtherNames) {
+    if (word == name) return ours;
+  }
   std::vector<std::string> names;
   for (const CommandInfo& command : kCommands) names.emplace_back(command.name);
   const CommandInfo* const nearest = FindCommand(Nearest(word, names));

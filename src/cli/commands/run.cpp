@@ -90,6 +90,10 @@ int Dispatch(const std::vector<std::string>& arguments) {
     FailUsage("'" + first + "' is not a command",
               "to show a trace: gprof-cli report " + first + "; to run a program: gprof-cli profile " + first);
   }
+  if (nearest.empty() && (!rest.empty() || first.find('/') != std::string::npos)) {
+    FailUsage("'" + first + "' is not a command",
+              "to record a program: gprof-cli profile " + first + "; for the commands: gprof-cli help");
+  }
   FailUsage("'" + first + "' is not a command",
             nearest.empty() ? "run gprof-cli help for a list of commands" : "did you mean " + nearest + "?");
 }

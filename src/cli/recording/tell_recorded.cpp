@@ -19,7 +19,8 @@ std::string WhyNothing(const LaunchOptions& options, const std::string& app) {
   if (capture.IsCommanded() || !capture.begin.empty()) {
     return ": " + app + " made no CUDA or NVTX call that the tracer could see in the capture range";
   }
-  return ": " + app + " made no CUDA or NVTX call that the tracer could see";
+  return ": " + app +
+         " made no CUDA or NVTX call that the tracer could see. gprof-cli doctor says whether recording works here";
 }
 
 // "1.20 s (1.18 s to 1.25 s)"

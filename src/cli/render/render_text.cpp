@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/render/text_layout.h"
+#include "report/analysis_names.h"
 #include "report/report.h"
 #include "report/report_head.h"
 #include "report/time_split.h"
@@ -17,6 +19,27 @@ namespace gprof::cli {
 namespace {
 
 constexpr std::size_t kFirstFindings = 3;
+
+// Without the sentences about columns ("Rate: …") that are not shown.
+std::string NoteOf(const Table& table, const std::vector<std::string>& shown) {
+  const auto is_about_hidden = [&](const std::string& sentence) {
+    const std::string title = sentence.substr(0, sentence.find(':'));
+    const bool is_column = std::any_of(table.columns.begin(), table.columns.end(),
+                                       [&](const Column& column) { return column.title == title; });
+    return is_column && std::find(shown.begin(), shown.end(), title) == shown.end();
+  };
+  constexpr std::string_view kBetween = ". ";
+  std::string note;
+  for (std::size_t from = 0; from < table.note.size();) {
+    const std::size_t end = table.note.find(kBetween, from);
+    const std::size_t next = end == std::string::npos ? table.note.size() : end + kBetween.size();
+    const std::string sentence = table.note.substr(from, next - from);
+    if (!is_about_hidden(sentence)) note += sentence;
+    from = next;
+  }
+  while (note.ends_with(' ')) note.pop_back();
+  return note;
+}
 
 class TextReport {
  public:
@@ -40,6 +63,7 @@ class TextReport {
     NoGpuWork();
     FirstFindings();
     for (const ShownTable& shown : TablesToShow(report_)) AddTable(*shown.table, shown);
+    NothingFound();
     if (is_first_page) return LastLines();
     OtherFindings();
     DataQuality();
@@ -81,6 +105,17 @@ class TextReport {
     if (reasons.empty()) return;
     Heading("No GPU work in this trace");
     for (const std::string& reason : reasons) Paragraph(reason, kMargin);
+  }
+
+  // Who asks for an analysis by its name is told that it has nothing to say, and why.
+  void NothingFound() {
+    if (!report_.has_details) return;
+    for (const Section& section : report_.sections) {
+      if (!IsEmpty(section.result)) continue;
+      const std::string why(WhyEmpty(section.analysis->name));
+      Heading("Nothing to show for " + std::string(section.analysis->name));
+      if (!why.empty()) Paragraph(why, kMargin);
+    }
   }
 
   // [first, last) of the findings that are about the program, numbered from 1.
@@ -156,11 +191,13 @@ class TextReport {
       if (text.rows.size() == shown.rows) break;
     }
     Heading(table.title);
-    out_ += RenderTable(text, report_.has_full_names ? kAnyWidth : terminal_.columns, style_, kMargin);
-    if (!table.note.empty() && !shown.is_first_page) {
-      for (const std::string& line : Wrap(Printable(table.note), prose_.columns - kMargin)) {
-        out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
-      }
+    const std::size_t width = report_.has_full_names ? kAnyWidth : terminal_.columns;
+    out_ += RenderTable(text, width, style_, kMargin);
+    if (shown.is_first_page) return;
+    const std::string note = NoteOf(table, ShownTitles(text, width, kMargin));
+    if (note.empty()) return;
+    for (const std::string& line : Wrap(Printable(note), prose_.columns - kMargin)) {
+      out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
     }
   }
 

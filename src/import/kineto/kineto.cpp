@@ -32,6 +32,9 @@ uint64_t MostEvents(std::string_view bytes) {
 Trace Read(ByteWindow& window, const std::string& path, std::string_view file) {
   // Packed ones get here; the words for them are with the reader of our own traces.
   if (IsDocumentOfOurs(window.bytes())) return LoadTraceFromMemory(window.bytes(), path);
+  if (window.bytes().starts_with("SQLite format 3"))
+    throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': a compressed SQLite file", path),
+                "unpack it with gzip -d and use the result");
   KinetoImport import(path);
   ChromeReader reader(&window, &import);
   reader.Read(MostEvents(file));

@@ -15,6 +15,7 @@ namespace gprof {
 namespace {
 
 constexpr std::size_t kNamesInAHint = 8;
+constexpr std::size_t kLongestInAHint = 48;  // columns: names of templates may be longer than a page
 
 std::optional<uint32_t> NumberOf(std::string_view word) {
   uint32_t number = 0;
@@ -28,9 +29,9 @@ std::optional<uint32_t> NumberOf(std::string_view word) {
   std::size_t named = 0;
   for (const std::string& name : known) {
     if (named++ == kNamesInAHint) break;
-    list += (list.empty() ? "" : ", ") + Printable(name);
+    list += (list.empty() ? "" : ", ") + ShortenMiddle(Printable(name), kLongestInAHint);
   }
-  if (known.size() > kNamesInAHint) list += ", … (" + std::to_string(known.size()) + ")";
+  if (known.size() > kNamesInAHint) list += " and " + std::to_string(known.size() - kNamesInAHint) + " more";
   throw Error(ExitCode::kUsage, "no " + what + " '" + word + "' in the trace",
               list.empty() ? "" : "available: " + list);
 }

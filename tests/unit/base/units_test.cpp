@@ -64,6 +64,7 @@ TEST(Units, DifferencesHaveASign) {
   EXPECT_EQ(FormatPercentChange(-1234.5), "-1,234.5%");
   EXPECT_EQ(FormatPercentChange(-0.02), "-0.02%");
   EXPECT_EQ(FormatPercentChange(0), "0%");
+  EXPECT_EQ(FormatPercentChange(-0.001), "0%");
   EXPECT_EQ(FormatPercentChange(std::nan("")), "-");
   EXPECT_EQ(FormatCountChange(1234), "+1,234");
   EXPECT_EQ(FormatCountChange(-5), "-5");

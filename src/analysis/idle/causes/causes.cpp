@@ -43,7 +43,7 @@ constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
     {"profiler", "idle.profiler_ns", "profiling overhead (CUPTI)", "the profiler held up the host",
      "This time is profiling overhead, not the program's own: disregard it."},
     {"unknown", "idle.unknown_ns", "launch call not in the trace", "the trace does not show what the host was doing",
-     "Record the CUDA calls as well (--trace cuda), from the start of the program."},
+     "Record the CUDA calls as well, from the start of the program, as gprof-cli profile does by default."},
 }};
 
 }  // namespace

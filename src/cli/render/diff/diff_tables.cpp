@@ -235,10 +235,19 @@ std::string MetricText(const std::optional<double>& value, Unit unit) {
   return FormatCell(is_whole && unit != Unit::kPercent ? Cell(static_cast<int64_t>(*value)) : Cell(*value), unit);
 }
 
+// "+3.1 pp": the difference of two percentages is none itself.
+std::string PointsText(double points) {
+  constexpr double kLeast = 0.005;
+  if (std::fabs(points) < kLeast) return "0 pp";
+  std::string text = FormatPercentChange(points);
+  text.pop_back();
+  return text + " pp";
+}
+
 std::string MetricChangeText(const MetricChange& metric) {
   if (!metric.base || !metric.now) return metric.now ? "new" : "gone";
   const double change = *metric.now - *metric.base;
-  if (metric.unit == Unit::kPercent) return FormatPercentChange(change);
+  if (metric.unit == Unit::kPercent) return PointsText(change);
   const std::string text = MetricText(change, metric.unit);
   return change > 0 ? "+" + text : text;
 }
@@ -281,6 +290,13 @@ Row MetricRow(const MetricChange& m, bool is_of_counters) {
   return row;
 }
 
+std::string NoteOfMetrics(const Diff& diff) {
+  const auto is_percent = [](const MetricChange& m) { return m.unit == Unit::kPercent; };
+  const bool has_points = std::any_of(diff.metrics.begin(), diff.metrics.end(), is_percent);
+  return std::string("Deterministic metrics come first; they are compared exactly.") +
+         (has_points ? " pp: percentage points." : "");
+}
+
 DiffTable MetricTable(const Diff& diff, bool is_of_counters) {
   DiffTable table{is_of_counters ? "counters" : "metrics",
                   is_of_counters ? "Kernel counters" : "Changed metrics",
@@ -312,7 +328,7 @@ DiffTable MetricTable(const Diff& diff, bool is_of_counters) {
     if (IsCounter(m) != is_of_counters) continue;
     table.rows.push_back(MetricRow(m, is_of_counters));
   }
-  table.note = "Deterministic metrics come first; they are compared exactly.";
+  table.note = NoteOfMetrics(diff);
   return table;
 }
 
@@ -449,6 +465,9 @@ std::vector<std::vector<std::string>> ShownRows(const DiffTable& table, const st
 
 std::string FormatDiffCell(const Cell& cell, const DiffColumn& column) {
   if (cell.index() == 0) return "";
+  // JSON has the name that it had first.
+  if (const auto* text = std::get_if<std::string>(&cell); text != nullptr && column.key == "direction")
+    return *text == "fill" ? "memset" : *text;
   if (!column.is_change || std::holds_alternative<std::string>(cell)) return FormatCell(cell, column.unit);
   return column.unit == Unit::kPercent ? FormatPercentChange(NumberOf(cell)) : FormatNsChange(NumberOf(cell));
 }

@@ -81,7 +81,7 @@ class TextDiff {
   void AddRenamed() {
     for (const KernelChange& kernel : diff_.kernels) {
       if (kernel.presence != Presence::kRenamed) continue;
-      AddNote("renamed? " + Named(kernel.was) + " -> " + Named(kernel.name) + ": " + kernel.why);
+      AddNote("Possibly renamed: " + Named(kernel.was) + " -> " + Named(kernel.name) + " (" + kernel.why + ")");
     }
   }
 

@@ -1,0 +1,24 @@
+// What people call the analyses, and why one may have nothing to say.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gprof/analysis.h"
+
+namespace gprof::cli {
+
+// The analyses that a name means: one of ours, another word for some of them ("copies", "python"), or a report of nsys.
+// Empty for any other.
+std::vector<const Analysis*> AnalysesCalled(std::string_view name);
+
+// All of these names.
+std::vector<std::string> NamesOfAnalyses();
+
+bool IsEmpty(const AnalysisResult& result);
+
+// What a trace needs for this analysis; empty where that is nothing to say in a sentence.
+std::string_view WhyEmpty(std::string_view analysis);
+
+}  // namespace gprof::cli
