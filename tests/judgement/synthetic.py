@@ -343,6 +343,20 @@ def new_kernels_in_every_step():
 
 
 @capture
+def code_loaded_for_each_part():
+    """Products in five types: for each the host fills its matrices, and the library loads its code, before 40 kernels run."""
+    program = Process(name="gemms")
+    for part in range(5):
+        program.work(90 * MS)
+        program.call("cuLibraryLoadData", 45 * MS, domain=2)
+        program.work(2 * MS)
+        for _ in range(40):
+            program.launch(f"gemm_{part}", 3 * MS)
+            program.wait()
+    return text_of(program)
+
+
+@capture
 def started_late():
     """Launches return at once, and the GPU, which another process has as well, starts each of them 300 us later."""
     program = Process(name="shared")

@@ -65,6 +65,11 @@ bool IsAboutContexts(std::string_view function) {
   return function == "cuInit" || has("Ctx") || has("SetDevice") || has("DeviceReset");
 }
 
+bool LoadsCode(std::string_view function) {
+  return function.find("ModuleLoad") != std::string_view::npos ||
+         function.find("LibraryLoad") != std::string_view::npos;
+}
+
 std::vector<uint32_t> CallsAfterReset(const Trace& trace, const CallFacts& calls) {
   const auto resets = [&](NameId function) {
     const std::string_view name = trace.Text(function);

@@ -29,6 +29,8 @@ std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops, cons
 
 // Makes or destroys contexts.
 bool IsAboutContexts(std::string_view function);
+// Hands code to the driver, which whoever calls it has read, made or compiled before.
+bool LoadsCode(std::string_view function);
 // The call after one that destroyed the contexts of its process, as cudaDeviceReset does: it makes the next one,
 // whatever it is for. In order.
 std::vector<uint32_t> CallsAfterReset(const Trace& trace, const CallFacts& calls);

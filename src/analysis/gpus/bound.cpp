@@ -13,6 +13,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/gpus/nccl_kernels.h"
+#include "analysis/idle/causes/launch_split.h"
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
@@ -55,6 +56,10 @@ IntervalSet ManagedTransfersOf(const Trace& trace, uint32_t device) {
   return set;
 }
 
+Interval TimeOf(const JudgedTime& judged) {
+  return judged.steady ? judged.steady->time : Interval{INT64_MIN, INT64_MAX};
+}
+
 // Kernels of NCCL run while they wait for other ranks, and others while they wait for pages of managed memory. Neither
 // is work: the analyses `nccl` and `memory` say what it is.
 DeviceTimes WorkOfKernels(const AnalysisInput& input, const JudgedTime& judged) {
@@ -62,7 +67,7 @@ DeviceTimes WorkOfKernels(const AnalysisInput& input, const JudgedTime& judged) 
   DeviceTimes times = judged.devices;
   const NcclKernels of_nccl(trace);
   if (!of_nccl.HasAny() && trace.managed_memory.empty()) return times;
-  const Interval time = judged.steady ? judged.steady->time : Interval{INT64_MIN, INT64_MAX};
+  const Interval time = TimeOf(judged);
   times.kernel_ns = 0;
   for (const Trace::Slice& slice : trace.device_ops) {
     IntervalSet kernels;
@@ -77,6 +82,12 @@ DeviceTimes WorkOfKernels(const AnalysisInput& input, const JudgedTime& judged) 
       times.kernel_ns += kernel.DurationNs() - waiting.Covered(kernel.start_ns, kernel.end_ns);
     }
   }
+  return times;
+}
+
+// What later parts of a program need for their first launches is start-up as well.
+DeviceTimes WithoutFirstLaunches(const AnalysisInput& input, const JudgedTime& judged, DeviceTimes times) {
+  if (!AreKernelBound(times)) times.window_ns -= SplitLaunches(input, TimeOf(judged)).FirstsNs();
   return times;
 }
 
@@ -124,8 +135,9 @@ int64_t GainOfFaster(const DeviceTimes& sum, double share) {
                   static_cast<int64_t>(kMostPercent / 100 * static_cast<double>(sum.window_ns)));
 }
 
-// `longest` are those of LongestKernels.
-Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const std::vector<uint32_t>& longest) {
+// `longest` are those of LongestKernels; `judged_ns`: the window with first launches.
+Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, int64_t judged_ns,
+                    const std::vector<uint32_t>& longest) {
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
   int64_t all_ns = 0, named_ns = 0;
@@ -140,6 +152,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   finding.subject.kernel = first;
   finding.message = DevicesAre(input.trace()) + " kernel-bound: kernels run for " +
                     FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns) +
+                    (sum.window_ns < judged_ns ? ", without first launches" : "") +
                     (has_nccl ? ", excluding those of NCCL" : "");
   std::vector<std::string> functions;
   for (const uint32_t kernel : longest) {
@@ -208,7 +221,8 @@ Finding CopyBound(const AnalysisInput& input, const DeviceTimes& sum) {
 }  // namespace
 
 bool IsKernelBound(const AnalysisInput& input, const std::string& step) {
-  return AreKernelBound(JudgedBy(input, step).devices);
+  const JudgedTime judged = JudgedBy(input, step);
+  return AreKernelBound(WithoutFirstLaunches(input, judged, judged.devices));
 }
 
 std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string& step) {
@@ -216,10 +230,10 @@ std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string
   const DeviceTimes& times = judged.devices;
   std::vector<Finding> findings;
   if (times.window_ns <= 0) return findings;
-  const DeviceTimes work = WorkOfKernels(input, judged);
+  const DeviceTimes work = WithoutFirstLaunches(input, judged, WorkOfKernels(input, judged));
   if (AreKernelBound(work)) {
     const std::vector<uint32_t> longest = LongestKernels(input.shared().kernels(), input.shared().kernel_times());
-    findings.push_back(longest.empty() ? GraphBound(input, work) : KernelBound(input, work, longest));
+    findings.push_back(longest.empty() ? GraphBound(input, work) : KernelBound(input, work, times.window_ns, longest));
   }
   if (PercentOf(times.busy_ns - times.kernel_ns, times.window_ns) >= kCopyBoundPercent) {
     findings.push_back(CopyBound(input, times));

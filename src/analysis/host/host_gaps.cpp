@@ -66,10 +66,12 @@ class Collector {
       const bool is_before_first = judged.start_ns < judged.end_ns && first_kernels_.AreAfter(gap);
       gaps_before_first_ += is_before_first;
       Waits* const waits = is_before_first ? &before_first_ : &judged_waits_;
+      const int64_t loaded_ns = first_kernels_.LoadedNs(gap, parts);
       ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
         if (part.cause == Cause::kOs) {
           AddWaits(thread, start_ns, end_ns, &waits_);
-          AddWaits(thread, std::max(start_ns, judged.start_ns), std::min(end_ns, judged.end_ns), waits);
+          // What comes before loading code is for that.
+          AddWaits(thread, std::max({start_ns, judged.start_ns, loaded_ns}), std::min(end_ns, judged.end_ns), waits);
           AddSamples(thread, part.path(), start_ns, end_ns);
         }
         if (part.cause == Cause::kMpi) AddMpi(thread, start_ns, end_ns);

@@ -131,14 +131,18 @@ struct Judged {
   Interval time;
   int64_t window_ns = 0;
   CauseSplit split;
-  std::string when;  // "", " after warm-up", " in the \"epoch/step\" iterations"
+  std::string when;       // "", " after warm-up", " in the \"epoch/step\" iterations"
+  int64_t before_ns = 0;  // idle time before what is judged
+  LaunchSplit launches{};
 };
 
 Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   const DeviceIdle sum = summary.Sum();
   if (steady == nullptr) return {{INT64_MIN, INT64_MAX}, sum.window_ns, sum.split, ""};
-  return {steady->time, steady->window_ns, steady->split,
-          steady->step.empty() ? " after warm-up" : " in the \"" + steady->step + "\" iterations"};
+  Judged judged{steady->time, steady->window_ns, steady->split,
+                steady->step.empty() ? " after warm-up" : " in the \"" + steady->step + "\" iterations"};
+  judged.before_ns = steady->before.Total();
+  return judged;
 }
 
 Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
@@ -181,33 +185,38 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
 }
 
 // Kernels that are launched for the first time in the time that is judged: their code is loaded by the launching call,
-// or compiled before it.
-void AddLateFirstLaunches(const LaunchSplit& split, const Judged& judged, std::vector<Finding>* findings) {
-  const int64_t own_ns = split.host_ns + split.os_ns, idle_ns = split.first_ns + own_ns;
-  const double percent = PercentOf(idle_ns, judged.window_ns);
+// or compiled and loaded before it. How bad that is depends on how much of the run comes once, with what came before.
+void AddLateFirstLaunches(const Judged& judged, const IdleSummary& summary, std::vector<Finding>* findings) {
+  const LaunchSplit& split = judged.launches;
+  const Preparation before = split.OfFirsts();
+  const double percent = PercentOf(split.FirstsNs(), judged.window_ns);
   if (percent < kCausePercentWorthAFinding) return;
   const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
-  Finding first = NewFinding("startup.first_launches", percent);
-  first.message = "First launches: GPU idle for " + ns(idle_ns) + ", " + FormatPercent(percent) + " of " +
+  const int64_t once_ns = split.FirstsNs() + judged.before_ns;
+  Finding first = NewFinding("startup.first_launches", PercentOf(once_ns, summary.Sum().window_ns));
+  first.message = "First launches: GPU idle for " + ns(split.FirstsNs()) + ", " + FormatPercent(percent) + " of " +
                   ns(judged.window_ns) + judged.when + ", before kernels ran for the first time: ";
-  if (split.first_ns > 0) {
-    first.message += ns(split.first_ns) + " in " + CountOf(split.firsts, "launch call") + " that loaded code";
-    first.subject.causes.emplace_back(InfoOf(Cause::kLaunch).name);
-  }
-  if (own_ns > 0) {
-    first.message += (split.first_ns > 0 ? ", " : "") + ns(own_ns) + " of host code" +
-                     (split.os_ns > 0 ? " and waits" : "") + ", such as compiling them, in " +
-                     CountOf(split.hosts, "gap");
-    first.subject.causes.emplace_back(InfoOf(Cause::kHost).name);
-    if (split.os_ns > 0) first.subject.causes.emplace_back(InfoOf(Cause::kOs).name);
-  }
-  first.gain_ns = idle_ns;
+  std::string parts;
+  const auto add = [&](int64_t part_ns, Cause cause, const std::string& what) {
+    if (part_ns == 0) return;
+    parts += (parts.empty() ? "" : ", ") + ns(part_ns) + what;
+    first.subject.causes.emplace_back(InfoOf(cause).name);
+  };
+  add(split.first_ns, Cause::kLaunch, " in " + CountOf(split.firsts, "launch call") + " that loaded code");
+  add(before.load_ns, Cause::kLoad, " of loading code");
+  add(before.OwnNs(), Cause::kHost,
+      " of host code" + std::string(before.os_ns > 0 ? " and waits" : "") + ", such as compiling them, in " +
+          CountOf(before.gaps, "gap"));
+  if (before.os_ns > 0) first.subject.causes.emplace_back(InfoOf(Cause::kOs).name);
+  first.message += parts;
+  first.gain_ns = split.FirstsNs();
   first.basis = "all of this idle time";
   findings->push_back(std::move(first));
 }
 
 // Starting late what had been launched, and launching itself: a CUDA graph is for the latter alone.
-void AddLaunchCause(const LaunchSplit& split, const Judged& judged, Finding finding, std::vector<Finding>* findings) {
+void AddLaunchCause(const Judged& judged, Finding finding, std::vector<Finding>* findings) {
+  const LaunchSplit& split = judged.launches;
   const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   if (PercentOf(split.call_ns + split.after_ns, judged.window_ns) < kCausePercentWorthAFinding) return;
   finding.message += "; " + ns(split.call_ns) + " of it in the launch calls, " + ns(split.after_ns) +
@@ -226,13 +235,15 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
                std::vector<Finding>* findings) {
   if (PercentOf(judged.split.Total(), judged.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = judged.split.Largest();
-  LaunchSplit split = SplitLaunches(input, judged.time);
-  if (split.hosts < kFirstLaunchesOfAPattern) split.host_ns = split.os_ns = 0;
-  AddLateFirstLaunches(split, judged, findings);
+  AddLateFirstLaunches(judged, summary, findings);
+  const Preparation of_firsts = judged.launches.OfFirsts();
   const auto add = [&](Cause cause) {
     Finding finding = CauseFinding(input.trace(), summary, host, judged, cause, cause == first);
-    if (cause == Cause::kLaunch) return AddLaunchCause(split, judged, std::move(finding), findings);
-    const int64_t first_ns = cause == Cause::kHost ? split.host_ns : cause == Cause::kOs ? split.os_ns : 0;
+    if (cause == Cause::kLaunch) return AddLaunchCause(judged, std::move(finding), findings);
+    const int64_t first_ns = cause == Cause::kHost   ? of_firsts.host_ns
+                             : cause == Cause::kOs   ? of_firsts.os_ns
+                             : cause == Cause::kLoad ? of_firsts.load_ns
+                                                     : 0;
     finding.gain_ns -= first_ns;
     // What is left of it, without what comes once.
     if (first_ns > 0) {
@@ -249,29 +260,36 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
   });
 }
 
+// "host 30.3 ms, load 1.2 ms", where each is of some weight. The names become causes of the finding.
+std::string PartsOf(const CauseSplit& split, int64_t all_ns, Finding* finding) {
+  std::string parts;
+  ForEachCause([&](Cause cause) {
+    if (PercentOf(split[cause], all_ns) < kCausePercentWorthAFinding) return;
+    parts += (parts.empty() ? "" : ", ") + std::string(InfoOf(cause).name) + " " +
+             FormatNs(static_cast<double>(split[cause]));
+    finding->subject.causes.emplace_back(InfoOf(cause).name);
+  });
+  return parts;
+}
+
 // How bad it is depends on the time in which no kernel ran: parameters that are copied first are start-up as well.
 // Where work came again often enough to be judged, start-up is not what the run is for, but without steps code that
 // CUDA loads and parameters still count: how much of the host's own code belongs to start-up nobody knows then.
-void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, std::vector<Finding>* findings) {
+// `late_ns`: of the first launches after it.
+void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, int64_t late_ns, std::vector<Finding>* findings) {
   const int64_t window_ns = summary.Sum().window_ns, once_ns = steady.before.Total();
   if (PercentOf(once_ns, window_ns) < kIdlePercentWorthAFinding) return;
   const bool is_what_the_run_is = steady.iterations < kIterationsToJudge;
   const int64_t loaded_ns =
       steady.step.empty() ? steady.before[Cause::kLoad] + steady.before[Cause::kLaunch] + steady.copied_before_ns : 0;
   const int64_t counted_ns = is_what_the_run_is ? once_ns + steady.copied_before_ns : loaded_ns;
-  Finding finding = NewFinding("startup.first_launches", PercentOf(counted_ns, window_ns));
+  Finding finding = NewFinding("startup.first_launches", PercentOf(counted_ns + late_ns, window_ns));
   finding.message = "Warm-up: GPU idle for " + FormatNs(static_cast<double>(once_ns)) + ", " +
                     FormatPercent(PercentOf(once_ns, window_ns)) + " of the GPU window, " +
                     (steady.step.empty() ? "until the kernels had run once"
                                          : "before the \"" + steady.step + "\" iterations that count");
-  std::string parts;
-  ForEachCause([&](Cause cause) {
-    const int64_t ns = steady.before[cause];
-    if (PercentOf(ns, once_ns) < kCausePercentWorthAFinding) return;
-    parts += (parts.empty() ? ": " : ", ") + std::string(InfoOf(cause).name) + " " + FormatNs(static_cast<double>(ns));
-    finding.subject.causes.emplace_back(InfoOf(cause).name);
-  });
-  finding.message += parts;
+  const std::string parts = PartsOf(steady.before, once_ns, &finding);
+  if (!parts.empty()) finding.message += ": " + parts;
   if (PercentOf(steady.copied_before_ns, window_ns) >= kCausePercentWorthAFinding) {
     finding.message += "; copies took " + FormatNs(static_cast<double>(steady.copied_before_ns));
   }
@@ -310,8 +328,10 @@ void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
 std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host,
                                   const SteadyIdle* steady) {
   std::vector<Finding> findings;
-  AddCauses(input, summary, host, JudgedOf(summary, steady), &findings);
-  if (steady != nullptr) AddStartUp(summary, *steady, &findings);
+  Judged judged = JudgedOf(summary, steady);
+  judged.launches = SplitLaunches(input, judged.time);
+  AddCauses(input, summary, host, judged, &findings);
+  if (steady != nullptr) AddStartUp(summary, *steady, judged.launches.FirstsNs(), &findings);
   AddPatterns(summary, &findings);
   RankFindings(&findings);
   return findings;

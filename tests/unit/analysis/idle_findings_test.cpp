@@ -127,6 +127,39 @@ TEST(IdleFindings, FirstLaunchesLoadCode) {
   EXPECT_GT(first->gain_ns, 9 * kMs);
 }
 
+// 60 kernels of 100 us, and before the 50th of them own code, a call that loads code, and own code again.
+Trace LoadsLate(bool is_new) {
+  TraceMaker maker;
+  int64_t now_ns = 0;
+  for (int64_t i = 0; i < 60; ++i) {
+    if (i == 50) {
+      maker.AddCall(now_ns + 3 * kMs, now_ns + 4 * kMs, "cuModuleLoadData");
+      now_ns += 5 * kMs;
+    }
+    const uint32_t call = maker.AddCall(now_ns, now_ns + 5 * kUs, "cudaLaunchKernel");
+    maker.AddKernel(now_ns + 5 * kUs, now_ns + 105 * kUs, call, is_new && i >= 50 ? "second" : "first");
+    now_ns += 105 * kUs;
+  }
+  return maker.Finish();
+}
+
+TEST(IdleFindings, WhatTheHostDoesUntilItLoadsCodeIsStartUp) {
+  const AnalysisResult result = RunIdle(LoadsLate(true), {});
+  const Finding* first = FindingOf(result, "startup.first_launches");
+  ASSERT_NE(first, nullptr);
+  EXPECT_NE(first->message.find("1.00 ms of loading code, 4.00 ms of host code"), std::string::npos) << first->message;
+  EXPECT_EQ(first->gain_ns, 5 * kMs);
+  EXPECT_EQ(FindingOf(result, "idle.host"), nullptr);
+}
+
+TEST(IdleFindings, WhatIsLoadedAgainIsNoStartUp) {
+  const AnalysisResult result = RunIdle(LoadsLate(false), {});
+  EXPECT_EQ(FindingOf(result, "startup.first_launches"), nullptr);
+  const Finding* host = FindingOf(result, "idle.host");
+  ASSERT_NE(host, nullptr);
+  EXPECT_EQ(host->gain_ns, 4 * kMs);
+}
+
 TEST(IdleFindings, NothingOfABusyGpu) {
   TraceMaker maker;
   for (int64_t i = 0; i < 100; ++i) maker.Launch(i * 10, i * 10 + 5, i * kMs + kMs, (i + 2) * kMs);

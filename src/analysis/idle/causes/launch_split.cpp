@@ -6,16 +6,30 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analysis/calls/call_kinds.h"
 #include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof {
 namespace {
 
-constexpr int64_t kLongCallNs = 100'000;   // a launch of what is loaded takes a few microseconds
+constexpr int64_t kLongCallNs = 20'000;    // a launch of what is loaded takes a few microseconds
 constexpr int64_t kLatencyNs = 20'000;     // from the return of a launch to the start on an idle GPU, at most
 constexpr int64_t kLongGapNs = 5'000'000;  // compiling a kernel takes at least as long
 
 constexpr uint32_t kSoon = 32;  // operations, such as what prepares the buffers of a new kernel
+
+// Adds what the host did, within the time.
+void AddHost(const Gap& gap, std::span<const Part> parts, const Interval& time, Preparation* sum) {
+  Preparation more;
+  ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
+    const int64_t ns = std::max<int64_t>(std::min(end_ns, time.end_ns) - std::max(start_ns, time.start_ns), 0);
+    if (part.cause == Cause::kHost) more.host_ns += ns;
+    if (part.cause == Cause::kOs) more.os_ns += ns;
+    if (part.cause == Cause::kLoad) more.load_ns += ns;
+  });
+  more.gaps = more.OwnNs() + more.load_ns > 0;
+  sum->Add(more);
+}
 
 }  // namespace
 
@@ -32,8 +46,10 @@ FirstKernels::FirstKernels(const AnalysisInput& input) : input_(input) {
   for (const auto& [kernel, op] : first_of) ops_.insert(op);
 }
 
-bool FirstKernels::AreAfter(const Gap& gap) const {
-  if (gap.after == kNone || gap.DurationNs() < kLongGapNs) return false;
+bool FirstKernels::AreAfter(const Gap& gap) const { return gap.DurationNs() >= kLongGapNs && RunAfter(gap); }
+
+bool FirstKernels::RunAfter(const Gap& gap) const {
+  if (gap.after == kNone) return false;
   const GapList& gaps = input_.shared().gaps(gap.device);
   const uint32_t last = std::min(gap.after + kSoon, input_.trace().device_ops[gap.device].last);
   for (uint32_t op = gap.after; op < last; ++op) {
@@ -41,6 +57,21 @@ bool FirstKernels::AreAfter(const Gap& gap) const {
     if (Has(op)) return true;
   }
   return false;
+}
+
+int64_t FirstKernels::LoadedNs(const Gap& gap, std::span<const Part> parts) const {
+  int64_t loaded_ns = gap.start_ns;
+  ForEachPartOf(gap, parts, [&](int64_t, int64_t end_ns, const Part& part) {
+    if (part.cause != Cause::kLoad || part.call() == kNone) return;
+    if (LoadsCode(input_.trace().Text(input_.trace().api_calls[part.call()].function))) loaded_ns = end_ns;
+  });
+  return loaded_ns == gap.start_ns || RunAfter(gap) ? loaded_ns : gap.start_ns;
+}
+
+Preparation LaunchSplit::OfFirsts() const {
+  Preparation sum = before_loading;
+  if (before_firsts.gaps >= kFirstLaunchesOfAPattern) sum.Add(before_firsts);
+  return sum;
 }
 
 LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
@@ -66,19 +97,22 @@ LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     ForEachIdleRun(input, device, [&](const IdleRun& run) {
       const bool is_long = run.longest_ns >= kLongGapNs;
-      const auto is_own = [](const Part& part) { return part.cause == Cause::kHost || part.cause == Cause::kOs; };
-      const auto counts = [&](const Part& part) { return part.cause == Cause::kLaunch || (is_long && is_own(part)); };
+      const auto counts = [&](const Part& part) {
+        return part.cause == Cause::kLaunch || part.cause == Cause::kLoad || (is_long && IsOwnCode(part.cause));
+      };
       if (std::none_of(run.parts.begin(), run.parts.end(), counts)) return;
       ForEachGapOf(input, run, [&](const Gap& gap, std::span<const Part> parts) {
-        const int64_t before_ns = split.host_ns + split.os_ns;
-        const bool is_before_first = firsts.AreAfter(gap);
         ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-          if (part.cause == Cause::kLaunch) return add(gap, start_ns, end_ns, part.call());
-          if (!is_own(part) || !is_before_first) return;
-          int64_t& sum_ns = part.cause == Cause::kHost ? split.host_ns : split.os_ns;
-          sum_ns += std::max<int64_t>(std::min(end_ns, time.end_ns) - std::max(start_ns, time.start_ns), 0);
+          if (part.cause == Cause::kLaunch) add(gap, start_ns, end_ns, part.call());
         });
-        split.hosts += split.host_ns + split.os_ns > before_ns;
+        const bool is_before_first = firsts.AreAfter(gap);
+        const int64_t loaded_ns = firsts.LoadedNs(gap, parts);
+        if (loaded_ns > gap.start_ns) {
+          const int64_t until_ns = is_before_first ? time.end_ns : std::min(loaded_ns, time.end_ns);
+          AddHost(gap, parts, {time.start_ns, until_ns}, &split.before_loading);
+        } else if (is_before_first) {
+          AddHost(gap, parts, time, &split.before_firsts);
+        }
       });
     });
   }

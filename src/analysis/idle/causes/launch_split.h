@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_set>
 
+#include "analysis/idle/causes/host_walk.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "gprof/analysis.h"
 
@@ -17,8 +19,14 @@ class FirstKernels {
   bool Has(uint32_t op) const { return ops_.contains(op); }
   // A gap long enough for a compiler, after which such a kernel ran at once or soon.
   bool AreAfter(const Gap& gap) const;
+  // The end of the last call in the gap that handed code to the driver, where such a kernel ran at once or soon after
+  // it; else the start of the gap. What the host did until then was for that code: compiling it, or setting up its
+  // library.
+  int64_t LoadedNs(const Gap& gap, std::span<const Part> parts) const;
 
  private:
+  bool RunAfter(const Gap& gap) const;
+
   const AnalysisInput& input_;
   std::unordered_set<uint32_t> ops_;
 };
@@ -26,15 +34,27 @@ class FirstKernels {
 constexpr int64_t kFirstLaunchesOfAPattern =
     3;  // fewer such gaps may be anything that a program does before its next part
 
+// The host's own code, its waits in the operating system and its loading of code, in some gaps.
+struct Preparation {
+  int64_t host_ns = 0, os_ns = 0, load_ns = 0, gaps = 0;
+  int64_t OwnNs() const { return host_ns + os_ns; }
+  void Add(const Preparation& other) {
+    host_ns += other.host_ns, os_ns += other.os_ns, load_ns += other.load_ns, gaps += other.gaps;
+  }
+};
+
 struct LaunchSplit {
-  int64_t first_ns = 0;  // in long calls that launched their kernel for the first time: its code was loaded
-  int64_t firsts = 0;    // such calls
-  int64_t call_ns = 0;   // in other launch calls
-  int64_t after_ns = 0;  // after the launch call had returned
-  int64_t late_ns = 0;   // part of that: where it is more than the latency of a launch
-  // In long gaps before kernels that had not run before:
-  int64_t host_ns = 0, os_ns = 0;  // of the host's own code, and of its waits in the operating system
-  int64_t hosts = 0;               // such gaps
+  int64_t first_ns = 0;        // in long calls that launched their kernel for the first time: its code was loaded
+  int64_t firsts = 0;          // such calls
+  int64_t call_ns = 0;         // in other launch calls
+  int64_t after_ns = 0;        // after the launch call had returned
+  int64_t late_ns = 0;         // part of that: where it is more than the latency of a launch
+  Preparation before_loading;  // in gaps in which code was loaded: until then, or all of it before such kernels
+  Preparation before_firsts;   // in other long gaps before kernels that had not run before
+  // What is known to come of first launches: a few long gaps may be chance, but those before loading are not.
+  Preparation OfFirsts() const;
+  // With what the launch calls took.
+  int64_t FirstsNs() const { return first_ns + OfFirsts().OwnNs() + OfFirsts().load_ns; }
 };
 
 // Within that time, of all devices.
