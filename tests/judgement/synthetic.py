@@ -357,6 +357,21 @@ def code_loaded_for_each_part():
 
 
 @capture
+def one_product():
+    """Whatever this does, it does once: matrices are copied, the host flushes its caches, one kernel runs, its result comes back."""
+    program = Process(name="gemm")
+    program.work(100 * MS)
+    for _ in range(3):
+        program.copy("h2d", 1 * MIB, PAGEABLE, function="cudaMemcpy")
+    program.work(10 * MS)
+    program.call("cuLibraryLoadData", 80 * US, domain=2)
+    program.launch("gemm", 170 * US, call_ns=110 * US)
+    program.wait()
+    program.copy("d2h", 1 * MIB, PAGEABLE, function="cudaMemcpy")
+    return text_of(program)
+
+
+@capture
 def started_late():
     """Launches return at once, and the GPU, which another process has as well, starts each of them 300 us later."""
     program = Process(name="shared")

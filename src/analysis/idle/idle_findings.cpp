@@ -130,16 +130,18 @@ std::string VerbOf(const Trace& trace, Cause cause) {
 struct Judged {
   Interval time;
   int64_t window_ns = 0;
-  CauseSplit split;
-  std::string when;       // "", " after warm-up", " in the \"epoch/step\" iterations"
+  int64_t idle_ns = 0;
+  CauseSplit split;  // of that, without what comes once
+  std::string when;  // "", " after warm-up", " in the \"epoch/step\" iterations"
+  bool comes_once = false;
   int64_t before_ns = 0;  // idle time before what is judged
   LaunchSplit launches{};
 };
 
 Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   const DeviceIdle sum = summary.Sum();
-  if (steady == nullptr) return {{INT64_MIN, INT64_MAX}, sum.window_ns, sum.split, ""};
-  Judged judged{steady->time, steady->window_ns, steady->split,
+  if (steady == nullptr) return {{INT64_MIN, INT64_MAX}, sum.window_ns, sum.split.Total(), sum.split, ""};
+  Judged judged{steady->time, steady->window_ns, steady->split.Total(), steady->split,
                 steady->step.empty() ? " after warm-up" : " in the \"" + steady->step + "\" iterations"};
   judged.before_ns = steady->before.Total();
   return judged;
@@ -147,7 +149,7 @@ Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
 
 Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
                      Cause cause, bool is_first) {
-  const int64_t idle_ns = judged.split.Total(), cause_ns = judged.split[cause];
+  const int64_t idle_ns = judged.idle_ns, cause_ns = judged.split[cause];
   const CauseInfo& info = InfoOf(cause);
   Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, judged.window_ns));
   finding.subject.causes = {std::string(info.name)};
@@ -235,7 +237,7 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
                std::vector<Finding>* findings) {
   if (PercentOf(judged.split.Total(), judged.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = judged.split.Largest();
-  AddLateFirstLaunches(judged, summary, findings);
+  if (!judged.comes_once) AddLateFirstLaunches(judged, summary, findings);
   const Preparation of_firsts = judged.launches.OfFirsts();
   const auto add = [&](Cause cause) {
     Finding finding = CauseFinding(input.trace(), summary, host, judged, cause, cause == first);
@@ -298,6 +300,24 @@ void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, int64_t la
   findings->push_back(std::move(finding));
 }
 
+// Where nothing comes again, what the host does is setting up what it runs: how long that takes says nothing of a run
+// with more to do.
+void TakeWhatComesOnce(Judged* judged, std::vector<Finding>* findings) {
+  constexpr Cause kOfTheHost[] = {Cause::kLaunch, Cause::kMemory, Cause::kLoad, Cause::kApi, Cause::kOs, Cause::kHost};
+  judged->comes_once = true;
+  CauseSplit once;
+  for (const Cause cause : kOfTheHost) std::swap(once[cause], judged->split[cause]);
+  const double percent = PercentOf(once.Total(), judged->window_ns);
+  if (percent < kIdlePercentWorthAFinding) return;
+  Finding finding = NewFinding("startup.first_launches", percent);
+  finding.message = "No kernel ran twice: GPU idle for " + FormatNs(static_cast<double>(once.Total())) + ", " +
+                    FormatPercent(percent) + " of the GPU window, around work that comes once: ";
+  finding.message += PartsOf(once, once.Total(), &finding);
+  finding.gain_ns = once.Total();
+  finding.basis = "all of this idle time";
+  findings->push_back(std::move(finding));
+}
+
 bool IsWorthAFinding(const GapPattern& pattern, int64_t window_ns) {
   return pattern.gaps >= kGapsOfAPattern && PercentOf(pattern.idle_ns, window_ns) >= kPatternPercentWorthAFinding;
 }
@@ -329,6 +349,7 @@ std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary&
                                   const SteadyIdle* steady) {
   std::vector<Finding> findings;
   Judged judged = JudgedOf(summary, steady);
+  if (input.shared().judged(input).comes_once) TakeWhatComesOnce(&judged, &findings);
   judged.launches = SplitLaunches(input, judged.time);
   AddCauses(input, summary, host, judged, &findings);
   if (steady != nullptr) AddStartUp(summary, *steady, judged.launches.FirstsNs(), &findings);

@@ -160,6 +160,21 @@ TEST(IdleFindings, WhatIsLoadedAgainIsNoStartUp) {
   EXPECT_EQ(host->gain_ns, 4 * kMs);
 }
 
+// A copy in, own code, one kernel, a copy out.
+TEST(IdleFindings, WhereNoKernelRunsTwiceAllIsStartUp) {
+  TraceMaker maker;
+  maker.AddPageable(0, 100 * kUs, kMegabyte, maker.AddCall(0, 100 * kUs, "cudaMemcpy"));
+  maker.Launch(10 * kMs, 10 * kMs + 5 * kUs, 10 * kMs + 5 * kUs, 11 * kMs);
+  const uint32_t back = maker.AddCall(13 * kMs, 13 * kMs + 100 * kUs, "cudaMemcpy");
+  maker.AddCopy(13 * kMs, 13 * kMs + 100 * kUs, kMegabyte, trace::CopyKind::kDeviceToHost, back);
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  const Finding* once = FindingOf(result, "startup.first_launches");
+  ASSERT_NE(once, nullptr);
+  EXPECT_EQ(once->message.find("No kernel ran twice: GPU idle for 11.90 ms"), 0u) << once->message;
+  EXPECT_EQ(once->severity, Severity::kWarning);
+  EXPECT_EQ(FindingOf(result, "idle.host"), nullptr);
+}
+
 TEST(IdleFindings, NothingOfABusyGpu) {
   TraceMaker maker;
   for (int64_t i = 0; i < 100; ++i) maker.Launch(i * 10, i * 10 + 5, i * kMs + kMs, (i + 2) * kMs);

@@ -55,6 +55,22 @@ size_t LaunchesOfMostKernels(const AnalysisInput& input) {
   return 0;
 }
 
+// Whether the few operations there are have no kernel twice.
+bool ComesOnce(const AnalysisInput& input) {
+  constexpr size_t kFewOperations = 32;
+  const Trace& trace = input.trace();
+  if (trace.ops.size() > kFewOperations) return false;
+  std::map<NameId, int64_t> launches_of;
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    if (traits.kind == OpKind::kGraph) return false;
+    if (traits.kind == OpKind::kKernel) launches_of[traits.name] += sums[i].count;
+  }
+  const auto is_one = [](const auto& of) { return of.second == 1; };
+  return !launches_of.empty() && std::all_of(launches_of.begin(), launches_of.end(), is_one);
+}
+
 std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
   Interval window{INT64_MAX, INT64_MIN};
   int64_t from_ns = INT64_MIN;
@@ -129,7 +145,7 @@ std::optional<SteadyTime> FindSteadyTime(const AnalysisInput& input, const std::
       return SteadyTime{PathName(input.trace(), choice->path), *time, static_cast<size_t>(iterations)};
     }
   }
-  return AfterFirstLaunches(input);
+  return ComesOnce(input) ? std::nullopt : AfterFirstLaunches(input);
 }
 
 DeviceTimes TimesOfDevices(const AnalysisInput& input) {
@@ -156,6 +172,7 @@ JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
     copies_from_ns = steady->time.start_ns;
     return;
   }
+  comes_once = ComesOnce(input);
   const Trace& trace = input.trace();
   int64_t first_kernel_ns = INT64_MAX, copied_ns = 0;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {

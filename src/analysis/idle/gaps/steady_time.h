@@ -18,7 +18,7 @@ struct SteadyTime {
 
 // The iterations of the step that are no warm-up, until the GPU is done with them, where the program has steps (`step`
 // as in AnalysisOptions). Else what comes after the last long gap before a kernel that ran for the first time, looking
-// at the first half of the operations. Nothing where neither is to be found.
+// at the first half of the operations. Nothing where neither is to be found, or nothing comes again.
 std::optional<SteadyTime> FindSteadyTime(const AnalysisInput& input, const std::string& step = {});
 
 // What the devices did with their window, added up.
@@ -31,6 +31,9 @@ DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time);
 // What a run is judged by: its steady time, else all of it.
 struct JudgedTime {
   std::optional<SteadyTime> steady;
+  // A few operations, and no kernel twice: nothing comes again, and what the host does between them is not what would
+  // keep the GPU from working if the program had more to do.
+  bool comes_once = false;
   DeviceTimes devices;
   // Without a steady time: what was copied before the first kernel, a model's parameters as a rule. Where that is a
   // small part of the run, it comes once as well: copies from here on count, and those before took so much of
