@@ -99,6 +99,16 @@ def blocks_of_16_threads():
 
 
 @capture
+def ten_blocks_on_some_multiprocessors():
+    """1,200 blocks, of which 8 fit on each of 132 multiprocessors: some have 10 of them and some 9."""
+    program = Process(name="render")
+    for _ in range(600):
+        program.launch("render", 530 * US, grid=1200, block=256)
+    program.wait()
+    return text_of(program)
+
+
+@capture
 def steady_after_long_startup():
     """A fill comes early, then data is read for 1.5 s; the 60 steps after that leave no gap."""
     program = Process(name="train")

@@ -76,12 +76,13 @@ Use UseOf(const trace::DeviceRecord& device, const trace::KernelShapeRecord& sha
   const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z;
   use.blocks = static_cast<int64_t>(std::min(blocks, 9e18));
   use.threads = int64_t{shape.block_x} * shape.block_y * shape.block_z;
-  const int64_t sms = device.sm_count, slots = sms * occupancy.blocks_per_sm;
-  use.waves = blocks / static_cast<double>(slots);
-  // A grid that fits on the device lasts as long as the SM with the most blocks; a larger one goes in rounds.
-  const int64_t round = use.blocks <= slots ? sms : slots;
-  const int64_t rounds = use.blocks / round + (use.blocks % round != 0);
-  use.sm_share = rounds == 0 ? 1 : std::min(blocks / (static_cast<double>(rounds) * static_cast<double>(round)), 1.0);
+  const int64_t sms = device.sm_count;
+  use.waves = blocks / static_cast<double>(sms * occupancy.blocks_per_sm);
+  // The SM with the most blocks has the last one. Blocks share their SM: one that has it for itself does not take as
+  // long as it would in a full wave.
+  const int64_t most_blocks = use.blocks / sms + (use.blocks % sms != 0);
+  use.sm_share =
+      most_blocks == 0 ? 1 : std::min(blocks / (static_cast<double>(most_blocks) * static_cast<double>(sms)), 1.0);
   const int64_t warp = device.warp_size, warps = (use.threads + warp - 1) / warp;
   use.lane_share = static_cast<double>(use.threads) / static_cast<double>(warps * warp);
   return use;
