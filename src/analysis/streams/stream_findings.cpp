@@ -162,19 +162,30 @@ void SetGain(const AnalysisInput& input, Finding* finding) {
 // stream stay where they are, and those that wait for something run no shorter.
 int64_t GainOfSmallKernels(const AnalysisInput& input) {
   const Trace& trace = input.trace();
-  int64_t gain_ns = 0;
+  SaturatingSum gain_ns;
+  std::map<uint32_t, SaturatingSum> time_of;  // by stream
   for (uint32_t i = 0; i < input.shared().ops().sums().size(); ++i) {
     const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
     if (traits.kind != OpKind::kKernel || traits.shape == kNone || traits.device == kNone) continue;
     if (traits.stream == kNone || trace.streams[traits.stream].is_default) continue;
     if (IsWaitingKernel(trace.Text(traits.name))) continue;
+    const int64_t time_ns = input.shared().ops().sums()[i].time_ns;
+    time_of[traits.stream] += time_ns;
     const trace::KernelShapeRecord& shape = trace.shapes[traits.shape];
     const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z;
     const double used = blocks / std::max(1.0, static_cast<double>(trace.devices[traits.device].facts.sm_count));
-    if (used < 1)
-      gain_ns += static_cast<int64_t>((1 - used) * static_cast<double>(input.shared().ops().sums()[i].time_ns));
+    if (used < 1) gain_ns += static_cast<int64_t>((1 - used) * static_cast<double>(time_ns));
   }
-  return gain_ns;
+  SaturatingSum all_ns;
+  int64_t busiest_ns = 0;
+  for (const auto& [stream, time_ns] : time_of) {
+    all_ns += time_ns;
+    busiest_ns = std::max<int64_t>(busiest_ns, time_ns);
+  }
+  // Where one stream has nearly all of it, there is little to run beside that.
+  const int64_t others_ns = all_ns - busiest_ns;
+  const bool has_one = others_ns < busiest_ns / 10;
+  return has_one ? std::min<int64_t>(gain_ns, others_ns) : static_cast<int64_t>(gain_ns);
 }
 
 uint32_t MostNames(const Trace& trace) {

@@ -192,6 +192,25 @@ TEST(StreamFindings, SeveralUsedOneAfterTheOther) {
   EXPECT_EQ(FindingOf(result, "streams.one_used"), nullptr);
 }
 
+// One stream has nearly all of the work: beside it there is a microsecond to run, whatever the others leave free.
+TEST(StreamFindings, SmallKernelsWinNoMoreThanTheOtherStreamsHave) {
+  TraceMaker maker;
+  const uint32_t a = maker.AddStream(7), b = maker.AddStream(8);
+  maker.trace().devices[0].facts.sm_count = 132;
+  trace::KernelShapeRecord shape;
+  shape.grid_x = shape.grid_y = shape.grid_z = 1;
+  maker.trace().shapes.push_back(shape);
+  for (const auto& [stream, from_us, to_us] : {std::tuple{a, 0, 160}, {b, 200, 201}}) {
+    GpuOp& kernel = maker.AddKernel(from_us * kUs, to_us * kUs);
+    kernel.stream = stream;
+    kernel.shape = 0;
+  }
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "streams.no_overlap");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 1 * kUs);
+}
+
 TEST(StreamFindings, RealOverlapIsInformation) {
   TraceMaker maker;
   const uint32_t a = maker.AddStream(7), b = maker.AddStream(8);
