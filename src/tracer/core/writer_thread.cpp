@@ -18,6 +18,7 @@
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/memory/page_pool.h"
+#include "tracer/store/thread_log.h"
 #include "tracer/system/proc_file.h"
 #include "tracer/system/system_calls.h"
 
@@ -187,7 +188,7 @@ void* RunWriterThread(void* name) {
   uint32_t idle_rounds = 0;
   bool is_busy = false;
   while (true) {
-    Pages().PrepareSlab();
+    if (FirstLog() != nullptr) Pages().PrepareSlab();
     const uint64_t flush_ns = pace.LeftNs(), window_ns = WindowLeftNs();
     const uint64_t left_ns = flush_ns < window_ns ? flush_ns : window_ns;
     if (left_ns > 0) WaitForBell(is_busy && left_ns > kBusyPollNs ? kBusyPollNs : left_ns);

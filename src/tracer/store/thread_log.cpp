@@ -101,7 +101,10 @@ ThreadLog* AcquireLog() {
   // The child of a fork comes here with its first row, and records again from then on.
   if (!IsRecording() && !StartTracer()) return nullptr;
   ThreadLog* log = TakeLog(true);
-  if (log != nullptr) PublishThread(*log);
+  if (log == nullptr) return nullptr;
+  PublishThread(*log);
+  // The first page is small; by the time that it is full, the writer thread has made others.
+  if (log->number == 1) WakeWriter();
   return log;
 }
 

@@ -39,7 +39,9 @@ void PagePool::Give(uint32_t index) {
 // Memory is touched here for the first time, which is slow; so the writer thread does it before it is needed.
 void PagePool::PrepareSlab() {
   const uint32_t used = in_use_.load(std::memory_order_relaxed) + std::min(given_, kResting);
-  if (used != 0 && slab_count_.load(std::memory_order_relaxed) * kPagesPerSlab < used + kSpare) Grow();
+  // A process with few rows needs no more than a slab, but the first it needs in the middle of its work.
+  const uint32_t wanted = used == 0 ? kPagesPerSlab : used + kSpare;
+  if (slab_count_.load(std::memory_order_relaxed) * kPagesPerSlab < wanted) Grow();
 }
 
 bool PagePool::Grow() {

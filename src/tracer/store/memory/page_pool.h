@@ -49,7 +49,8 @@ class PagePool {
   // [writer thread] The page can be taken again when some more were given back: by then the last reader's core has lost
   // it, and writing it is cheaper.
   void Give(uint32_t index);
-  // Keeps two slabs' worth of pages free, so that no thread of the target has to make one. [writer thread]
+  // Keeps two slabs' worth of pages free, one until the first is used, so that no thread of the target has to make one:
+  // that takes a millisecond. [writer thread]
   void PrepareSlab();
   uint32_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
   void ResetAfterFork();
