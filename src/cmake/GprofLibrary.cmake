@@ -47,7 +47,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/cmake/gprof-config-versi
 install(FILES "${gprof_bundle}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
 install(FILES "${PROJECT_BINARY_DIR}/cmake/gprof-config.cmake" "${PROJECT_BINARY_DIR}/cmake/gprof-config-version.cmake"
         DESTINATION "${gprof_config_dir}" COMPONENT dev)
-install(FILES "${PROJECT_SOURCE_DIR}/include/gprof/analysis.h" "${PROJECT_SOURCE_DIR}/include/gprof/error.h"
+install(FILES "${PROJECT_SOURCE_DIR}/include/gprof/analysis.h" "${PROJECT_SOURCE_DIR}/include/gprof/calibration.h"
+              "${PROJECT_SOURCE_DIR}/include/gprof/error.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/events.h" "${PROJECT_SOURCE_DIR}/include/gprof/fact.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/library.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/packed.h" "${PROJECT_SOURCE_DIR}/include/gprof/packed_list.h"

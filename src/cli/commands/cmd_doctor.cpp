@@ -96,10 +96,9 @@ class Doctor : public Command {
         ->type_name("text|json")
         ->check(OneOf({"text", "json"}))
         ->group("Output");
-    app.add_flag(
-           "--calibrate", calibrates_,
-           "measure in about 10 seconds what recording costs on this machine; reports of later runs then estimate "
-           "the slow-down from that")
+    app.add_flag("--calibrate", calibrates_,
+                 "measure in about 5 seconds what recording costs on this machine; reports of later runs then estimate "
+                 "the slow-down from that")
         ->group("Calibration");
     // What --calibrate runs under the tracer: operations or nodes, and the file for the result.
     app.add_option("--calibration-load", load_)->expected(2)->group("");
