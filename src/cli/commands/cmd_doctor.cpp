@@ -101,7 +101,9 @@ class Doctor : public Command {
                  "the slow-down from that")
         ->group("Calibration");
     // What --calibrate runs under the tracer: operations or nodes, and the file for the result.
-    app.add_option("--calibration-load", load_)->expected(2)->group("");
+    app.add_option("--calibration-load", load_, "do operations in a loop and write what they took")
+        ->expected(2)
+        ->group("");
   }
 
   int Run() override {

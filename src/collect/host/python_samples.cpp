@@ -137,7 +137,9 @@ void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, J
   process->try_step_ns = std::clamp(2 * process->try_step_ns, kLookNs, kLongestTryNs);
   process->try_ns = now_ns + process->try_step_ns;
   PythonTrial trial = PythonReader::Try(pid);
-  if (trial.error != 0 && trial.error != ESRCH) {
+  // It has ended, or is becoming another program.
+  const bool is_gone = trial.error == ESRCH || trial.error == EFAULT;
+  if (trial.error != 0 && !is_gone) {
     TellRefusal(now_ns,
                 std::string("the memory of the program may not be read: ") + std::strerror(trial.error) +
                     " (to change that: " + kLiftReading + ")",
@@ -152,28 +154,32 @@ void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, J
        journal);
 }
 
-// A thread that runs may leave a function meanwhile. Read again it is elsewhere, and as likely to be whole.
-bool PythonSamples::ReadStack(Process* process, const Thread& thread, bool* is_whole) {
+// A thread that runs may leave a function meanwhile. Read again it is elsewhere, and as likely to be whole. And where
+// the collector had to wait for a processor in the midst of it, the stack is not that of the time which was taken
+// before.
+bool PythonSamples::ReadStack(Process* process, const Thread& thread, int64_t* now_ns, bool* is_whole) {
   constexpr int kMostTries = 3;
+  constexpr int64_t kOneMomentNs = 1'000'000;
+  bool is_read = false;
   for (int i = 0; i < kMostTries; ++i) {
-    if (!process->reader->StackOf(thread.state, &frames_now_, is_whole)) continue;
-    ++process->good;
-    return true;
+    *now_ns = MonotonicNs();
+    is_read = process->reader->StackOf(thread.state, &frames_now_, is_whole);
+    if (is_read && MonotonicNs() - *now_ns < kOneMomentNs) break;
   }
-  ++process->torn;
-  return false;
+  ++(is_read ? process->good : process->torn);
+  return is_read;
 }
 
 void PythonSamples::Sample(pid_t pid, pid_t tid, Process* process, Thread* thread, Journal* journal) {
   constexpr uint32_t kEnoughTorn = 100;
   if (process->reader == nullptr) return;
   if (!thread->stat.is_open()) thread->stat = ProcFile(TaskFile(pid, tid, "stat"));
-  const int64_t now_ns = MonotonicNs();
   const std::string_view stat = thread->stat.Read();
   if (stat.empty()) return;  // it has ended
   const bool is_running = IsRunning(stat);
+  int64_t now_ns = 0;
   bool is_whole = false;
-  const bool is_read = ReadStack(process, *thread, &is_whole);
+  const bool is_read = ReadStack(process, *thread, &now_ns, &is_whole);
   if (process->good == 0 && process->torn >= kEnoughTorn) {
     TellRefusal(now_ns, "its frames are not where this version of CPython has them", journal);
     process->reader = nullptr;

@@ -57,7 +57,7 @@ class PythonSamples : public Collector {
   static void LookHowMuchItRuns(pid_t pid, pid_t tid, Thread* thread);
   void LookForPython(pid_t pid, int64_t now_ns, Process* process, Journal* journal);
   void Sample(pid_t pid, pid_t tid, Process* process, Thread* thread, Journal* journal);
-  bool ReadStack(Process* process, const Thread& thread, bool* is_whole);
+  bool ReadStack(Process* process, const Thread& thread, int64_t* now_ns, bool* is_whole);
   uint32_t StackOf(pid_t pid, const PythonReader& reader, bool is_whole, Thread* thread, Journal* journal);
   uint32_t ModuleOf(pid_t pid, const PythonReader& reader, const PythonFrame& frame, int64_t now_ns, Journal* journal);
   void TellRefusal(int64_t now_ns, const std::string& why, Journal* journal);

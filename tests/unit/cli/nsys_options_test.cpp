@@ -260,8 +260,6 @@ constexpr Said kWarningLines[] = {
     {"-t cuda-hw,nvtx", "-t cuda-hw: hardware-based tracing is not used"},
     {"--sample=system-wide", "--sample=system-wide: only processes of the run"},
     {"--sampling-period=100000", "--sampling-period=100000: the CPU is sampled by time"},
-    {"--python-sampling=true --python-sampling-frequency=500",
-     "--python-sampling=true, --python-sampling-frequency=500"},
     {"--pytorch=autograd-nvtx,functions-trace:f.json", "--pytorch=functions-trace:f.json: lists"},
     {"--dask=functions-trace", "--dask=functions-trace: frameworks"},
     {"--python-functions-trace=f.json", "NVTX ranges"},
