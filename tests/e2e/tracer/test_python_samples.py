@@ -67,8 +67,9 @@ class PythonSamples(harness.Case):
                 other = lines[f"python_hot.py:{line_with('ELSEWHERE')} (other)"][0]
                 waits = lines[f"python_hot.py:{line_with('WAITS')}"][1]
                 self.assertGreater(much, 2 * little)
-                self.assertAlmostEqual((much + little) / (times["much"] + times["little"]), 1, delta=0.35)
-                self.assertAlmostEqual(other / times["other"], 1, delta=0.35)
+                # Samples count time, the program its processor time: on a busy machine they differ.
+                for sampled, known in ((much + little, times["much"] + times["little"]), (other, times["other"])):
+                    self.assertTrue(known / 2.5 < sampled < known * 2.5, (sampled, known))
                 self.assertGreater(waits, 0.1)
 
     def test_threads_that_launch_nothing_are_sampled_with_the_tree_only(self):
