@@ -21,14 +21,13 @@ void ProcessorWaits::List(bool from_begin) {
 }
 
 int64_t ProcessorWaits::Read() {
-  constexpr std::size_t kWaited = 1;  // of schedstat: ran, waited, times it ran
   int64_t sum_ns = 0;
   for (auto& [tid, thread] : threads_) {
-    const std::optional<int64_t> waited_ns = NumberAt(thread.schedstat.Read(), kWaited);
-    if (!waited_ns) continue;
+    const std::optional<ProcessorTimes> times = ReadProcessorTimes(thread.schedstat);
+    if (!times) continue;
     is_known_ = true;
-    if (thread.counts) sum_ns += std::max<int64_t>(*waited_ns - thread.waited_ns, 0);
-    thread.waited_ns = *waited_ns;
+    if (thread.counts) sum_ns += std::max<int64_t>(times->waited_ns - thread.waited_ns, 0);
+    thread.waited_ns = times->waited_ns;
     thread.counts = true;
   }
   return sum_ns;

@@ -25,10 +25,6 @@ constexpr int64_t kWatchNs = 2 * kSecondNs;
 constexpr uint32_t kMostNodes = 4'000'000;
 constexpr int64_t kLongestTryNs = 16 * kSecondNs, kNever = INT64_MAX;
 
-std::string TaskFile(pid_t pid, pid_t tid, const char* name) {
-  return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + name;
-}
-
 bool IsRunning(std::string_view stat) { return BehindName(stat).starts_with('R'); }
 
 }  // namespace
@@ -121,11 +117,11 @@ void PythonSamples::LookForThreads(int64_t now_ns, Journal* journal) {
 // both.
 void PythonSamples::LookHowMuchItRuns(pid_t pid, pid_t tid, Thread* thread) {
   if (!thread->schedstat.is_open()) thread->schedstat = ProcFile(TaskFile(pid, tid, "schedstat"));
-  const std::string_view text = thread->schedstat.Read();
-  const std::optional<int64_t> ran_ns = NumberAt(text, 0), delayed_ns = NumberAt(text, 1);
-  if (!ran_ns || !delayed_ns) return;
-  const auto ran = static_cast<double>(*ran_ns - std::exchange(thread->ran_ns, *ran_ns));
-  const auto delayed = static_cast<double>(*delayed_ns - std::exchange(thread->delayed_ns, *delayed_ns));
+  const std::optional<ProcessorTimes> now = ReadProcessorTimes(thread->schedstat);
+  if (!now) return;
+  const ProcessorTimes before = std::exchange(thread->times, *now);
+  const auto ran = static_cast<double>(now->ran_ns - before.ran_ns);
+  const auto delayed = static_cast<double>(now->waited_ns - before.waited_ns);
   if (ran > 0) thread->running_share = ran / (ran + delayed);
 }
 

@@ -39,7 +39,7 @@ class PythonSamples : public Collector {
     ProcFile stat, schedstat;
     std::vector<PythonFrame> frames;  // of the sample before, the innermost first, and what they are in records
     std::vector<uint32_t> nodes;
-    int64_t ran_ns = 0, delayed_ns = 0;
+    ProcessorTimes times;
     double running_share = 1;  // of the time in which it could have run
   };
   struct Process {

@@ -66,19 +66,17 @@ void ThreadLoad::LookForThreads() {
     for (const pid_t tid : process.threads) {
       const auto [at, is_new] = threads_.try_emplace({process.pid, tid});
       if (!is_new) continue;
-      at->second.schedstat =
-          ProcFile("/proc/" + std::to_string(process.pid) + "/task/" + std::to_string(tid) + "/schedstat");
+      at->second.schedstat = ProcFile(TaskFile(process.pid, tid, "schedstat"));
     }
   }
 }
 
 bool ThreadLoad::Take(pid_t pid, pid_t tid, Thread* thread, int64_t now_ns, Journal* journal) {
-  const std::string_view text = thread->schedstat.Read();
-  const std::optional<int64_t> ran_ns = NumberAt(text, 0), waited_ns = NumberAt(text, 1);
-  if (!ran_ns || !waited_ns) return false;
+  const std::optional<ProcessorTimes> now = ReadProcessorTimes(thread->schedstat);
+  if (!now) return false;
   const int64_t since_ns = std::exchange(thread->read_ns, now_ns);
-  const int64_t ran = *ran_ns - std::exchange(thread->ran_ns, *ran_ns);
-  const int64_t waited = *waited_ns - std::exchange(thread->waited_ns, *waited_ns);
+  const ProcessorTimes before = std::exchange(thread->times, *now);
+  const int64_t ran = now->ran_ns - before.ran_ns, waited = now->waited_ns - before.waited_ns;
   if (since_ns == 0 || since_ns >= now_ns) return true;
   if (thread->cpu_source == 0) {
     thread->cpu_source = TellSource(pid, tid, "CPU", journal);

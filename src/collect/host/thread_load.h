@@ -29,7 +29,8 @@ class ThreadLoad : public Collector {
  private:
   struct Thread {
     ProcFile schedstat;
-    int64_t read_ns = 0, ran_ns = 0, waited_ns = 0;
+    int64_t read_ns = 0;
+    ProcessorTimes times;
     uint32_t cpu_source = 0, wait_source = 0;  // 0: not told yet
   };
 

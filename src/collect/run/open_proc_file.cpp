@@ -86,4 +86,15 @@ std::optional<int64_t> StatField(std::string_view behind_name, std::size_t field
   return NumberAt(behind_name, field - 4);
 }
 
+std::string TaskFile(pid_t pid, pid_t tid, std::string_view name) {
+  return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/" + std::string(name);
+}
+
+std::optional<ProcessorTimes> ReadProcessorTimes(const ProcFile& schedstat) {
+  const std::string_view text = schedstat.Read();
+  const std::optional<int64_t> ran_ns = NumberAt(text, 0), waited_ns = NumberAt(text, 1);
+  if (!ran_ns || !waited_ns) return {};
+  return ProcessorTimes{*ran_ns, *waited_ns};
+}
+
 }  // namespace gprof

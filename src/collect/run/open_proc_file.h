@@ -42,6 +42,13 @@ std::optional<int64_t> NumberAt(std::string_view text, std::size_t index);
 std::string_view BehindName(std::string_view stat);
 // Of such a text, a field as proc(5) counts them, from 3 on.
 std::optional<int64_t> StatField(std::string_view behind_name, std::size_t field);
+// "/proc/PID/task/TID/NAME".
+std::string TaskFile(pid_t pid, pid_t tid, std::string_view name);
+// What /proc/PID/schedstat and those of threads count: time on a processor, and time ready to run without one.
+struct ProcessorTimes {
+  int64_t ran_ns = 0, waited_ns = 0;
+};
+std::optional<ProcessorTimes> ReadProcessorTimes(const ProcFile& schedstat);
 inline constexpr std::size_t kUserTicksField = 14, kSystemTicksField = 15, kStartTicksField = 22;
 
 }  // namespace gprof

@@ -56,7 +56,7 @@ size_t LaunchesOfMostKernels(const AnalysisInput& input) {
 }
 
 // Whether the few operations there are have no kernel twice.
-bool ComesOnce(const AnalysisInput& input) {
+bool NoKernelRunsTwice(const AnalysisInput& input) {
   constexpr size_t kFewOperations = 32;
   const Trace& trace = input.trace();
   if (trace.ops.size() > kFewOperations) return false;
@@ -145,7 +145,7 @@ std::optional<SteadyTime> FindSteadyTime(const AnalysisInput& input, const std::
       return SteadyTime{PathName(input.trace(), choice->path), *time, static_cast<size_t>(iterations)};
     }
   }
-  return ComesOnce(input) ? std::nullopt : AfterFirstLaunches(input);
+  return NoKernelRunsTwice(input) ? std::nullopt : AfterFirstLaunches(input);
 }
 
 DeviceTimes TimesOfDevices(const AnalysisInput& input) {
@@ -172,7 +172,7 @@ JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
     copies_from_ns = steady->time.start_ns;
     return;
   }
-  comes_once = ComesOnce(input);
+  comes_once = NoKernelRunsTwice(input);
   const Trace& trace = input.trace();
   int64_t first_kernel_ns = INT64_MAX, copied_ns = 0;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
