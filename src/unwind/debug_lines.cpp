@@ -130,7 +130,7 @@ bool TakeEntries(const Sections& sections, bool is_wide, ByteReader* reader, std
     attribute.form = reader->Uleb();
   }
   const uint64_t count = reader->Uleb();
-  if (attributes.empty()) return count == 0;
+  if (attributes.empty()) return count == 0 && !reader->is_bad();
   for (uint64_t i = 0; i < count && !reader->AtEnd(); ++i) {
     File& entry = entries->emplace_back();
     for (const Attribute& attribute : attributes) {

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gprof {
@@ -57,22 +58,50 @@ TEST(DebugLines, AreNotKnownWithoutTheSection) {
   for (const SourceLine& line : FindLines(*image, AddressesOf(*image, "KnownLine"))) EXPECT_EQ(line.line, 0u);
 }
 
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Where the section is in the file.
+std::pair<std::size_t, std::size_t> PlaceOfLines(const std::string& bytes) {
+  const std::unique_ptr<ElfImage> image = ElfImage::OfBytes(bytes);
+  const Bytes lines = image->SectionNamed(".debug_line");
+  return {bytes.find(std::string(lines.begin(), lines.end())), lines.size()};
+}
+
+void AskFor(std::string damaged) {
+  const std::unique_ptr<ElfImage> image = ElfImage::OfBytes(std::move(damaged));
+  if (image != nullptr) FindLines(*image, {0x1000, 0x1100, 0x1120, 0x1140});
+}
+
 // Whatever a damaged section says, questions about it come to an end.
 TEST(DebugLines, SurviveDamage) {
   std::mt19937 random(1);
   for (int version = 2; version <= 5; ++version) {
-    std::ifstream file(LibraryOf(version), std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    for (int round = 0; round < 300; ++round) {
+    const std::string bytes = BytesOf(LibraryOf(version));
+    const auto [lines_at, lines_size] = PlaceOfLines(bytes);
+    ASSERT_NE(lines_size, 0u);
+    for (int round = 0; round < 600; ++round) {
       std::string damaged = bytes;
-      // Behind the code: sections, and their headers at the very end.
-      for (int i = 0; i < 1 + round % 30; ++i) {
-        damaged[damaged.size() / 2 + random() % (damaged.size() / 2)] = static_cast<char>(random());
-      }
+      // In every second round in the section, else anywhere behind the code: sections, and their headers at the end.
+      const std::size_t from = round % 2 == 0 ? lines_at : damaged.size() / 2;
+      const std::size_t size = round % 2 == 0 ? lines_size : damaged.size() / 2;
+      for (int i = 0; i < 1 + round % 30; ++i) damaged[from + random() % size] = static_cast<char>(random());
       if (round % 5 == 0) damaged.resize(damaged.size() - random() % (damaged.size() / 4));
-      const std::unique_ptr<ElfImage> image = ElfImage::OfBytes(std::move(damaged));
-      if (image != nullptr) FindLines(*image, {0x1000, 0x1100, 0x1120, 0x1140});
+      AskFor(std::move(damaged));
     }
+  }
+}
+
+TEST(DebugLines, SurviveHeadersOfAnySize) {
+  const std::string bytes = BytesOf(LibraryOf(5));
+  constexpr std::size_t kSizeOfHeaderAt = sizeof(uint32_t) + sizeof(uint16_t) + 2;
+  const std::size_t at = PlaceOfLines(bytes).first + kSizeOfHeaderAt;
+  for (int size = 0; size < 256; ++size) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(size);
+    AskFor(std::move(damaged));
   }
 }
 
