@@ -75,7 +75,7 @@ struct Subject {
 };
 
 struct Finding {
-  std::string id;  // memcpy.pageable, streams.one_used, …: stable, see src/analysis/result/finding_catalogue.cpp
+  std::string id;  // memcpy.pageable, streams.one_used, …: stable, see src/analysis/findings/finding_catalogue.cpp
   Severity severity = Severity::kNote;
   std::string message;  // what is the case, with numbers
   std::string advice;   // what to do about it

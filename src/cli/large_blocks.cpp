@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "base/spill.h"
+#include "base/machine/spill.h"
 
 void* operator new(std::size_t bytes) {
   if (gprof::IsSpilling()) {

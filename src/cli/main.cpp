@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "base/process_memory.h"
+#include "base/machine/process_memory.h"
 #include "cli/commands/run.h"
 
 int main(int argc, char** argv) {

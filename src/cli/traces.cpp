@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/process_memory.h"
+#include "base/machine/process_memory.h"
 #include "gprof/error.h"
 #include "import/read_trace.h"
 #include "trace/reshape/merge.h"

@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "analysis/facts/shared_facts.h"
+#include "analysis/findings/findings.h"
 #include "analysis/idle/gaps/steady_time.h"
-#include "analysis/result/findings.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/result/tables.h"
 #include "analysis/steps/step_finder.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/findings/findings.h"
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/result/compare_traces.h"
-#include "analysis/result/findings.h"
 #include "base/terminal.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"

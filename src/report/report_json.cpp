@@ -3,8 +3,8 @@
 #include <string>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/result/finding_catalogue.h"
-#include "analysis/result/findings.h"
+#include "analysis/findings/finding_catalogue.h"
+#include "analysis/findings/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/trust/unknown_facts.h"
 #include "report/json_values.h"

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 
 namespace gprof {
 namespace {

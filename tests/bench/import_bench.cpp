@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "base/process_memory.h"
+#include "base/machine/process_memory.h"
 #include "common/arguments.h"
 #include "import/read_trace.h"
 

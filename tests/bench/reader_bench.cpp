@@ -9,7 +9,7 @@
 #include <string>
 
 #include "analysis/facts/shared_facts.h"
-#include "base/process_memory.h"
+#include "base/machine/process_memory.h"
 #include "common/arguments.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"

@@ -131,7 +131,7 @@ class Includes(unittest.TestCase):
         def judge(name, folder, code):
             if folder != "src/tracer" or name == COLLECTORS:
                 return
-            may = {"core", "imports", "store", "system", name.split("/")[2]}
+            may = {"core", "capture", "writing", "imports", "store", "system", name.split("/")[2]}
             if "counters" in may:
                 may.add("cupti")  # which is a part of CUPTI
             for _, header in INCLUDE.findall(code):

@@ -11,7 +11,7 @@ MOST_FUNCTION_LINES = 60
 CATALOGUES = {
     "include/gprof/trace/record.h": "all kinds of records",
     "include/gprof/trace.h": "what the lists of a trace consist of",
-    "src/analysis/result/finding_catalogue.cpp": "all findings",
+    "src/analysis/findings/finding_catalogue.cpp": "all findings",
     "src/analysis/result/metrics.cpp": "all metrics",
 }
 TABLES = {"src/tracer/osrt/wrappers.cpp: WrappedFunctions": "all functions of libc that are wrapped, a line each"}

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "analysis/calls/call_kinds.h"
-#include "analysis/facts/call_places.h"
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/places/call_places.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "analysis/facts/shared_facts.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"

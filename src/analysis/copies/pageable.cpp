@@ -4,7 +4,7 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/result/finding_catalogue.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 

@@ -2,7 +2,7 @@
 
 #include "analysis/facts/side_by_side.h"
 #include "analysis/idle/gaps/gaps.h"
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "gprof/analysis.h"
 
 namespace gprof {

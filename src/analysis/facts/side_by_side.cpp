@@ -1,7 +1,7 @@
 #include "analysis/facts/side_by_side.h"
 
 #include "analysis/facts/shared_facts.h"
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 
 namespace gprof {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
+#include "analysis/findings/findings.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
-#include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"

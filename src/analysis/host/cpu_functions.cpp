@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/facts/call_places.h"
-#include "analysis/facts/running_samples.h"
-#include "analysis/facts/stack_lines.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/sampled_functions.h"
+#include "analysis/places/call_places.h"
+#include "analysis/places/running_samples.h"
+#include "analysis/places/stack_lines.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"

@@ -8,12 +8,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "analysis/facts/running_samples.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/host/thread_runs.h"
 #include "analysis/idle/causes/launch_split.h"
 #include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/idle/gaps/steady_time.h"
+#include "analysis/places/running_samples.h"
 
 namespace gprof {
 namespace {

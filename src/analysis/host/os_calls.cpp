@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/call_places.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/host/host_gaps.h"
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/host/thread_activity.h"
+#include "analysis/places/call_places.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/stack_names.h"
 #include "analysis/result/tables.h"

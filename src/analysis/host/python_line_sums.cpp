@@ -2,8 +2,8 @@
 
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/facts/stack_lines.h"
 #include "analysis/idle/gaps/idle_parts.h"
+#include "analysis/places/stack_lines.h"
 
 namespace gprof {
 namespace {

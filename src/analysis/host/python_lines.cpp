@@ -4,11 +4,11 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/facts/running_samples.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/facts/stack_lines.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/python_line_sums.h"
+#include "analysis/places/running_samples.h"
+#include "analysis/places/stack_lines.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/tables.h"
 #include "base/text.h"

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "analysis/facts/operations.h"
-#include "analysis/facts/running_samples.h"
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/host/sampled_functions.h"
+#include "analysis/places/running_samples.h"
 
 namespace gprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/facts/call_places.h"
+#include "analysis/places/call_places.h"
 #include "gprof/trace.h"
 
 namespace gprof {

@@ -9,10 +9,10 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/host/host_gaps.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 

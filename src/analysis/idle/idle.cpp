@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
+#include "analysis/findings/findings.h"
 #include "analysis/gpus/startup_teardown.h"
 #include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/idle/gaps/steady_time.h"
@@ -14,10 +15,9 @@
 #include "analysis/idle/idle_tables.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/steps/step_times.h"
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 
 namespace gprof {
 namespace {

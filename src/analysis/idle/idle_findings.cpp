@@ -6,11 +6,11 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
+#include "analysis/findings/findings.h"
 #include "analysis/host/sampled_functions.h"
 #include "analysis/idle/causes/launch_split.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
-#include "analysis/result/findings.h"
 #include "base/demangle.h"
 #include "base/units.h"
 

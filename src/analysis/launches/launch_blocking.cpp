@@ -5,7 +5,7 @@
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/result/finding_catalogue.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "base/saturate.h"
 #include "base/units.h"
 

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "base/saturate.h"
 #include "base/units.h"

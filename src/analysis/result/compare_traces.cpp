@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/idle/causes/causes.h"
 #include "analysis/result/analyses.h"
-#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/result/finding_lines.h"
+#include "analysis/findings/finding_lines.h"
 #include "analysis/trust/unknown_facts.h"
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 
 namespace gprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "analysis/facts/stack_lines.h"
+#include "analysis/places/stack_lines.h"
 #include "base/demangle.h"
 #include "base/text.h"
 

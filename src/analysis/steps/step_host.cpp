@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/call_places.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/host/sampled_functions.h"
+#include "analysis/places/call_places.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 

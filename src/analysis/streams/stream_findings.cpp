@@ -11,11 +11,11 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
+#include "analysis/findings/findings.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
-#include "analysis/result/findings.h"
 #include "base/units.h"
 
 namespace gprof {

@@ -10,8 +10,8 @@
 
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "analysis/tracks/clock_limits.h"
 #include "analysis/tracks/gpu_states.h"

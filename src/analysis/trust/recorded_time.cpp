@@ -125,7 +125,7 @@ bool IsRecordedWhole(const Trace& trace) {
 }
 
 bool HasOnlyWaited(const Trace& trace) {
-  // How the tracer ends the text for a process that is recorded throughout (src/tracer/core/capture_mode.cpp).
+  // How the tracer ends the text for a process that is recorded throughout (src/tracer/capture/capture_mode.cpp).
   constexpr std::string_view kThroughout = "from the beginning";
   return trace.captures.empty() &&
          std::any_of(trace.processes.begin(), trace.processes.end(), [&](const Process& process) {

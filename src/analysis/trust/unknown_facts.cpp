@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "analysis/result/finding_catalogue.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/trust/clock_quality.h"
 #include "analysis/trust/measured_slow_down.h"
 

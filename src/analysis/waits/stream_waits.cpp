@@ -10,9 +10,9 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"

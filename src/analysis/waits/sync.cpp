@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
+#include "analysis/findings/findings.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
-#include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "analysis/waits/event_syncs.h"

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "base/spill.h"
+#include "base/machine/spill.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "base/terminal.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <new>
 
-#include "base/spill.h"
+#include "base/machine/spill.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/arguments/options.h"

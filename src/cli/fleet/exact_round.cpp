@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "gprof/error.h"
 #include "import/read_trace.h"
 

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "cli/talk.h"
 #include "fleet/partial_file.h"
 #include "gprof/error.h"

@@ -6,7 +6,7 @@
 #include <exception>
 #include <string>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "cli/recording/progress_line.h"
 #include "cli/talk.h"
 #include "export/output/fresh_output.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 #include "collect/run/open_proc_file.h"
 #include "gprof/trace/run_folder.h"
 

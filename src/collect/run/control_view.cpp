@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 
 namespace gprof {
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 #include "collect/run/own_process.h"
 #include "collect/run/system_clocks.h"
 #include "trace/write/chunk_writer.h"

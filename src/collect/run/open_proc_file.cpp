@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 
 namespace gprof {
 namespace {

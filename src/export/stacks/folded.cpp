@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/calls/call_kinds.h"
-#include "analysis/facts/running_samples.h"
+#include "analysis/places/running_samples.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/stack_names.h"
 #include "base/demangle.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/running_samples.h"
+#include "analysis/places/running_samples.h"
 #include "analysis/result/display_names.h"
 #include "base/text.h"
 #include "export/events/real_time.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "analysis/facts/stack_lines.h"
+#include "analysis/places/stack_lines.h"
 #include "analysis/result/stack_names.h"
 #include "base/demangle.h"
 #include "base/text.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
 
 namespace gprof {
 namespace {

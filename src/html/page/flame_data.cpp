@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/running_samples.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/host/host_gaps.h"
+#include "analysis/places/running_samples.h"
 #include "base/demangle.h"
 #include "export/stacks/sampled_frames.h"
 

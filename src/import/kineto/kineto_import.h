@@ -15,7 +15,7 @@
 #include "import/shared/foreign_builder.h"
 #include "import/shared/json_payload.h"
 #include "import/shared/nested_ranges.h"
-#include "trace/load/flat_index.h"
+#include "trace/builder/flat_index.h"
 
 namespace gprof {
 

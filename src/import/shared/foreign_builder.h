@@ -15,8 +15,8 @@
 
 #include "gprof/trace.h"
 #include "gprof/trace/file.h"
-#include "trace/load/builder.h"
-#include "trace/load/flat_index.h"
+#include "trace/builder/builder.h"
+#include "trace/builder/flat_index.h"
 
 namespace gprof {
 

@@ -16,7 +16,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 #include "collect/host/perf_ring.h"
 #include "gprof/error.h"
 #include "launch/run/attendant.h"

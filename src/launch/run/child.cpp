@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 #include "gprof/error.h"
 #include "launch/run/find_program.h"
 

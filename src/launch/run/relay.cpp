@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 #include "gprof/error.h"
 
 namespace gprof {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 #include "gprof/error.h"
 
 namespace gprof {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 
 namespace gprof {
 namespace {

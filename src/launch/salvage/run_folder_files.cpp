@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 #include "gprof/trace/env.h"
 
 namespace gprof {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 #include "gprof/error.h"
 
 namespace gprof {

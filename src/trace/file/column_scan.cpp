@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/vectors.h"
+#include "base/machine/vectors.h"
 
 namespace gprof {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "trace/load/unjoined.h"
+#include "trace/builder/unjoined.h"
 
 namespace gprof {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/spill.h"
+#include "base/machine/spill.h"
 #include "gprof/error.h"
 
 namespace gprof {

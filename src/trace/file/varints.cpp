@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "base/vectors.h"
+#include "base/machine/vectors.h"
 #include "gprof/trace/bytes.h"
 
 namespace gprof {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "trace/load/unjoined.h"
+#include "trace/builder/unjoined.h"
 
 namespace gprof {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "trace/load/order.h"
 #include "trace/model/saturating_time.h"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "trace/builder/unjoined.h"
 #include "trace/join/correlation_index.h"
-#include "trace/load/unjoined.h"
 
 namespace gprof {
 

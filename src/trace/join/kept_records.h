@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/load/unjoined.h"
+#include "trace/builder/unjoined.h"
 
 namespace gprof {
 

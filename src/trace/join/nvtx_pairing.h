@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "gprof/trace.h"
-#include "trace/load/flat_index.h"
-#include "trace/load/recent.h"
-#include "trace/load/unjoined.h"
+#include "trace/builder/flat_index.h"
+#include "trace/builder/recent.h"
+#include "trace/builder/unjoined.h"
 
 namespace gprof {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "gprof/packed_list.h"
 #include "gprof/trace/record.h"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <utility>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "trace/load/fill_places.h"
 #include "trace/load/huge_pages.h"
 #include "trace/load/order.h"

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "trace/builder/unjoined.h"
 #include "trace/load/bulk.h"
-#include "trace/load/unjoined.h"
 
 namespace gprof {
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "trace/builder/unjoined.h"
 #include "trace/file/block_order.h"
 #include "trace/file/columns.h"
 #include "trace/file/unpack.h"
 #include "trace/load/bulk.h"
-#include "trace/load/unjoined.h"
 
 namespace gprof {
 

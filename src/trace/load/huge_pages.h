@@ -4,9 +4,9 @@
 
 #include <cstddef>
 
-#include "base/parallel.h"
-#include "base/process_memory.h"
-#include "base/spill.h"
+#include "base/machine/parallel.h"
+#include "base/machine/process_memory.h"
+#include "base/machine/spill.h"
 
 namespace gprof {
 

@@ -7,7 +7,7 @@ namespace gprof {
 namespace {
 
 // "CUDA, memory usage, NVTX; from the beginning": what was asked for stands before the semicolon
-// (src/tracer/core/capture_mode.cpp). Where no process says what was, nothing is taken to have been asked for.
+// (src/tracer/capture/capture_mode.cpp). Where no process says what was, nothing is taken to have been asked for.
 bool WasAskedFor(const Trace& trace, std::string_view what) {
   bool is_said = false;
   for (const Process& process : trace.processes) {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "gprof/trace.h"
 
 namespace gprof {

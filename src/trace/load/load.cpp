@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "base/saturate.h"
 #include "gprof/error.h"
 #include "gprof/trace.h"
+#include "trace/builder/builder.h"
 #include "trace/file/file_kind.h"
 #include "trace/file/mapped_file.h"
 #include "trace/file/typed_rows.h"
-#include "trace/load/builder.h"
 #include "trace/load/count_pass.h"
 #include "trace/load/lacking_facts.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "gprof/trace.h"
 #include "trace/load/huge_pages.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/load/unjoined.h"
+#include "trace/builder/unjoined.h"
 #include "trace/model/payload_schemas.h"
 #include "trace/model/payload_types.h"
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "trace/load/flat_index.h"
-#include "trace/load/unjoined.h"
+#include "trace/builder/flat_index.h"
+#include "trace/builder/unjoined.h"
 
 namespace gprof {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "trace/builder/flat_index.h"
 #include "trace/file/typed_rows.h"
-#include "trace/load/flat_index.h"
 #include "trace/load/load.h"
 #include "trace/text/record_text.h"
 

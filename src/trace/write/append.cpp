@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/descriptor.h"
+#include "base/machine/descriptor.h"
 #include "gprof/trace/file.h"
 
 namespace gprof {

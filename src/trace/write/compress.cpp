@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 #include "gprof/trace/file.h"
 #include "trace/file/checksum.h"
 #include "trace/file/reader.h"

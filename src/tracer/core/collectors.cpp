@@ -3,12 +3,11 @@
 
 #include <array>
 
-#include "tracer/core/calibration_collector.h"
-#include "tracer/core/capture.h"
-#include "tracer/core/control.h"
+#include "tracer/capture/calibration_collector.h"
+#include "tracer/capture/capture.h"
+#include "tracer/capture/control.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
-#include "tracer/core/thread_rows.h"
 #include "tracer/counters/counter_collector.h"
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/gpu_work.h"
@@ -24,6 +23,7 @@
 #include "tracer/pytorch/tensor_memory.h"
 #include "tracer/stacks/native_stacks.h"
 #include "tracer/store/log_rows.h"
+#include "tracer/writing/thread_rows.h"
 
 namespace gprof::tracer {
 namespace {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "tracer/core/capture_mode.h"
+#include "tracer/capture/capture_mode.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/rank.h"
 #include "tracer/core/tracer.h"

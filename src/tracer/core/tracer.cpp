@@ -5,11 +5,11 @@
 
 #include <atomic>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
+#include "tracer/capture/control.h"
+#include "tracer/capture/windows.h"
 #include "tracer/core/collectors.h"
-#include "tracer/core/control.h"
 #include "tracer/core/notice.h"
-#include "tracer/core/windows.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/kernel_shapes.h"

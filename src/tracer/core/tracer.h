@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tracer/core/config.h"
-#include "tracer/core/writer_thread.h"
+#include "tracer/writing/writer_thread.h"
 
 namespace gprof::tracer {
 

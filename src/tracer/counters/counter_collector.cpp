@@ -5,7 +5,7 @@
 #include "tracer/counters/request/wanted_counters.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/counters/launches/batch_closer.h"
 #include "tracer/counters/launches/hang_watch.h"
 #include "tracer/counters/launches/launch_calls.h"

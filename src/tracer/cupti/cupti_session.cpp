@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
 #include "tracer/core/tracer.h"

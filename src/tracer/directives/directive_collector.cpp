@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"

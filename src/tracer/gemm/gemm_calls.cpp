@@ -1,6 +1,6 @@
 #include "tracer/gemm/gemm_calls.h"
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/gemm/gemm_libraries.h"
 #include "tracer/gemm/gemm_wrappers.h"

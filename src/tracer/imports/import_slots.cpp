@@ -19,7 +19,7 @@
 
 #include <cstring>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/imports/loaded_module.h"
 #include "tracer/system/system_calls.h"

@@ -1,6 +1,6 @@
 #include "tracer/mpi/mpi_calls.h"
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/imports/wrapped_call.h"
 #include "tracer/mpi/mpi_library.h"

@@ -1,6 +1,6 @@
 #include "tracer/nccl/collectives.h"
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/thread_log.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/nvtx/given_names.h"
 #include "tracer/nvtx/nvtx_row_layout.h"
 #include "tracer/nvtx/payload_capture.h"

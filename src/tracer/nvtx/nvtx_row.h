@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/nvtx/nvtx_hooks.h"
 #include "tracer/nvtx/nvtx_row_layout.h"
 #include "tracer/nvtx/payload_capture.h"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/tracer.h"
 #include "tracer/nvtx/given_names.h"
 #include "tracer/store/interned_names.h"

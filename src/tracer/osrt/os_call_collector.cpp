@@ -1,9 +1,8 @@
 #include "tracer/osrt/os_call_collector.h"
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
-#include "tracer/core/thread_rows.h"
 #include "tracer/imports/wrapped_call.h"
 #include "tracer/osrt/descriptors.h"
 #include "tracer/osrt/os_objects.h"
@@ -14,6 +13,7 @@
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
+#include "tracer/writing/thread_rows.h"
 
 namespace gprof::tracer {
 namespace {

@@ -1,7 +1,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/entry_points.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
 #include "tracer/imports/import_slots.h"

@@ -1,5 +1,5 @@
 // The catalogue of findings against the sources that make them, the tests that see them and the page that lists them.
-#include "analysis/result/finding_catalogue.h"
+#include "analysis/findings/finding_catalogue.h"
 
 #include <gtest/gtest.h>
 

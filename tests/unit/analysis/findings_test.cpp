@@ -1,4 +1,4 @@
-#include "analysis/result/findings.h"
+#include "analysis/findings/findings.h"
 
 #include <gtest/gtest.h>
 

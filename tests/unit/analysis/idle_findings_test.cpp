@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "analysis/findings/findings.h"
 #include "analysis/idle/causes/causes.h"
 #include "analysis/result/analyses.h"
-#include "analysis/result/findings.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/process_memory.h"
+#include "base/machine/process_memory.h"
 
 namespace gprof {
 namespace {

@@ -1,5 +1,5 @@
 // Loops on several threads.
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

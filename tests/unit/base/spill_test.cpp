@@ -1,5 +1,5 @@
 // Blocks of all sizes keep what is in them while their pages are taken from the process again and again.
-#include "base/spill.h"
+#include "base/machine/spill.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "random_trace.h"
-#include "trace/load/flat_index.h"
+#include "trace/builder/flat_index.h"
 #include "trace/model/name_table.h"
 
 namespace gprof {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "trace/builder/unjoined.h"
 #include "trace/join/join.h"
-#include "trace/load/unjoined.h"
 
 namespace gprof {
 namespace {

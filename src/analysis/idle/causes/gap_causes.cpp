@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analysis/facts/operations.h"
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 
 namespace gprof {
 namespace {

@@ -1,6 +1,6 @@
 #include "tracer/counters/launches/batch_closer.h"
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/counters/launches/driver_facts.h"
 #include "tracer/counters/results/held_up.h"
 

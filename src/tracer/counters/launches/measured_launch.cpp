@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/notice.h"
 #include "tracer/counters/launches/batch_closer.h"
 #include "tracer/counters/launches/driver_facts.h"

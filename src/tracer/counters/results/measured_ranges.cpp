@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "tracer/core/writer_thread.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/system/system_calls.h"
+#include "tracer/writing/writer_thread.h"
 
 namespace gprof::tracer {
 namespace {

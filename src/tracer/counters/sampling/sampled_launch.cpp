@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/counters/launches/batch_closer.h"
 #include "tracer/counters/launches/measured_launch.h"
 #include "tracer/store/interned_names.h"

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/cupti/activity/device_record.h"
 #include "tracer/cupti/activity/memory_records.h"
 #include "tracer/cupti/activity/stream_ids.h"

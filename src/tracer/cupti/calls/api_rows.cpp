@@ -1,12 +1,12 @@
 #include "tracer/cupti/calls/api_rows.h"
 
 #include "tracer/core/config.h"
-#include "tracer/core/thread_rows.h"
 #include "tracer/cupti/activity/stream_ids.h"
 #include "tracer/cupti/calls/call_counts.h"
 #include "tracer/cupti/calls/callbacks.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
+#include "tracer/writing/thread_rows.h"
 
 namespace gprof::tracer {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "tracer/capture/work_count.h"
 #include "tracer/core/config.h"
-#include "tracer/core/work_count.h"
 #include "tracer/cupti/calls/callbacks.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/store/interned_names.h"

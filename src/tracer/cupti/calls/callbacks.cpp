@@ -4,11 +4,11 @@
 #include <cstring>
 #include <utility>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
+#include "tracer/capture/control.h"
+#include "tracer/capture/work_count.h"
 #include "tracer/core/config.h"
-#include "tracer/core/control.h"
 #include "tracer/core/tracer.h"
-#include "tracer/core/work_count.h"
 #include "tracer/cupti/activity/activity_kinds.h"
 #include "tracer/cupti/activity/stream_ids.h"
 #include "tracer/cupti/calls/api_rows.h"

@@ -1,4 +1,4 @@
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 
 #include <cstring>
 

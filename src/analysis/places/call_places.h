@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/facts/stack_lines.h"
+#include "analysis/places/stack_lines.h"
 #include "gprof/trace.h"
 
 namespace gprof {

@@ -1,4 +1,4 @@
-#include "tracer/core/work_count.h"
+#include "tracer/capture/work_count.h"
 
 #include "tracer/store/thread_log.h"
 #include "tracer/system/clock.h"

@@ -2,10 +2,10 @@
 // it was, and the collectors do once more what they do at every end of a process.
 #include <errno.h>
 
-#include "tracer/core/drain.h"
 #include "tracer/core/entry_points.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/memory/arena.h"
+#include "tracer/writing/drain.h"
 
 GPROF_EXPORT int GprofSalvage(const char* arena_path, uint64_t died_ns) {
   using namespace gprof::tracer;

@@ -1,4 +1,4 @@
-#include "base/parallel.h"
+#include "base/machine/parallel.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/spill.h"
+#include "base/machine/spill.h"
 
 namespace gprof {
 namespace {

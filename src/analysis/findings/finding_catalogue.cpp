@@ -1,5 +1,5 @@
 // An id, once released, keeps its meaning: scripts of users look for it.
-#include "analysis/result/finding_catalogue.h"
+#include "analysis/findings/finding_catalogue.h"
 
 #include <algorithm>
 #include <cassert>

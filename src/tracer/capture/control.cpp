@@ -1,4 +1,4 @@
-#include "tracer/core/control.h"
+#include "tracer/capture/control.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 // What becomes of the records about memory: allocations, pools, managed memory.
-#include "trace/load/builder.h"
+#include "trace/builder/builder.h"
 #include "trace/model/saturating_time.h"
 #include "trace/text/enum_or.h"
 

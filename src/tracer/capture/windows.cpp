@@ -1,14 +1,14 @@
-#include "tracer/core/windows.h"
+#include "tracer/capture/windows.h"
 
 #include <algorithm>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
+#include "tracer/capture/work_count.h"
 #include "tracer/core/config.h"
-#include "tracer/core/drain.h"
-#include "tracer/core/work_count.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/system/system_calls.h"
+#include "tracer/writing/drain.h"
 
 namespace gprof::tracer {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracer/core/capture_mode.h"
+#include "tracer/capture/capture_mode.h"
 
 #include "tracer/core/notice.h"
 #include "tracer/store/interned_names.h"

@@ -1,4 +1,4 @@
-#include "analysis/facts/call_places.h"
+#include "analysis/places/call_places.h"
 
 #include <algorithm>
 #include <iterator>

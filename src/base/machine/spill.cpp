@@ -1,4 +1,4 @@
-#include "base/spill.h"
+#include "base/machine/spill.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

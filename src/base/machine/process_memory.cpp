@@ -1,4 +1,4 @@
-#include "base/process_memory.h"
+#include "base/machine/process_memory.h"
 
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "base/spill.h"
+#include "base/machine/spill.h"
 #endif
 
 namespace gprof {

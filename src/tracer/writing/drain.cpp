@@ -1,8 +1,8 @@
-#include "tracer/core/drain.h"
+#include "tracer/writing/drain.h"
 
 #include <stdio.h>
 
-#include "tracer/core/capture.h"
+#include "tracer/capture/capture.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
 #include "tracer/store/chunk_output.h"

@@ -1,4 +1,4 @@
-#include "analysis/result/finding_lines.h"
+#include "analysis/findings/finding_lines.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,9 +9,9 @@
 
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/facts/stack_lines.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/python_line_sums.h"
+#include "analysis/places/stack_lines.h"
 #include "analysis/result/display_names.h"
 
 namespace gprof {

@@ -1,4 +1,4 @@
-#include "analysis/result/findings.h"
+#include "analysis/findings/findings.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/finding_catalogue.h"
 
 namespace gprof {
 namespace {

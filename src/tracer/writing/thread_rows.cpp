@@ -1,4 +1,4 @@
-#include "tracer/core/thread_rows.h"
+#include "tracer/writing/thread_rows.h"
 
 #include "tracer/core/process_record.h"
 #include "tracer/store/chunk_output.h"

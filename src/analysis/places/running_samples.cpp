@@ -1,4 +1,4 @@
-#include "analysis/facts/running_samples.h"
+#include "analysis/places/running_samples.h"
 
 namespace gprof {
 

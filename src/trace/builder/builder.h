@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "gprof/trace.h"
+#include "trace/builder/recent.h"
+#include "trace/builder/unjoined.h"
 #include "trace/file/reader.h"
 #include "trace/load/bulk.h"
-#include "trace/load/recent.h"
-#include "trace/load/unjoined.h"
 
 namespace gprof {
 

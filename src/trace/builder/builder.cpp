@@ -1,4 +1,4 @@
-#include "trace/load/builder.h"
+#include "trace/builder/builder.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "analysis/facts/stack_lines.h"
+#include "analysis/places/stack_lines.h"
 
 #include <algorithm>
 #include <string_view>

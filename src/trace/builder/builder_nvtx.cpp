@@ -1,5 +1,5 @@
 // What becomes of the records about NVTX.
-#include "trace/load/builder.h"
+#include "trace/builder/builder.h"
 #include "trace/model/saturating_time.h"
 #include "trace/text/enum_or.h"
 

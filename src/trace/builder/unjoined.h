@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "gprof/trace.h"
-#include "trace/load/flat_index.h"
-#include "trace/load/nvtx_events.h"
+#include "trace/builder/flat_index.h"
+#include "trace/builder/nvtx_events.h"
 #include "trace/model/name_table.h"
 #include "trace/model/saturating_time.h"
 

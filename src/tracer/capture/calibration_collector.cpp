@@ -1,4 +1,4 @@
-#include "tracer/core/calibration_collector.h"
+#include "tracer/capture/calibration_collector.h"
 
 #include <stdlib.h>
 

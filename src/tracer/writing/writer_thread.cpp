@@ -1,4 +1,4 @@
-#include "tracer/core/writer_thread.h"
+#include "tracer/writing/writer_thread.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -9,18 +9,18 @@
 
 #include <atomic>
 
-#include "tracer/core/capture.h"
-#include "tracer/core/control.h"
-#include "tracer/core/drain.h"
+#include "tracer/capture/capture.h"
+#include "tracer/capture/control.h"
+#include "tracer/capture/windows.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
-#include "tracer/core/windows.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/memory/page_pool.h"
 #include "tracer/store/thread_log.h"
 #include "tracer/system/proc_file.h"
 #include "tracer/system/system_calls.h"
+#include "tracer/writing/drain.h"
 
 namespace gprof::tracer {
 namespace {

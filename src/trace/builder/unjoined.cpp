@@ -1,4 +1,4 @@
-#include "trace/load/unjoined.h"
+#include "trace/builder/unjoined.h"
 
 #include <fmt/format.h>
 
