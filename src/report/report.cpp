@@ -9,12 +9,14 @@
 #include <variant>
 
 #include "analysis/facts/shared_facts.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/findings.h"
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/result/tables.h"
 #include "analysis/steps/step_finder.h"
 #include "base/units.h"
+#include "report/time_split.h"
 #include "trace/reshape/select.h"
 
 namespace gprof::cli {
@@ -221,11 +223,29 @@ Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analy
   return report;
 }
 
-std::vector<RankedFinding> RankedFindings(const Report& report) {
-  if (!report.programs.empty()) return RankedByProgram(report);
+namespace {
+
+std::vector<RankedFinding> JudgedAsOne(const Report& report) {
   std::vector<Metric> totals;
   for (const Section& section : report.sections) AddTotals(section.result, &totals);
   return JudgeAgainst(report.findings, std::move(totals), JudgedBy(report.input, report.step));
+}
+
+// Time that findings compete for is time of GPUs, and where they do not name the one, of all of them.
+bool IsSumOverGpus(const Finding& finding) {
+  const FindingInfo* const info = FindFinding(finding.id);
+  const bool is_of_gpus = info != nullptr && (!info->claims.ids[0].empty() || info->claims_its_causes);
+  return is_of_gpus && finding.subject.device.empty() && finding.subject.stream.empty();
+}
+
+}  // namespace
+
+std::vector<RankedFinding> RankedFindings(const Report& report) {
+  std::vector<RankedFinding> ranked = report.programs.empty() ? JudgedAsOne(report) : RankedByProgram(report);
+  for (RankedFinding& one : ranked) {
+    if (IsSumOverGpus(*one.finding)) one.gpus = UsedGpuCount(report.trace);
+  }
+  return ranked;
 }
 
 std::vector<RankedFinding> FindingsToShow(const Report& report) {
@@ -239,6 +259,7 @@ std::string GainText(const RankedFinding& ranked) {
   const bool is_led = ranked.leader != nullptr;
   const int64_t gain_ns = is_led ? finding.gain_ns : ranked.gain_ns;
   std::string text = "Potential saving: up to " + FormatNs(static_cast<double>(gain_ns)) +
+                     (ranked.gpus > 1 ? ", summed over " + std::to_string(ranked.gpus) + " GPUs" : "") +
                      (finding.basis.empty() ? "" : " (" + finding.basis + ")") + ".";
   if (is_led) {
     text += " Overlaps with " + ranked.leader->id + "; do not add the two.";

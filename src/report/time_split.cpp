@@ -38,11 +38,6 @@ std::string TextOf(const Table& table, const std::vector<Cell>& row, std::string
   return "";
 }
 
-std::size_t UsedGpus(const Trace& trace) {
-  return static_cast<std::size_t>(std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
-                                                [](const Trace::Slice& slice) { return slice.first != slice.last; }));
-}
-
 // What there is gets one column at least.
 std::size_t Columns(double part, double whole, std::size_t columns) {
   if (part <= 0 || whole <= 0) return 0;
@@ -59,6 +54,11 @@ std::string Bar(double kernel_ns, double copy_ns, double window_ns, std::size_t 
 
 }  // namespace
 
+std::size_t UsedGpuCount(const Trace& trace) {
+  return static_cast<std::size_t>(std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
+                                                [](const Trace::Slice& slice) { return slice.first != slice.last; }));
+}
+
 std::optional<TimeSplit> TimeSplitOf(const Report& report) {
   const auto window_ns = ValueOf(report, "gpu.window_ns"), kernel_ns = ValueOf(report, "gpu.kernel_ns"),
              copy_ns = ValueOf(report, "gpu.copy_only_ns"), idle_ns = ValueOf(report, "gpu.idle_ns");
@@ -70,7 +70,7 @@ std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
   const std::optional<TimeSplit> split = TimeSplitOf(report);
   if (!split) return {};
   const auto share = [&](double ns) { return FormatPercent(100 * ns / split->window_ns); };
-  const std::size_t gpus = UsedGpus(report.trace);
+  const std::size_t gpus = UsedGpuCount(report.trace);
   std::string text = "kernels " + share(split->kernel_ns) + ", copies (no kernel) " + share(split->copy_ns) +
                      ", idle " + share(split->idle_ns) + " of the " + FormatNs(split->window_ns) + " GPU window";
   const std::string combined = gpus > 1 ? ", " + std::to_string(gpus) + " GPUs combined" : "";

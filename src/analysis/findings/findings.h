@@ -23,6 +23,8 @@ struct RankedFinding {
   const Finding* leader = nullptr;
   // Information, or less than 1 % of the GPU's window: nobody should begin with that.
   bool is_minor = false;
+  // The gain is the sum of what this many GPUs would gain, side by side.
+  size_t gpus = 1;
 };
 
 // Findings compete for the time that they are about (FindingInfo::claims): each nanosecond is claimed once, by those
