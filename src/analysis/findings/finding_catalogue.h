@@ -45,6 +45,7 @@ enum class Layer : uint8_t {
   kMechanism,  // what holds up the GPU
   kShape,      // how much of the GPU a launch fills: others that could run beside it would fill the rest
   kPlace,      // where time went, and others may say why
+  kDetail,     // what more there is to say of that: it stands behind the place that it is about
 };
 
 struct FindingInfo {

@@ -13,6 +13,7 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
 AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunSmallKernels(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunKernelKinds(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunGemms(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunOccupancy(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& options);

@@ -16,6 +16,7 @@ constexpr Analysis kAnalyses[] = {
     {"idle", "why each GPU was idle: one cause for every idle nanosecond", RunIdle},
     {"launches", "call, queue and run time of each kernel; launch-bound phases", RunLaunches},
     {"kernels", "GPU time by kernel", RunKernels},
+    {"kernel_kinds", "kernels by what they do; what the names of library kernels say", RunKernelKinds},
     {"small_kernels", "kernels by length, repeated chains of kernels", RunSmallKernels},
     {"occupancy", kOccupancySummary, RunOccupancy},
     {"gemms", "matrix multiplications of cuBLAS: sizes, TFLOP/s, share of the peak", RunGemms},

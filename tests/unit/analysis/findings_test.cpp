@@ -45,6 +45,16 @@ TEST(Findings, WhyComesBeforeWhere) {
             (Lines{"gpu.copy_bound 120", "memcpy.pageable 60"}));
 }
 
+TEST(Findings, WhatMoreThereIsToSayStandsBehindThePlace) {
+  const std::vector<Metric> totals = {{"gpu.kernel_ns", "", 900}, {"gpu.copy_only_ns", "", 100}};
+  EXPECT_EQ(Judge({Make("library.attention", 500), Make("gpu.kernel_bound", 150), Make("gpu.copy_bound", 90),
+                   Make("library.layout", 60)},
+                  totals),
+            (Lines{"gpu.kernel_bound 150", "library.attention 500", "library.layout 60", "gpu.copy_bound 90"}));
+  EXPECT_EQ(Judge({Make("library.attention", 500), Make("memcpy.pageable", 90)}, totals),
+            (Lines{"library.attention 500", "memcpy.pageable 90"}));
+}
+
 TEST(Findings, WhyThereIsWaitingComesBeforeTheWait) {
   const std::vector<Metric> totals = {{"idle.sync_ns", "", 100}};
   EXPECT_EQ(Judge({Make("sync.drains", 100), Make("balance.uneven", 90)}, totals),

@@ -1,0 +1,217 @@
+// Kernels by what they do, as far as their names say it, and what the names of library kernels say about how it is
+// done.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/facts/device_peaks.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
+#include "analysis/gpus/bound.h"
+#include "analysis/kernels/kernel_sequences.h"
+#include "analysis/kernels/library_names.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/tables.h"
+#include "base/demangle.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kPercentWorthSaying = 5;      // of the kernel time
+constexpr double kPercentWorthSequences = 10;  // what several kernels could be as one
+
+// Kernels that have something in common.
+struct KernelSum {
+  SaturatingSum ns;
+  int64_t count = 0;
+  uint32_t longest = kNone;  // the group that took most of it
+  int64_t longest_ns = 0;
+
+  void Add(uint32_t group, const Statistics& times) {
+    ns += times.total;
+    count += times.count;
+    if (longest == kNone || times.total > longest_ns) longest = group, longest_ns = times.total;
+  }
+};
+
+class Kinds {
+ public:
+  explicit Kinds(const AnalysisInput& input)
+      : kernels_(input.shared().kernels()), times_(input.shared().kernel_times()) {
+    for (uint32_t i = 0; i < kernels_.size(); ++i) {
+      kind_of_group_.push_back(KindOfKernel(kernels_.Name(i)));
+      SumOf(kind_of_group_.back()).Add(i, times_[i]);
+      all_ns_ += times_[i].total;
+    }
+  }
+
+  // The names of some kernels say what they do.
+  bool KnowsAny() const { return int64_t{all_ns_} != int64_t{Of(KernelKind::kOther).ns}; }
+  const KernelSum& Of(KernelKind kind) const { return sums_[static_cast<std::size_t>(kind)]; }
+  const std::vector<KernelKind>& of_groups() const { return kind_of_group_; }
+  double Percent(int64_t ns) const { return PercentOf(ns, all_ns_); }
+  const std::string& Name(uint32_t group) const { return kernels_.Name(group); }
+  const KernelGroups& groups() const { return kernels_; }
+
+  // Of the products and convolutions whose names answer `is_it`.
+  template <class F>
+  KernelSum Products(bool with_matrices, F&& is_it) const {
+    KernelSum sum;
+    for (uint32_t i = 0; i < kernels_.size(); ++i) {
+      const bool is_product =
+          (with_matrices && kind_of_group_[i] == KernelKind::kProduct) || kind_of_group_[i] == KernelKind::kConvolution;
+      if (is_product && is_it(kernels_.Name(i))) sum.Add(i, times_[i]);
+    }
+    return sum;
+  }
+
+ private:
+  KernelSum& SumOf(KernelKind kind) { return sums_[static_cast<std::size_t>(kind)]; }
+
+  const KernelGroups& kernels_;
+  const std::vector<Statistics>& times_;
+  std::vector<KernelKind> kind_of_group_;
+  std::array<KernelSum, kKernelKindCount> sums_{};
+  SaturatingSum all_ns_;
+};
+
+Table KindTable(const Kinds& kinds, uint32_t max_rows) {
+  Table table{"kernel_kinds",
+              "Kernels by what they do",
+              {{"kernel_percent", "Time", Unit::kPercent, true},
+               {"total_ns", "Total", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"kind", "Kind", Unit::kText, false},
+               {"longest", "Most of it", Unit::kText, false}},
+              {},
+              "As far as the names of kernels say it. Percent of total kernel time."};
+  for (std::size_t i = 0; i < kKernelKindCount; ++i) {
+    const auto kind = static_cast<KernelKind>(i);
+    const KernelSum& sum = kinds.Of(kind);
+    if (sum.count == 0) continue;
+    table.rows.push_back({kinds.Percent(sum.ns), int64_t{sum.ns}, sum.count, std::string(WordOf(kind)),
+                          ShortName(kinds.Name(sum.longest))});
+  }
+  SortAndCut(&table, 1, 3, max_rows);
+  return table;
+}
+
+std::string Share(const Kinds& kinds, int64_t ns, int64_t count) {
+  return FormatPercent(kinds.Percent(ns)) + " of the kernel time (" + FormatNs(static_cast<double>(ns)) + " in " +
+         CountOf(count, "launch", "launches") + ")";
+}
+
+// `finding` is about these kernels.
+Finding About(Finding finding, const Kinds& kinds, uint32_t longest) {
+  finding.subject.kernel = kinds.Name(longest);
+  return finding;
+}
+
+// Products of matrices are told with their sizes where cuBLAS was watched (gemms.cpp).
+bool KnowsProducts(const Trace& trace) { return !trace.gemms.empty(); }
+
+std::optional<Finding> Fp32(const Trace& trace, const Kinds& kinds) {
+  const KernelSum sum = kinds.Products(!KnowsProducts(trace), IsFp32WithoutTensorCores);
+  if (kinds.Percent(sum.ns) < kPercentWorthSaying) return std::nullopt;
+  const auto is_faster = [](const Device& device) {
+    return PeakOperationsPerSecond(device, MathType::kTf32) > PeakOperationsPerSecond(device, MathType::kFp32);
+  };
+  const auto device = std::find_if(trace.devices.begin(), trace.devices.end(), is_faster);
+  if (device == trace.devices.end()) return std::nullopt;
+  const double fp32 = PeakOperationsPerSecond(*device, MathType::kFp32);
+  const double tf32 = PeakOperationsPerSecond(*device, MathType::kTf32);
+  Finding finding = About(NewFinding("library.fp32", kinds.Percent(sum.ns)), kinds, sum.longest);
+  finding.message =
+      "Matrix products and convolutions in FP32 run without tensor cores: " + Share(kinds, sum.ns, sum.count) +
+      ", most of it " + ShortName(kinds.Name(sum.longest));
+  finding.gain_ns = static_cast<int64_t>(static_cast<double>(int64_t{sum.ns}) * (1 - fp32 / tf32));
+  finding.basis = "assumes that TF32 is " + FormatNumber(tf32 / fp32) + " times as fast, as its peak is";
+  return finding;
+}
+
+std::optional<Finding> Misaligned(const Trace& trace, const Kinds& kinds) {
+  const KernelSum sum = kinds.Products(!KnowsProducts(trace), IsMisalignedProduct);
+  if (kinds.Percent(sum.ns) < kPercentWorthSaying) return std::nullopt;
+  Finding finding = About(NewFinding("library.misaligned", kinds.Percent(sum.ns)), kinds, sum.longest);
+  finding.message =
+      "Matrix products on tensor cores load their operands in small pieces, because rows are not aligned to 16 "
+      "bytes: " +
+      Share(kinds, sum.ns, sum.count) + ", most of it " + ShortName(kinds.Name(sum.longest));
+  finding.gain_ns = int64_t{sum.ns} / 2;
+  finding.basis = "assumes aligned products run up to twice as fast";
+  return finding;
+}
+
+std::optional<Finding> Layout(const Kinds& kinds) {
+  const KernelSum& sum = kinds.Of(KernelKind::kLayout);
+  if (kinds.Percent(sum.ns) < kPercentWorthSaying) return std::nullopt;
+  Finding finding = About(NewFinding("library.layout", kinds.Percent(sum.ns)), kinds, sum.longest);
+  finding.message = "Conversions between NCHW and NHWC order take " + Share(kinds, sum.ns, sum.count) +
+                    ": tensor-core kernels want channels last (NHWC), but the tensors are stored channels first (NCHW)";
+  finding.gain_ns = sum.ns;
+  finding.basis = "without these conversions";
+  return finding;
+}
+
+std::optional<Finding> Attention(const Trace& trace, const Kinds& kinds) {
+  if (kinds.Percent(kinds.Of(KernelKind::kSoftmax).ns) < kPercentWorthSaying) return std::nullopt;
+  const SequenceSum sum = SoftmaxBetweenProducts(trace, kinds.groups(), kinds.of_groups());
+  if (kinds.Percent(sum.ns) < kPercentWorthSequences) return std::nullopt;
+  Finding finding = About(NewFinding("library.attention", kinds.Percent(sum.ns)), kinds, sum.longest);
+  finding.message =
+      "Attention runs as separate kernels: softmax between two matrix products, with what scales and masks " +
+      std::string("beside it, takes ") + Share(kinds, sum.ns, sum.kernels) + ", most of it " +
+      ShortName(kinds.Name(sum.longest));
+  finding.gain_ns = sum.ns;
+  finding.basis = "assumes one fused kernel that takes as long as the products do now";
+  return finding;
+}
+
+std::optional<Finding> Elementwise(const Trace& trace, const Kinds& kinds) {
+  if (kinds.Percent(kinds.Of(KernelKind::kElementwise).ns) < kPercentWorthSequences) return std::nullopt;
+  const SequenceSum sum = ElementwiseInARow(trace, kinds.groups());
+  if (kinds.Percent(sum.saved_ns) < kPercentWorthSequences) return std::nullopt;
+  Finding finding = About(NewFinding("library.elementwise", kinds.Percent(sum.ns)), kinds, sum.longest);
+  finding.message = "Element-wise kernels run one after the other, each reading and writing whole tensors: " +
+                    Share(kinds, sum.ns, sum.kernels) + " in " + CountOf(sum.sequences, "sequence") +
+                    " of two or more, most of it " + ShortName(kinds.Name(sum.longest));
+  finding.gain_ns = sum.saved_ns;
+  finding.basis = "if each sequence takes as long as its longest kernel";
+  return finding;
+}
+
+}  // namespace
+
+AnalysisResult RunKernelKinds(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  const Kinds kinds(input);
+  AnalysisResult result;
+  if (!kinds.KnowsAny()) return result;
+  result.tables.push_back(KindTable(kinds, options.max_rows));
+  for (std::size_t i = 0; i < kKernelKindCount; ++i) {
+    const auto kind = static_cast<KernelKind>(i);
+    if (kinds.Of(kind).count > 0) {
+      AddMetric(&result, "kernels.kind_ns", kinds.Of(kind).ns, "kind:" + std::string(WordOf(kind)));
+    }
+  }
+  std::optional<Finding> found[] = {Fp32(trace, kinds), Misaligned(trace, kinds), Layout(kinds),
+                                    Attention(trace, kinds), Elementwise(trace, kinds)};
+  const bool has_any = std::any_of(std::begin(found), std::end(found), [](const auto& one) { return one.has_value(); });
+  // Faster kernels shorten a run only where the GPU is what everything waits for.
+  if (!has_any || !IsKernelBound(input, options.step)) return result;
+  for (std::optional<Finding>& one : found) {
+    if (one) result.findings.push_back(std::move(*one));
+  }
+  return result;
+}
+
+}  // namespace gprof
