@@ -61,7 +61,7 @@ T In(const unsigned char* bytes, int offset) {
 }
 
 // What is read of a frame and of a code object.
-constexpr std::size_t kFrameBytes = 112, kCodeBytes = 144, kThreadBytes = 512;
+constexpr std::size_t kFrameBytes = 112, kMostCodeBytes = 512, kThreadBytes = 512;
 constexpr uint64_t kPageBytes = 4096, kMostWindowBytes = 16384;
 
 // A table in the memory of the process may say anything.
@@ -74,7 +74,8 @@ bool IsWithin(const trace::PythonLayout& layout) {
          (layout.thread_chunk == trace::kNoOffset ||
           ends_within(kThreadBytes, {layout.thread_frame, layout.thread_chunk})) &&
          (layout.frame_owner == trace::kNoOffset || layout.frame_owner < kFrameBytes) &&
-         ends_within(kCodeBytes, {layout.code_file, layout.code_name, layout.code_first_line, layout.code_line_table});
+         (layout.code_copies == trace::kNoOffset || ends_within(kFrameBytes, {layout.frame_copy})) &&
+         layout.CodeBytes() <= kMostCodeBytes;
 }
 
 // A file of /proc that nobody may read; that of a process that has ended is another matter.
@@ -119,7 +120,7 @@ PythonTrial PythonReader::Try(pid_t pid) {
     reader->runtime_ = address_of("_PyRuntime");
     reader->code_type_ = address_of("PyCode_Type");
     if (reader->runtime_ == 0 || reader->code_type_ == 0) continue;
-    std::array<unsigned char, sizeof(trace::PythonDebugOffsets)> begin = {};
+    std::array<unsigned char, sizeof(trace::PythonTable)> begin = {};
     if (!reader->Read(reader->runtime_, begin.data(), begin.size())) {
       trial.error = errno;
       return trial;
@@ -190,25 +191,32 @@ const unsigned char* PythonReader::FrameAt(uint64_t frame, uint64_t chunk) {
   return window_.bytes.data() + (frame - window_.begin);
 }
 
-bool PythonReader::AddFrame(const unsigned char* bytes, std::vector<PythonFrame>* frames) const {
+uint32_t PythonReader::OffsetOf(int64_t place) {
+  return place < 0 || place > INT32_MAX ? 0 : static_cast<uint32_t>(place);
+}
+
+bool PythonReader::AddFrame(const unsigned char* bytes, std::vector<PythonFrame>* frames) {
   const bool is_shim = layout_.frame_owner != trace::kNoOffset && bytes[layout_.frame_owner] >= trace::kPythonShim;
   if (is_shim) return true;
   PythonFrame frame;
-  frame.code = In<uint64_t>(bytes, layout_.frame_code);
+  frame.code = trace::WithoutPythonFlags(In<uint64_t>(bytes, layout_.frame_code));
   int64_t place = 0;
-  if (layout_.place_kind == trace::PythonPlace::kPointer) {
+  if (layout_.code_copies != trace::kNoOffset) {
+    copies_.push_back({In<uint64_t>(bytes, layout_.frame_place), In<int32_t>(bytes, layout_.frame_copy)});
+  } else if (layout_.place_kind == trace::PythonPlace::kPointer) {
     place = static_cast<int64_t>(In<uint64_t>(bytes, layout_.frame_place) - frame.code - layout_.code_instructions);
   } else {
     place = int64_t{In<int32_t>(bytes, layout_.frame_place)} *
             (layout_.place_kind == trace::PythonPlace::kWordNumber ? 2 : 1);
   }
-  frame.offset = place < 0 || place > INT32_MAX ? 0 : static_cast<uint32_t>(place);
+  frame.offset = OffsetOf(place);
   frames->push_back(frame);
   return frame.code != 0;
 }
 
 bool PythonReader::StackOf(uint64_t thread, std::vector<PythonFrame>* frames, bool* is_whole) {
   frames->clear();
+  copies_.clear();
   window_.bytes.clear();
   uint64_t frame = 0, chunk = 0;
   if (!ReadThread(thread, &frame, &chunk)) return false;
@@ -223,19 +231,40 @@ bool PythonReader::StackOf(uint64_t thread, std::vector<PythonFrame>* frames, bo
   return TakeCodes(frames);
 }
 
+// Of frames that run a copy of their instructions: which place in it that is.
+bool PythonReader::TakeOffsets(std::vector<PythonFrame>* frames) {
+  std::array<uint64_t, kMostFrames> begins;
+  std::array<iovec, kMostFrames> there;
+  for (std::size_t i = 0; i < frames->size(); ++i) {
+    const auto array = In<uint64_t>(codes_.data() + i * layout_.CodeBytes(), layout_.code_copies);
+    const uint64_t entry = array + 8 + 8 * static_cast<uint64_t>(std::max(copies_[i].number, 0));
+    there[i] = {reinterpret_cast<void*>(entry), sizeof begins[i]};
+  }
+  const std::size_t bytes = frames->size() * sizeof begins[0];
+  const iovec here = {begins.data(), bytes};
+  const ssize_t got = process_vm_readv(pid_, &here, 1, there.data(), frames->size(), 0);
+  if (got != static_cast<ssize_t>(bytes)) return false;
+  for (std::size_t i = 0; i < frames->size(); ++i) {
+    (*frames)[i].offset = OffsetOf(static_cast<int64_t>(copies_[i].place - begins[i]));
+  }
+  return true;
+}
+
 // What is no code object any more tells that the stack changed while it was read.
 bool PythonReader::TakeCodes(std::vector<PythonFrame>* frames) {
   if (frames->empty()) return true;
-  codes_.resize(frames->size() * kCodeBytes);
+  const std::size_t code_bytes = layout_.CodeBytes();
+  codes_.resize(frames->size() * code_bytes);
   std::array<iovec, kMostFrames> there;
-  for (std::size_t i = 0; i < frames->size(); ++i) there[i] = {reinterpret_cast<void*>((*frames)[i].code), kCodeBytes};
+  for (std::size_t i = 0; i < frames->size(); ++i) there[i] = {reinterpret_cast<void*>((*frames)[i].code), code_bytes};
   const iovec here = {codes_.data(), codes_.size()};
   const ssize_t got = process_vm_readv(pid_, &here, 1, there.data(), frames->size(), 0);
   if (got != static_cast<ssize_t>(codes_.size())) return false;
+  if (layout_.code_copies != trace::kNoOffset && !TakeOffsets(frames)) return false;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < frames->size(); ++i) {
-    const unsigned char* const code = codes_.data() + i * kCodeBytes;
-    if (In<uint64_t>(code, trace::kPythonType) != code_type_) return false;
+    const unsigned char* const code = codes_.data() + i * code_bytes;
+    if (In<uint64_t>(code, layout_.object_type) != code_type_) return false;
     const auto first_line = In<int32_t>(code, layout_.code_first_line);
     if (first_line <= 0) continue;  // the interpreter's own
     PythonFrame& frame = (*frames)[kept++] = (*frames)[i];
@@ -247,10 +276,10 @@ bool PythonReader::TakeCodes(std::vector<PythonFrame>* frames) {
 }
 
 std::string PythonReader::TextAt(uint64_t object) const {
-  const auto length = At<int64_t>(object + trace::kPythonSize);
-  const auto state = At<uint32_t>(object + trace::kPythonTextState);
-  const uint32_t width = state >> 2 & 7;
-  const bool is_compact = (state >> 5 & 1) != 0, is_ascii = (state >> 6 & 1) != 0;
+  const auto length = At<int64_t>(object + layout_.object_size);
+  const uint32_t state = At<uint32_t>(object + layout_.text_state) >> layout_.text_state_at;
+  const uint32_t width = state & 7;
+  const bool is_compact = (state >> 3 & 1) != 0, is_ascii = (state >> 4 & 1) != 0;
   if (!is_compact || length <= 0 || (width != 1 && width != 2 && width != 4)) return "";
   const std::size_t count = std::min(static_cast<std::size_t>(length), kLongestText);
   std::vector<unsigned char> units(count * width);
@@ -265,15 +294,15 @@ std::string PythonReader::TextAt(uint64_t object) const {
 }
 
 std::string PythonReader::BytesAt(uint64_t object) const {
-  const auto size = At<int64_t>(object + trace::kPythonSize);
+  const auto size = At<int64_t>(object + layout_.object_size);
   if (size <= 0 || static_cast<std::size_t>(size) > kLongestTable) return "";
   std::string bytes(static_cast<std::size_t>(size), '\0');
-  return Read(object + trace::kPythonBytesData, bytes.data(), bytes.size()) ? bytes : "";
+  return Read(object + layout_.bytes_data, bytes.data(), bytes.size()) ? bytes : "";
 }
 
 bool PythonReader::CodeOf(uint64_t code, PythonCode* out) const {
-  unsigned char bytes[kCodeBytes];
-  if (!Read(code, bytes, sizeof bytes) || In<uint64_t>(bytes, trace::kPythonType) != code_type_) return false;
+  unsigned char bytes[kMostCodeBytes];
+  if (!Read(code, bytes, layout_.CodeBytes()) || In<uint64_t>(bytes, layout_.object_type) != code_type_) return false;
   out->file = TextAt(In<uint64_t>(bytes, layout_.code_file));
   out->name = TextAt(In<uint64_t>(bytes, layout_.code_name));
   out->line_table = BytesAt(In<uint64_t>(bytes, layout_.code_line_table));

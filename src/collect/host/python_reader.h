@@ -35,7 +35,7 @@ class PythonReader;
 // What came of looking for Python in a process.
 struct PythonTrial {
   std::unique_ptr<PythonReader> reader;  // null: nothing to read
-  std::string unknown;                   // there is one that cannot be read: "CPython 3.14"
+  std::string unknown;                   // there is one that cannot be read: "CPython 3.15"
   int error = 0;                         // errno where the memory of a Python may not be read
 };
 
@@ -69,14 +69,22 @@ class PythonReader {
   pid_t TidOf(uint64_t thread) const;
   bool ReadThread(uint64_t thread, uint64_t* frame, uint64_t* chunk) const;
   const unsigned char* FrameAt(uint64_t frame, uint64_t chunk);
-  bool AddFrame(const unsigned char* bytes, std::vector<PythonFrame>* frames) const;
+  bool AddFrame(const unsigned char* bytes, std::vector<PythonFrame>* frames);
   bool TakeCodes(std::vector<PythonFrame>* frames);
+  bool TakeOffsets(std::vector<PythonFrame>* frames);
+  static uint32_t OffsetOf(int64_t place);
   std::string TextAt(uint64_t object) const;
   std::string BytesAt(uint64_t object) const;
 
   pid_t pid_;
   trace::PythonLayout layout_;
   uint64_t runtime_ = 0, code_type_ = 0;
+  // Of each frame, where code has copies: the instruction that it is at, and which copy that is of.
+  struct InCopy {
+    uint64_t place = 0;
+    int32_t number = 0;
+  };
+  std::vector<InCopy> copies_;
   Window window_;
   std::vector<unsigned char> codes_;
 };

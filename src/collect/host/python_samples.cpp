@@ -141,7 +141,7 @@ void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, J
                     " (to change that: " + kLiftReading + ")",
                 journal);
   }
-  if (!trial.unknown.empty()) TellRefusal(now_ns, trial.unknown + " cannot be read; 3.8 to 3.13 can", journal);
+  if (!trial.unknown.empty()) TellRefusal(now_ns, trial.unknown + " cannot be read; 3.8 to 3.14 can", journal);
   process->reader = std::move(trial.reader);
   if (process->reader == nullptr || !replaces_perf_ || std::exchange(is_told_, true)) return;
   Tell(now_ns, trace::NoticeLevel::kInfo,

@@ -24,7 +24,7 @@ struct GilState {
 
 // `version` is PY_VERSION_HEX, 0 where that is not known.
 void SetPythonRuntime(uintptr_t address, uint64_t bytes, uint32_t version) {
-  const bool has_table = bytes >= sizeof(trace::PythonDebugOffsets);
+  const bool has_table = bytes >= sizeof(trace::PythonTable);
   const trace::PythonLayout layout =
       has_table ? trace::LayoutOfPython(version, reinterpret_cast<const void*>(address)) : trace::PythonLayout{};
   native_id_offset = layout.IsKnown() ? layout.thread_native_id : trace::kNoOffset;

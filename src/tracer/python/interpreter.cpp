@@ -46,27 +46,37 @@ uint32_t VersionOf(void* library) {
   return static_cast<uint32_t>(major << 24 | minor << 16);
 }
 
-bool CanRead(const char* object, uint32_t bytes) { return CanReadWord(object) && CanReadWord(object + bytes / 8 * 8); }
+bool CanRead(const char* object, std::size_t bytes) {
+  return CanReadWord(object) && CanReadWord(object + bytes / 8 * 8);
+}
 
-// The longest of the offsets that are read of each.
-constexpr uint32_t kThreadBytes = 304, kFrameBytes = 104, kCodeBytes = 200;
+// The longest of the offsets that are read of threads and frames.
+constexpr uint32_t kThreadBytes = 304, kFrameBytes = 104;
 
-bool IsOfType(const char* object, const char* type) {
-  return CanRead(object, 40) && ReadAt<const char*>(object, trace::kPythonType) == type;
+bool IsOfType(const trace::PythonLayout& layout, const char* object, const char* type) {
+  return CanRead(object, 40) && ReadAt<const char*>(object, layout.object_type) == type;
 }
 
 bool CheckCode(const Interpreter& python, const char* code) {
   const trace::PythonLayout& l = python.layout;
-  if (!CanRead(code, kCodeBytes) || !IsOfType(code, python.code_type)) return false;
-  return IsOfType(ReadAt<const char*>(code, l.code_file), python.text_type) &&
-         IsOfType(ReadAt<const char*>(code, l.code_name), python.text_type) &&
-         IsOfType(ReadAt<const char*>(code, l.code_line_table), python.bytes_type);
+  if (!CanRead(code, l.CodeBytes()) || !IsOfType(l, code, python.code_type)) return false;
+  return IsOfType(l, ReadAt<const char*>(code, l.code_file), python.text_type) &&
+         IsOfType(l, ReadAt<const char*>(code, l.code_name), python.text_type) &&
+         IsOfType(l, ReadAt<const char*>(code, l.code_line_table), python.bytes_type);
+}
+
+bool CanReadCopies(const trace::PythonLayout& l, const char* frame, const char* code) {
+  const char* const copies = ReadAt<const char*>(code, l.code_copies);
+  const auto number = ReadAt<int32_t>(frame, l.frame_copy);
+  return number >= 0 && CanReadWord(copies) && number < ReadAt<int64_t>(copies, 0) &&
+         CanReadWord(copies + 8 + int64_t{number} * 8);
 }
 
 bool CheckPlace(const trace::PythonLayout& l, const char* frame, const char* code) {
   if (l.place_kind != trace::PythonPlace::kPointer) return ReadAt<int32_t>(frame, l.frame_place) >= -1;
-  const int64_t place = ReadAt<const char*>(frame, l.frame_place) - (code + l.code_instructions);
-  return place >= -2 && place < 2 * ReadAt<int64_t>(code, trace::kPythonSize);
+  if (l.code_copies != trace::kNoOffset && !CanReadCopies(l, frame, code)) return false;
+  const int64_t place = ReadAt<const char*>(frame, l.frame_place) - InstructionsOf(l, frame, code);
+  return place >= -2 && place < 2 * ReadAt<int64_t>(code, l.object_size);
 }
 
 }  // namespace
@@ -109,7 +119,7 @@ int CheckFrames(const Interpreter& python, const char* thread) {
   for (; frame != nullptr && good < kMost; frame = ReadAt<const char*>(frame, l.frame_back)) {
     if (!CanRead(frame, kFrameBytes)) return 0;
     if (IsShim(l, frame)) continue;
-    const char* code = ReadAt<const char*>(frame, l.frame_code);
+    const char* code = CodeOf(l, frame);
     if (!CheckCode(python, code) || !CheckPlace(l, frame, code)) return 0;
     ++good;
   }

@@ -37,6 +37,17 @@ inline bool IsShim(const trace::PythonLayout& layout, const char* frame) {
   return layout.frame_owner != trace::kNoOffset && ReadAt<uint8_t>(frame, layout.frame_owner) >= trace::kPythonShim;
 }
 
+inline const char* CodeOf(const trace::PythonLayout& layout, const char* frame) {
+  return reinterpret_cast<const char*>(trace::WithoutPythonFlags(ReadAt<uint64_t>(frame, layout.frame_code)));
+}
+
+// Where the instructions begin that the frame runs.
+inline const char* InstructionsOf(const trace::PythonLayout& layout, const char* frame, const char* code) {
+  if (layout.code_copies == trace::kNoOffset) return code + layout.code_instructions;
+  const char* const copies = ReadAt<const char*>(code, layout.code_copies);
+  return *reinterpret_cast<const char* const*>(copies + 8 + int64_t{ReadAt<int32_t>(frame, layout.frame_copy)} * 8);
+}
+
 // Goes through the frames of the calling thread with great care: nothing is read that is not memory, and every object
 // has to be of its type. 1 good, 0 not what it should be, -1 there are no frames to tell by. Slow.
 int CheckFrames(const Interpreter& python, const char* thread);

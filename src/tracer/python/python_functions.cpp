@@ -33,23 +33,25 @@ trace::StringId InternWide(const char* text, uint32_t width, std::size_t length)
 }
 
 trace::StringId InternText(const Interpreter& python, const char* text) {
-  if (text == nullptr || ReadAt<const char*>(text, trace::kPythonType) != python.text_type) return {};
-  const auto length = ReadAt<int64_t>(text, trace::kPythonSize);
-  const auto state = ReadAt<uint32_t>(text, trace::kPythonTextState);
-  const uint32_t width = state >> 2 & 7;
-  const bool is_compact = (state >> 5 & 1) != 0, is_ascii = (state >> 6 & 1) != 0;
+  const trace::PythonLayout& l = python.layout;
+  if (text == nullptr || ReadAt<const char*>(text, l.object_type) != python.text_type) return {};
+  const auto length = ReadAt<int64_t>(text, l.object_size);
+  const uint32_t state = ReadAt<uint32_t>(text, l.text_state) >> l.text_state_at;
+  const uint32_t width = state & 7;
+  const bool is_compact = (state >> 3 & 1) != 0, is_ascii = (state >> 4 & 1) != 0;
   if (!is_compact || length <= 0) return {};
   const auto n = static_cast<std::size_t>(length);
-  if (is_ascii) return Names().Intern(text + python.layout.text_ascii, n);
+  if (is_ascii) return Names().Intern(text + l.text_ascii, n);
   if (width != 1 && width != 2 && width != 4) return {};
-  return InternWide(text + python.layout.text_other, width, n);
+  return InternWide(text + l.text_other, width, n);
 }
 
 trace::StringId InternBytes(const Interpreter& python, const char* bytes) {
-  if (bytes == nullptr || ReadAt<const char*>(bytes, trace::kPythonType) != python.bytes_type) return {};
-  const auto size = ReadAt<int64_t>(bytes, trace::kPythonSize);
+  const trace::PythonLayout& l = python.layout;
+  if (bytes == nullptr || ReadAt<const char*>(bytes, l.object_type) != python.bytes_type) return {};
+  const auto size = ReadAt<int64_t>(bytes, l.object_size);
   if (size <= 0) return {};
-  return Names().InternBytes(bytes + trace::kPythonBytesData, static_cast<std::size_t>(size));
+  return Names().InternBytes(bytes + l.bytes_data, static_cast<std::size_t>(size));
 }
 
 void Add(const PythonFunctionRow& row, const RowSource& source) {
@@ -75,13 +77,14 @@ void Add(const PythonStackRow& row, const RowSource& source) {
 }  // namespace
 
 bool IsHidden(const Interpreter& python, const char* code) {
-  return ReadAt<int32_t>(code, python.layout.code_first_line) <= 0 && ReadAt<int64_t>(code, trace::kPythonSize) <= 4 &&
-         python.layout.version >= 0x030c;
+  const trace::PythonLayout& l = python.layout;
+  return ReadAt<int32_t>(code, l.code_first_line) <= 0 && ReadAt<int64_t>(code, l.object_size) <= 4 &&
+         l.version >= 0x030c;
 }
 
 bool AppendFunction(const Interpreter& python, const char* code, uint32_t number, ThreadLog* log) {
-  if (ReadAt<const char*>(code, trace::kPythonType) != python.code_type) return false;
   const trace::PythonLayout& l = python.layout;
+  if (ReadAt<const char*>(code, l.object_type) != python.code_type) return false;
   PythonFunctionRow row{};
   row.header = RowHeaderOf<PythonFunctionRow>(RowType::kPythonFunction);
   row.number = number;

@@ -144,7 +144,6 @@ uint32_t NumberOfFunction(ThreadStacks* stacks, const Level& level, ThreadLog* l
 uint32_t OffsetOf(const Level& level) {
   const trace::PythonLayout& l = python.layout;
   int64_t place = static_cast<int64_t>(level.place);
-  if (l.place_kind == trace::PythonPlace::kPointer) place -= static_cast<int64_t>(level.code) + l.code_instructions;
   if (l.place_kind == trace::PythonPlace::kWordNumber) place *= 2;
   return place < 0 ? 0 : static_cast<uint32_t>(place);  // a frame that has not begun
 }
@@ -181,12 +180,13 @@ bool ReadFrames(const char* frame, Level* levels, uint32_t* count) {
   for (; frame != nullptr; frame = ReadAt<const char*>(frame, l.frame_back)) {
     if (IsShim(l, frame)) continue;
     if (n == kMaxLevels) break;
-    const char* const code = ReadAt<const char*>(frame, l.frame_code);
+    const char* const code = CodeOf(l, frame);
     if (code == nullptr) continue;
     Level& level = levels[n++];
     level.code = reinterpret_cast<uint64_t>(code);
-    level.place = is_pointer ? ReadAt<uint64_t>(frame, l.frame_place)
-                             : static_cast<uint64_t>(int64_t{ReadAt<int32_t>(frame, l.frame_place)});
+    level.place =
+        is_pointer ? static_cast<uint64_t>(ReadAt<const char*>(frame, l.frame_place) - InstructionsOf(l, frame, code))
+                   : static_cast<uint64_t>(int64_t{ReadAt<int32_t>(frame, l.frame_place)});
     level.key = ReadAt<uint64_t>(code, l.code_file) ^ ReadAt<uint64_t>(code, l.code_line_table) << 7 ^
                 uint64_t { ReadAt<uint32_t>(code, l.code_first_line) } << 48;
   }
@@ -258,7 +258,7 @@ void Look() {
   if (found == Found::kGood) return stack_reader.store(ReadPythonStack, std::memory_order_release);
   Message message;
   message << "Python stacks are not recorded: CPython " << version << " is not one of those that can be read (3.8 to "
-          << "3.13, with a GIL)";
+          << "3.14)";
   Say(trace::NoticeLevel::kInfo, message);
 }
 

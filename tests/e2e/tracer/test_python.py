@@ -12,27 +12,34 @@ import sys
 import harness
 
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "python_stacks.py"
-MINORS = range(8, 14)
+MINORS = range(8, 15)
 
 
-def answer(python, code):
+def answer(python, code, env=None):
     try:
-        done = subprocess.run([python, "-c", code], capture_output=True, timeout=30, check=False, text=True)
+        done = subprocess.run([python, "-c", code], capture_output=True, timeout=30, check=False, text=True, env={**os.environ, **(env or {})})
     except OSError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def interpreters():
-    """One for each minor version: those on the path, and those that pyenv has beside them."""
+def interpreters(without_gil=False):
+    """One for each minor version: those on the path, those that pyenv has beside them, and those that GPROF_TEST_PYTHONS names."""
     found = {}
     places = [shutil.which(f"python3.{minor}") for minor in MINORS] + [sys.executable]
     places += glob.glob(os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions/*/bin/python3"))
+    places += os.environ.get("GPROF_TEST_PYTHONS", "").split(":")
     for place in filter(None, places):
-        told = answer(place, "import ctypes, sys; print(*sys.version_info[:2], sys.executable)").split(" ", 2)
-        if len(told) == 3 and told[0] == "3" and int(told[1]) in MINORS:
-            found.setdefault(int(told[1]), told[2])
+        told = answer(place, "import ctypes, sys; print(*sys.version_info[:2], 't' in getattr(sys, 'abiflags', ''), sys.executable)").split(" ", 3)
+        if len(told) == 4 and told[0] == "3" and int(told[1]) in MINORS and (told[2] == "True") == without_gil:
+            found.setdefault(int(told[1]), told[3])
     return found
+
+
+def all_interpreters():
+    """(what it is called, path) of all, with a GIL and without."""
+    return [(f"3.{minor}{'t' if without_gil else ''}", python)
+            for without_gil in (False, True) for minor, python in interpreters(without_gil).items()]
 
 
 class Stacks:
@@ -96,8 +103,8 @@ class Python(harness.Case):
         self.assertEqual(by_thread, wanted)
 
     def test_stacks_are_those_of_the_program(self):
-        for minor, python in interpreters().items():
-            with self.subTest(minor=minor):
+        for name, python in all_interpreters():
+            with self.subTest(python=name):
                 self.check(python)
 
     def test_endings(self):
@@ -126,6 +133,8 @@ class Python(harness.Case):
                     continue  # nearly alike
                 with self.subTest(minor=minor, claimed=claimed):
                     env = {"LD_PRELOAD": str(harness.PROGRAMS / "other_python.so"), "OTHER_PYTHON": f"3{claimed:02x}0000"}
+                    if answer(python, "print(1)", env) != "1":
+                        continue  # its version lies where nobody can write
                     run = self.profile(python, PROGRAM.with_name("python_endings.py"), "none", env=env,
                                        options=("-t", "cuda,nvtx", "--python-backtrace", "cuda"))
                     self.assertEqual((run.code, run.out), (0, "done\n"), run.err)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import harness
-from test_python import PROGRAM, Stacks, interpreters
+from test_python import PROGRAM, Stacks, all_interpreters, interpreters
 from test_samples import forbid, forbid_perf
 
 HOT = pathlib.Path(__file__).parent / "programs" / "python_hot.py"
@@ -35,9 +35,9 @@ class PythonSamples(harness.Case):
 
     def test_stacks_are_those_of_the_program(self):
         """While a thread stays somewhere, every sample of it is of there."""
-        for minor, python in interpreters().items():
-            with self.subTest(minor=minor):
-                facts = self.folder / f"expected{minor}.json"
+        for name, python in all_interpreters():
+            with self.subTest(python=name):
+                facts = self.folder / f"expected{name}.json"
                 run = self.record(python, facts, 20, options=("--python-sampling", "true", "--python-sampling-frequency", "400"),
                                   env={"HOLD_S": "0.02"})
                 stacks = Stacks(run.trace)
