@@ -110,9 +110,9 @@ struct Formula {
   std::string_view name;
   std::size_t first;  // input that the formula begins with
   enum Kind : uint8_t { kMatrix, kBatch, kAttention, kAttentionBackward, kConvolution, kConvolutionBackward } kind;
-  // Of attention: the input that says where sequences of a batch begin, which makes their lengths unknown. Inputs of
-  // such operators are of [batch, length, heads, width].
+  // Of attention: the input that says where sequences of a batch begin, which makes their lengths unknown.
   std::size_t offsets = 0;
+  bool is_length_first = false;  // inputs of attention are of [batch, length, heads, width]
 };
 constexpr Formula kFormulas[] = {
     {"aten::mm", 0, Formula::kMatrix},
@@ -131,21 +131,20 @@ constexpr Formula kFormulas[] = {
     {"aten::_scaled_dot_product_flash_attention_backward", 1, Formula::kAttentionBackward},
     {"aten::_scaled_dot_product_efficient_attention_backward", 1, Formula::kAttentionBackward},
     {"aten::_scaled_dot_product_cudnn_attention_backward", 1, Formula::kAttentionBackward},
-    {"aten::_flash_attention_forward", 0, Formula::kAttention, 3},
-    {"aten::_flash_attention_backward", 1, Formula::kAttentionBackward, 6},
-    {"aten::_efficient_attention_forward", 0, Formula::kAttention, 4},
-    {"aten::_efficient_attention_backward", 1, Formula::kAttentionBackward, 6},
+    {"aten::_cudnn_attention_forward", 0, Formula::kAttention, 4},
+    {"aten::_flash_attention_forward", 0, Formula::kAttention, 3, true},
+    {"aten::_flash_attention_backward", 1, Formula::kAttentionBackward, 6, true},
+    {"aten::_efficient_attention_forward", 0, Formula::kAttention, 4, true},
+    {"aten::_efficient_attention_backward", 1, Formula::kAttentionBackward, 6, true},
 };
 
 // Backward: the scores again, gradients of query, key and scores, and of the values.
 int64_t AttentionFlopsOf(const Formula& formula, std::vector<Shape> inputs) {
   const std::size_t at = formula.first;
   if (inputs.size() < std::max(at + 3, formula.offsets + 1)) return 0;
-  if (formula.offsets > 0) {
-    if (!inputs[formula.offsets].empty()) return 0;
-    for (std::size_t i = at; i < at + 3; ++i) {
-      if (inputs[i].size() == 4) std::swap(inputs[i][1], inputs[i][2]);
-    }
+  if (formula.offsets > 0 && !inputs[formula.offsets].empty()) return 0;
+  for (std::size_t i = at; formula.is_length_first && i < at + 3; ++i) {
+    if (inputs[i].size() == 4) std::swap(inputs[i][1], inputs[i][2]);
   }
   const bool is_backward = formula.kind == Formula::kAttentionBackward;
   return AttentionFlops(inputs[at], inputs[at + 1], inputs[at + 2], is_backward ? 3 : 1, is_backward ? 2 : 1);

@@ -1,6 +1,8 @@
 // FLOPs of operators. The expected figures are those of torch.utils.flop_counter (torch 2.15) for the same calls.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "analysis/operators/operators.h"
 
 namespace gprof {
@@ -40,6 +42,21 @@ TEST(OperatorFlops, OfAttention) {
   EXPECT_EQ(Flops("aten::_scaled_dot_product_flash_attention_for_cpu, sizes = [[2, 8, 128, 64], [2, 8, 128, 64], "
                   "[2, 8, 128, 64], [], []], types = [float]"),
             67'108'864);
+}
+
+// Two sequences of 96 queries and 160 keys, 8 heads, keys 64 and values 32 wide.
+TEST(OperatorFlops, OfAttentionOnTheGpu) {
+  const std::string forward = ", sizes = [[2, 8, 96, 64], [2, 8, 160, 64], [2, 8, 160, 32], [], [], [], []]";
+  const std::string backward =
+      ", sizes = [[2, 8, 96, 32], [2, 8, 96, 64], [2, 8, 160, 64], [2, 8, 160, 32], [2, 8, 96, 32], [2, 8, 96], []]";
+  for (const std::string library : {"flash", "efficient", "cudnn"}) {
+    const std::string name = "aten::_scaled_dot_product_" + library + "_attention";
+    EXPECT_EQ(Flops(name + forward), 47'185'920) << name;
+    EXPECT_EQ(Flops(name + "_backward" + backward), 125'829'120) << name;
+  }
+  EXPECT_EQ(Flops("aten::_cudnn_attention_forward" + forward), 47'185'920);
+  EXPECT_EQ(Flops("aten::_cudnn_attention_forward, sizes = [[256, 8, 64], [256, 8, 64], [256, 8, 64], [], [3], [3]]"),
+            0);
 }
 
 TEST(OperatorFlops, OfAttentionWhoseInputsHaveTheHeadsLast) {
