@@ -46,7 +46,8 @@ void WriteLine(std::string_view label, std::string_view message) {
 }
 
 [[noreturn]] void FailToWrite(const std::string& path, int error) {
-  throw Error(ExitCode::kUnreadable, "cannot write '" + path + "': " + std::strerror(error));
+  throw Error(ExitCode::kUnreadable, "cannot write '" + path + "': " + std::strerror(error),
+              error == ENOENT ? "the folder does not exist" : "");
 }
 
 bool IsRegularOrNew(const std::string& path) {

@@ -194,6 +194,9 @@ std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
     return {"The file is about memory alone: see report --only memory."};
   if (HasOnlyWaited(trace)) return {"No capture started. Requested: " + CaptureModeText(trace) + "."};
   if (trace.processes.empty()) return {"Nothing was recorded: the program made no CUDA or NVTX call."};
+  if (trace.api_calls.empty() && !trace.recorder.empty()) {
+    return {"The capture has neither GPU operations nor CUDA calls."};
+  }
   if (trace.api_calls.empty()) return {"The program made no CUDA call that could be recorded."};
   return {"The program made " + CountOf(static_cast<int64_t>(trace.api_calls.size()), "CUDA call") +
           ", none of which started GPU work."};

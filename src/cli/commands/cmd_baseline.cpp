@@ -78,7 +78,9 @@ class BaselineCommand : public Command {
     app.add_option("--format", format_, "for list, show and history: text (default) or json; history also html")
         ->type_name("text|json|html")
         ->check(OneOf({"text", "json", "html"}));
-    app.add_option("--metric,--figure", figures_, "for history: only this metric; repeatable")->type_name("METRIC");
+    app.add_option("--metric,--figure", figures_, "for history: only this metric; repeatable")
+        ->type_name("METRIC")
+        ->allow_extra_args(false);
     app.add_option("-o,--output", output_, "for history: write to a file")->type_name("FILE");
     AddPagerOption(app);
     runs_.AddOptions(app);

@@ -50,9 +50,11 @@ class CheckCommand : public Command {
     app.add_option("--fail-if", fail_if_,
                    "extra rule: fail when CONDITION holds, for example 'gpu.idle_percent > 20'; repeatable")
         ->type_name("CONDITION")
+        ->allow_extra_args(false)
         ->group("Rules");
     app.add_option("--warn-if", warn_if_, "extra rule: warn when CONDITION holds; repeatable")
         ->type_name("CONDITION")
+        ->allow_extra_args(false)
         ->group("Rules");
     app.add_option("--baseline", baseline_,
                    "what to compare with in rules on increases and decreases: runs as above, or a baseline name")

@@ -26,6 +26,7 @@ class Symbolize : public Command {
     app.add_option("TRACE", trace_, "the trace whose function names to resolve");
     app.add_option("--debug-dir", options_.folders, "folder with debug files, laid out like /usr/lib/debug; repeatable")
         ->type_name("DIR")
+        ->allow_extra_args(false)
         ->group("Debug files");
     app.add_flag("--debuginfod", options_.asks_debuginfod,
                  "fetch missing debug files from the servers of DEBUGINFOD_URLS, with debuginfod-find")
@@ -80,7 +81,7 @@ class Symbolize : public Command {
       Say(fmt::format("no symbols found for '{}' ({})", file.path,
                       file.build_id.empty() ? "no build id" : "build id " + file.build_id));
     }
-    Say(frames == 0 ? "every sampled function in a file has its name already"
+    Say(frames == 0 ? "nothing to resolve: no code address in the trace lacks a name"
                     : fmt::format("named {} of {} without a name", FormatCount(static_cast<int64_t>(named)),
                                   CountOf(static_cast<int64_t>(frames), "code address", "code addresses")));
     if (lines != 0) Say("source lines added: " + FormatCount(static_cast<int64_t>(lines)));

@@ -58,6 +58,13 @@ void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> argu
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();
     FailUsage(what.substr(0, what.find(':')) + " needs a value", SeeHelp(info));
+  } catch (const CLI::ConversionError& error) {
+    // "Could not convert: --interval = often"
+    const std::string what = error.what();
+    const std::size_t option = what.find("--"), equals = what.find(" = ");
+    if (option == std::string::npos || equals == std::string::npos) FailUsage(what, SeeHelp(info));
+    FailUsage(what.substr(option, equals - option) + " needs a number, not '" + what.substr(equals + 3) + "'",
+              SeeHelp(info));
   } catch (const CLI::ParseError& error) {
     // CLI11 puts a colon between the option and what we say of it.
     std::string what = error.what();

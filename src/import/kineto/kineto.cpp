@@ -15,7 +15,7 @@ namespace gprof {
 namespace {
 
 constexpr std::string_view kHint =
-    "gprof-cli reads traces of 'gprof-cli profile', SQLite exports of Nsight Systems, and torch.profiler JSON "
+    "gprof-cli reads traces of 'gprof-cli profile', SQLite exports of Nsight Systems, and JSON from torch.profiler "
     "(Kineto) or Chrome";
 
 [[noreturn]] void Fail(const std::string& path, const std::string& why) {

@@ -40,7 +40,9 @@ std::string Hint(const std::string& program, int error) {
   if (error == EISDIR) return "it is a folder; give the path of a program";
   if (error != ENOENT) return {};
   if (is_path) return "check the spelling and the current folder";
-  if (TryFile(program) == 0) return "it is in the current folder, which is not in PATH: run ./" + program;
+  const int here = TryFile(program);
+  if (here == 0) return "it is in the current folder, which is not in PATH: run ./" + program;
+  if (here == EACCES) return "a file of this name is in the current folder, but it is not executable";
   return "it is not in any folder of PATH";
 }
 

@@ -75,6 +75,20 @@ TEST(Commands, EveryOneExplainsEveryOption) {
   }
 }
 
+// `check --fail-if CONDITION run.trace`: the trace is no second condition.
+TEST(Commands, NoOptionTakesWordsThatBelongToNone) {
+  for (const CommandInfo& info : AllCommands()) {
+    const auto command = info.make();
+    CLI::App app;
+    PrepareApp(info, *command, app);
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_positional() || option->get_items_expected_max() < CLI::detail::expected_max_vector_size)
+        continue;
+      EXPECT_FALSE(option->get_allow_extra_args()) << info.name << " " << option->get_name();
+    }
+  }
+}
+
 TEST(Commands, NearestIsACommand) {
   EXPECT_EQ(NearestCommand("reprot"), "report");
   EXPECT_EQ(NearestCommand("zebra"), "");
