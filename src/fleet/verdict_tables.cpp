@@ -143,7 +143,7 @@ int64_t PercentileOf(const OfKernel& kernel, int64_t percent) {
 Table KernelTable(const FleetVerdict& verdict, uint32_t max_rows) {
   Table table{"kernels",
               "Kernels of all ranks",
-              {{"percent", "Time", Unit::kPercent, false},
+              {{"percent", "Time (%)", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"count", "Count", Unit::kCount, false},
                {"median_ns", "Median", Unit::kNs, false},

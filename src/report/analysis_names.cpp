@@ -19,6 +19,7 @@ struct OtherWord {
 
 // Words of other profilers and of the headings, and the analyses that are meant.
 constexpr OtherWord kOtherWords[] = {{"copies", {"memcpy"}},
+                                     {"copy", {"memcpy"}},
                                      {"memops", {"memcpy"}},
                                      {"memsets", {"memcpy"}},
                                      {"transfers", {"memcpy"}},

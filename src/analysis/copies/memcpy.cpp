@@ -105,7 +105,7 @@ Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, uint3
   });
   Table table{"memcpy",
               "Copies and memsets",
-              {{"percent", "Time", Unit::kPercent, false},
+              {{"percent", "Time (%)", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"count", "Count", Unit::kCount, false},
                {"bytes", "Bytes", Unit::kBytes, false},

@@ -116,10 +116,14 @@ Samples::Some Groups::Of(size_t group) {
 }
 
 std::vector<Column> TimeColumns() {
-  return {{"percent", "Time", Unit::kPercent, false}, {"total_ns", "Total", Unit::kNs, false},
-          {"count", "Count", Unit::kCount, false},    {"mean_ns", "Mean", Unit::kNs, false},
-          {"median_ns", "Median", Unit::kNs, false},  {"min_ns", "Min", Unit::kNs, true},
-          {"max_ns", "Max", Unit::kNs, false},        {"stddev_ns", "StdDev", Unit::kNs, true}};
+  return {{"percent", "Time (%)", Unit::kPercent, false},
+          {"total_ns", "Total", Unit::kNs, false},
+          {"count", "Count", Unit::kCount, false},
+          {"mean_ns", "Mean", Unit::kNs, false},
+          {"median_ns", "Median", Unit::kNs, false},
+          {"min_ns", "Min", Unit::kNs, true},
+          {"max_ns", "Max", Unit::kNs, false},
+          {"stddev_ns", "StdDev", Unit::kNs, true}};
 }
 
 std::vector<Cell> TimeCells(const Statistics& statistics, int64_t total_of_all) {

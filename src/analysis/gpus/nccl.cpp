@@ -106,14 +106,14 @@ struct Traffic {
 Table KernelTable(const Trace& trace, const Collectives& collectives, int64_t total_ns, uint32_t max_rows) {
   Table table{"nccl",
               "NCCL kernels",
-              {{"percent", "Time", Unit::kPercent, false},
+              {{"percent", "Time (%)", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"exposed_ns", "Exposed", Unit::kNs, false},
-               {"exposed_percent", "Exposed %", Unit::kPercent, false},
+               {"exposed_percent", "Exposed (%)", Unit::kPercent, false},
                {"count", "Count", Unit::kCount, false},
                {"name", "Kernel", Unit::kText, false}},
               {},
-              "Time: percent of all NCCL kernel time. Exposed: no other kernel ran on the same GPU; percent of Total."};
+              "Time (%): of all NCCL kernel time. Exposed: no other kernel ran on the same GPU; percent of Total."};
   for (const auto& [name, kernel] : collectives.kernels()) {
     table.rows.push_back({PercentOf(kernel.total_ns, total_ns), kernel.total_ns, kernel.exposed_ns,
                           PercentOf(kernel.exposed_ns, kernel.total_ns), kernel.count, KernelName(trace, name)});

@@ -191,7 +191,7 @@ Table WaitTable(const Trace& trace, const Waits& waits, uint32_t max_rows) {
               "Waiting in collectives",
               {{"device", "GPU", Unit::kText, false},
                {"waiting_ns", "Waiting", Unit::kNs, false},
-               {"waiting_percent", "Waiting %", Unit::kPercent, false},
+               {"waiting_percent", "Waiting (%)", Unit::kPercent, false},
                {"collectives", "Collectives", Unit::kCount, false},
                {"last", "Last", Unit::kCount, false},
                {"most_for", "Mostly for", Unit::kText, false}},

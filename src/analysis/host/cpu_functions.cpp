@@ -75,8 +75,8 @@ AnalysisResult RunCpuFunctions(const AnalysisInput& input, const AnalysisOptions
   if (!trace.cpu_samples.empty()) AddMetric(&result, "host.samples", running.size());
   Table table{"cpu_functions",
               "CPU samples by function",
-              {{"percent", "Self", Unit::kPercent, false},
-               {"inclusive_percent", "Inclusive", Unit::kPercent, false},
+              {{"percent", "Self (%)", Unit::kPercent, false},
+               {"inclusive_percent", "Inclusive (%)", Unit::kPercent, false},
                {"self", "Samples", Unit::kCount, false},
                {"inclusive", "Incl. samples", Unit::kCount, true},
                {"self_ns", "Time", Unit::kNs, true},

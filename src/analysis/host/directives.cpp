@@ -161,7 +161,7 @@ Table RegionTable(const Regions& regions, uint32_t max_rows) {
                {"count", "Count", Unit::kCount, false},
                {"thread_ns", "Thread time", Unit::kNs, false},
                {"waiting_ns", "Waiting", Unit::kNs, false},
-               {"waiting_percent", "Waiting %", Unit::kPercent, false},
+               {"waiting_percent", "Waiting (%)", Unit::kPercent, false},
                {"place", "Place", Unit::kText, false}},
               {},
               "Thread time: time times threads of the region. Waiting: of these threads at barriers, taskwait and "

@@ -69,7 +69,7 @@ void AddSampledLines(const Trace& trace, const PythonLines& lines, uint32_t max_
   });
   Table table{"python_samples",
               "Python samples by line",
-              {{"running_percent", "Running %", Unit::kPercent, false},
+              {{"running_percent", "Running (%)", Unit::kPercent, false},
                {"running_ns", "Running", Unit::kNs, false},
                {"waiting_ns", "Waiting", Unit::kNs, false},
                {"running", "Samples", Unit::kCount, false},
@@ -97,7 +97,7 @@ AnalysisResult RunPythonLines(const AnalysisInput& input, const AnalysisOptions&
   AnalysisResult result;
   Table table{"python_lines",
               "By Python line",
-              {{"gpu_percent", "GPU %", Unit::kPercent, false},
+              {{"gpu_percent", "GPU (%)", Unit::kPercent, false},
                {"gpu_ns", "GPU time", Unit::kNs, false},
                {"idle_ns", "GPU idle", Unit::kNs, false},
                {"wait_ns", "Wait time", Unit::kNs, false},

@@ -23,7 +23,7 @@ Table ShareTable(std::string id, std::string title, Column name, std::string not
                  uint32_t max_rows, NameOf&& name_of) {
   Table table{std::move(id),
               std::move(title),
-              {{"percent", "Idle", Unit::kPercent, false},
+              {{"percent", "Idle (%)", Unit::kPercent, false},
                {"idle_ns", "Time", Unit::kNs, false},
                {"gaps", "Gaps", Unit::kCount, false},
                {"split", "Causes", Unit::kText, false},
@@ -82,7 +82,7 @@ Table GapLengthTable(const IdleGroups& groups) {
               {{"length", "Length", Unit::kText, false},
                {"gaps", "Gaps", Unit::kCount, false},
                {"idle_ns", "Time", Unit::kNs, false},
-               {"percent", "Idle", Unit::kPercent, false}},
+               {"percent", "Idle (%)", Unit::kPercent, false}},
               {},
               "Percent of all idle time. A gap of exactly 10 us counts in the row that starts with it.",
               true};

@@ -35,7 +35,7 @@ Places PlacesOf(const AnalysisInput& input) {
 Table IdleOsTable(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
   Table table{"idle_by_os",
               "Idle by operating system call",
-              {{"percent", "Idle", Unit::kPercent, false},
+              {{"percent", "Idle (%)", Unit::kPercent, false},
                {"idle_ns", "Time", Unit::kNs, false},
                {"calls", "Calls", Unit::kCount, false},
                {"function", "Function", Unit::kText, false},
@@ -66,7 +66,7 @@ Table IdleOsTable(const AnalysisInput& input, const IdleSummary& summary, const 
 Table IdleMpiTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
   Table table{"idle_by_mpi",
               "Idle by MPI call",
-              {{"percent", "Idle", Unit::kPercent, false},
+              {{"percent", "Idle (%)", Unit::kPercent, false},
                {"idle_ns", "Time", Unit::kNs, false},
                {"calls", "Calls", Unit::kCount, false},
                {"function", "Function", Unit::kText, false},
@@ -87,7 +87,7 @@ Table IdleMpiTable(const Trace& trace, const IdleSummary& summary, const HostGap
 Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
   Table table{"idle_by_function",
               "Host code while the GPU was idle",
-              {{"percent", "Self", Unit::kPercent, false},
+              {{"percent", "Self (%)", Unit::kPercent, false},
                {"samples", "Samples", Unit::kCount, false},
                {"inclusive", "Incl. samples", Unit::kCount, false},
                {"function", "Function", Unit::kText, false},
@@ -118,7 +118,7 @@ Table IdleFunctionPathTable(const Trace& trace, const HostGaps& host, uint32_t m
       "Host code while the GPU was idle, by NVTX range",
       {{"path", "NVTX range", Unit::kText, false},
        {"range_samples", "In range", Unit::kCount, false},
-       {"percent", "Self", Unit::kPercent, false},
+       {"percent", "Self (%)", Unit::kPercent, false},
        {"samples", "Samples", Unit::kCount, false},
        {"function", "Function", Unit::kText, false},
        {"module", "Module", Unit::kText, false}},

@@ -93,7 +93,7 @@ std::string SplitText(const CauseSplit& split) {
 Table IdleCauseTable(const Trace& trace, const IdleSummary& summary) {
   Table table{"idle",
               "Why the GPU was idle",
-              {{"percent", "Idle", Unit::kPercent, false},
+              {{"percent", "Idle (%)", Unit::kPercent, false},
                {"idle_ns", "Time", Unit::kNs, false},
                {"gaps", "Gaps", Unit::kCount, false},
                {"cause", "Cause", Unit::kText, false},
@@ -116,7 +116,7 @@ Table IdleCauseTable(const Trace& trace, const IdleSummary& summary) {
 Table IdleCallTable(const Trace& trace, const IdleSummary& summary, uint32_t max_rows) {
   Table table{"idle_by_call",
               "Idle by CUDA call",
-              {{"percent", "Idle", Unit::kPercent, false},
+              {{"percent", "Idle (%)", Unit::kPercent, false},
                {"idle_ns", "Time", Unit::kNs, false},
                {"cause", "Cause", Unit::kText, false},
                {"function", "Call", Unit::kText, false}},

@@ -226,7 +226,7 @@ Table GemmTable(const Trace& trace, const std::vector<GemmSum>& sums, uint32_t m
   Table table{
       "gemms",
       "Matrix multiplications",
-      {{"gpu_percent", "GPU %", Unit::kPercent, true},
+      {{"gpu_percent", "GPU (%)", Unit::kPercent, true},
        {"gpu_ns", "GPU time", Unit::kNs, false},
        {"runs", "Runs", Unit::kCount, false},
        {"calls", "Calls", Unit::kCount, true},

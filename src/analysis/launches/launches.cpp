@@ -124,7 +124,7 @@ Table DepthTable(const Trace& trace, const std::vector<std::pair<uint32_t, Queue
               "Queue depth",
               {{"device", "GPU", Unit::kText, false},
                {"depth", "Depth", Unit::kText, false},
-               {"percent", "Time", Unit::kPercent, false},
+               {"percent", "Time (%)", Unit::kPercent, false},
                {"time_ns", "Total", Unit::kNs, false}},
               {},
               "Percent of the GPU window. Depth 0: nothing launched, the GPU waits for the host. Depth 1: the GPU will "

@@ -81,13 +81,13 @@ Table LengthTable(const Histogram& histogram) {
   Table table{"kernel_lengths",
               "Kernels by length",
               {{"length", "Length", Unit::kText, false},
-               {"percent", "Time", Unit::kPercent, false},
+               {"percent", "Time (%)", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"count", "Kernels", Unit::kCount, false},
                {"count_percent", "Share", Unit::kPercent, false},
                {"idle_before_ns", "Idle before", Unit::kNs, false}},
               {},
-              "Time: percent of total kernel time. Share: percent of all kernels. Idle before: gaps of up to 50 us "
+              "Time (%): of total kernel time. Share: of all kernels. Idle before: gaps of up to 50 us "
               "after warm-up that these kernels ended."};
   const Kernels all = Sum(histogram, histogram.size());
   for (size_t i = 0; i < histogram.size(); ++i) {

@@ -21,7 +21,7 @@ constexpr std::string_view kModulesNote =
 Table EmptyTable(bool is_folded, bool has_steps) {
   Table table{is_folded ? "modules" : "modules_each",
               is_folded ? "Modules" : "Modules one by one",
-              {{"gpu_percent", "GPU %", Unit::kPercent, false},
+              {{"gpu_percent", "GPU (%)", Unit::kPercent, false},
                {"gpu_ns", "GPU total", Unit::kNs, false},
                {"gpu_self_ns", "GPU self", Unit::kNs, false},
                {"gpu_backward_ns", "Backward", Unit::kNs, true},

@@ -22,7 +22,7 @@ constexpr std::string_view kNote =
     "highest clock.";
 
 std::vector<Column> ColumnsOf(bool with_sizes) {
-  std::vector<Column> columns = {{"gpu_percent", "GPU %", Unit::kPercent, true},
+  std::vector<Column> columns = {{"gpu_percent", "GPU (%)", Unit::kPercent, true},
                                  {"gpu_self_ns", "GPU self", Unit::kNs, false},
                                  {"gpu_ns", "GPU total", Unit::kNs, false},
                                  {"cpu_self_ns", "CPU self", Unit::kNs, false},

@@ -42,7 +42,7 @@ Table UtilisationTable(const StepFlops& counted, const StepWindows& steps) {
 Table UncountedTable(const StepFlops& counted, const StepWindows& steps, uint32_t max_rows) {
   Table table{"ops_without_flops",
               "Operators without FLOPs",
-              {{"gpu_percent", "GPU %", Unit::kPercent, false},
+              {{"gpu_percent", "GPU (%)", Unit::kPercent, false},
                {"gpu_ns", "GPU time", Unit::kNs, false},
                {"kernels", "GPU ops", Unit::kCount, false},
                {"operator", "Operator", Unit::kText, false}},

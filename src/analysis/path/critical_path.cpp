@@ -218,7 +218,7 @@ class Shares {
 Table PathTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
   Table table{"critical_path",
               "Critical path",
-              {{"percent", "Time", Unit::kPercent, false},
+              {{"percent", "Time (%)", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"count", "Segments", Unit::kCount, false},
                {"kind", "Kind", Unit::kText, false},

@@ -36,13 +36,13 @@ void AddPathMetrics(const Trace& trace, const std::vector<PathTimes>& paths, con
 }
 
 std::vector<Column> Columns() {
-  return {{"percent", "Time", Unit::kPercent, false},
+  return {{"percent", "Time (%)", Unit::kPercent, false},
           {"total_ns", "Total", Unit::kNs, false},
           {"self_ns", "Self", Unit::kNs, false},
           {"count", "Count", Unit::kCount, false},
           {"gpu_busy_ns", "GPU busy", Unit::kNs, true},
           {"gpu_idle_ns", "GPU idle", Unit::kNs, true},
-          {"gpu_idle_percent", "Idle", Unit::kPercent, true},
+          {"gpu_idle_percent", "Idle (%)", Unit::kPercent, true},
           {"mean_ns", "Mean", Unit::kNs, true},
           {"median_ns", "Median", Unit::kNs, true},
           {"max_ns", "Max", Unit::kNs, true},
@@ -78,10 +78,10 @@ Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const 
               "NVTX ranges",
               Columns(),
               {},
-              "Time: percent of the trace duration times the threads that opened the range (for overlapping ranges on "
+              "Time (%): of the trace duration times the threads that opened the range (for overlapping ranges on "
               "one thread, times the most open at once). Self: without nested ranges. GPU busy: operations launched by "
-              "the range's thread inside the range. GPU idle: of that thread's GPU while the range was open; Idle is "
-              "its percent of Total."};
+              "the range's thread inside the range. GPU idle: of that thread's GPU while the range was open; Idle (%): "
+              "of Total."};
   for (const PathTimes& path : paths) table.rows.push_back(Row(trace, path, projection.Of(path.path)));
   CutRows(&table, max_rows);
   return table;

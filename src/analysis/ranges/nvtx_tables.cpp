@@ -158,7 +158,7 @@ Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result
 Table GraphWorkTable(const AnalysisInput& input, uint32_t max_rows) {
   Table table{"graph_work",
               "CUDA graph work by origin",
-              {{"percent", "Time", Unit::kPercent, false},
+              {{"percent", "Time (%)", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"operations", "Operations", Unit::kCount, false},
                {"nodes", "Nodes", Unit::kCount, false},

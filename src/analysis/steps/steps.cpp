@@ -238,7 +238,7 @@ Table SummaryTable(const Trace& trace, const StepChoice& choice, const StepTimes
 Table PartTable(const Trace& trace, const StepTimes& times) {
   Table table{"step_parts",
               "Step time breakdown",
-              {{"percent", "Time", Unit::kPercent, false},
+              {{"percent", "Time (%)", Unit::kPercent, false},
                {"mean_ns", "Mean", Unit::kNs, false},
                {"median_ns", "Median", Unit::kNs, false},
                {"total_ns", "Total", Unit::kNs, true},

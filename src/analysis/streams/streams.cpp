@@ -25,7 +25,7 @@ Table ConcurrencyTable(const Trace& trace, const std::vector<Concurrency>& devic
               "Stream concurrency",
               {{"device", "GPU", Unit::kText, false},
                {"streams", "Streams", Unit::kCount, false},
-               {"percent", "Time", Unit::kPercent, false},
+               {"percent", "Time (%)", Unit::kPercent, false},
                {"time_ns", "Total", Unit::kNs, false}},
               {},
               "Percent of the GPU window. 0 streams: idle time."};
@@ -88,7 +88,7 @@ Table StreamTable(const Trace& trace, const std::vector<StreamUse>& uses, const 
               "Streams",
               {{"device", "GPU", Unit::kText, false},
                {"busy_ns", "Busy", Unit::kNs, false},
-               {"percent", "Busy %", Unit::kPercent, false},
+               {"percent", "Busy (%)", Unit::kPercent, false},
                {"operations", "Operations", Unit::kCount, false},
                {"kernels", "Kernels", Unit::kCount, true},
                {"copies", "Copies", Unit::kCount, true},

@@ -180,7 +180,7 @@ Table ClockLimitsTable() {
       "Clock limits",
       {{"device", "GPU", Unit::kText, false},
        {"time_ns", "Time", Unit::kNs, false},
-       {"percent", "%", Unit::kPercent, false},
+       {"percent", "Share", Unit::kPercent, false},
        {"clock_mhz", "SM clock (MHz)", Unit::kCount, false},
        {"cost_ns", "Cost (est.)", Unit::kNs, false},
        {"reason", "Reason", Unit::kText, false}},

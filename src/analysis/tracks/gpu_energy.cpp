@@ -78,7 +78,7 @@ Table MakeTable() {
       {{"device", "GPU", Unit::kText, false},
        {"joules", "Energy (J)", Unit::kCount, false},
        {"uncertainty_joules", "± (J)", Unit::kCount, false},
-       {"percent", "%", Unit::kPercent, false},
+       {"percent", "Share", Unit::kPercent, false},
        {"time_ns", "Time", Unit::kNs, false},
        {"watts", "Power (W)", Unit::kCount, false},
        {"above_idle_joules", "Above idle (J)", Unit::kCount, true},

@@ -89,7 +89,7 @@ Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_row
 Table SiteTable(const Trace& trace, const HostWaits& waits, uint32_t max_rows) {
   Table table{"sync_sites",
               "Synchronisation by thread and NVTX range",
-              {{"percent", "Time", Unit::kPercent, true},
+              {{"percent", "Time (%)", Unit::kPercent, true},
                {"blocked_ns", "Blocked", Unit::kNs, false},
                {"idle_ns", "GPU idle", Unit::kNs, false},
                {"count", "Count", Unit::kCount, false},

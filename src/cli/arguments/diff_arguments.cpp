@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/terminal.h"
@@ -16,6 +17,7 @@
 #include "cli/talk.h"
 #include "gate/budget/value_text.h"
 #include "gprof/error.h"
+#include "report/analysis_names.h"
 
 namespace gprof::cli {
 namespace {
@@ -24,18 +26,41 @@ constexpr uint32_t kTextRows = 10;
 constexpr const char* kShown = "Display";
 constexpr const char* kJudged = "Thresholds";
 
+// What `report --only` calls by the first name has a table of its own here.
+constexpr std::pair<std::string_view, std::string_view> kTablesOfAnalyses[] = {
+    {"idle", "time"},       {"steps", "steps"},      {"devices", "gpus"},
+    {"kernels", "kernels"}, {"memcpy", "transfers"}, {"nvtx", "paths"}};
+
+// The table that a word of `report --only` means, such as `copies`.
+std::string TableOfWord(const std::vector<const Analysis*>& meant) {
+  for (const Analysis* analysis : meant) {
+    for (const auto& [name, table] : kTablesOfAnalyses) {
+      if (analysis->name == name) return std::string(table);
+    }
+  }
+  return "";
+}
+
+std::string ReadTable(const std::string& name, const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return name;
+  const std::vector<const Analysis*> meant = AnalysesCalled(name);
+  if (std::string table = TableOfWord(meant); !table.empty()) return table;
+  std::string list;
+  for (const std::string& word : known) list += (list.empty() ? "" : ", ") + word;
+  if (!meant.empty()) {
+    throw Error(ExitCode::kUsage, "runs are not compared by '" + name + "'",
+                "available: " + list + "; metrics has the figures of every analysis");
+  }
+  const std::string nearest = Nearest(name, known);
+  throw Error(ExitCode::kUsage, "unknown table '" + name + "'",
+              nearest.empty() ? "available: " + list : "did you mean " + nearest + "?");
+}
+
 std::vector<std::string> ReadTables(const std::string& text) {
   if (text.empty()) return {};
   const std::vector<std::string> known = DiffTableNames();
   std::vector<std::string> names = SplitList(text);
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string list;
-    for (const std::string& word : known) list += (list.empty() ? "" : ", ") + word;
-    const std::string nearest = Nearest(name, known);
-    throw Error(ExitCode::kUsage, "unknown table '" + name + "'",
-                nearest.empty() ? "available: " + list : "did you mean " + nearest + "?");
-  }
+  for (std::string& name : names) name = ReadTable(name, known);
   return names;
 }
 
@@ -43,7 +68,7 @@ std::vector<std::string> ReadTables(const std::string& text) {
 
 void DiffArguments::AddOptions(CLI::App& app, bool requires_verdict, Pages pages) {
   requires_verdict_ = requires_verdict;
-  app.add_option("--only", only_, "only these tables: time, steps, gpus, kernels, transfers, paths, metrics")
+  app.add_option("--only", only_, "only these tables: time, steps, gpus, kernels, transfers, paths, counters, metrics")
       ->type_name("LIST")
       ->group(kShown);
   app.add_option("--sort", sort_, "sort tables by this column (JSON key): change_ns, new_ns, name")

@@ -300,7 +300,8 @@ CpuScope ProgramArguments::ScopeOf(const std::string& option, const std::string&
   if (word == "none") return CpuScope::kNobody;
   if (word == "launching") return CpuScope::kLaunching;
   if (word == "system-wide") nsys_.Note(option + "=" + word, "only processes of the run are sampled");
-  if (word == "process-tree" || word == "system-wide") return CpuScope::kProcessTree;
+  // `cpu` is what nsys called it up to 2021.
+  if (word == "process-tree" || word == "system-wide" || word == "cpu") return CpuScope::kProcessTree;
   throw Error(ExitCode::kUsage, option + ": unknown value '" + word + "'", "use launching, process-tree or none");
 }
 

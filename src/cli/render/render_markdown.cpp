@@ -39,11 +39,13 @@ class MarkdownReport {
   void Health() {
     const Trace& trace = report_.Whole();
     const std::vector<Finding>& findings = trust_.health;
+    const bool is_said_below = HasHealth(report_);
+    if (is_said_below && findings.empty()) return;
     const char* whole = findings.empty() ? "yes" : "yes, with notes:";
     Item("Complete", trace.health.IsComplete() ? whole : "NO: figures below cover only the data that was recovered");
     for (const Finding& f : findings) out_ += "  * " + MarkdownEscaped(f.message) + "\n";
     const std::string overhead = OverheadText(trust_);
-    if (!overhead.empty()) Item("Overhead", overhead);
+    if (!overhead.empty() && !is_said_below) Item("Overhead", overhead);
   }
 
   void Verdict() {

@@ -57,8 +57,10 @@ class TextReport {
   std::string Render() {
     const bool is_first_page = !report_.is_full && !report_.has_details;
     Header();
-    if (!is_first_page || !trust_.health.empty()) out_ += RenderHealth(trace_, trust_.health, prose_);
-    if (!is_first_page) AddLine("Overhead", OverheadText(trust_));
+    // What is well is said once: in a few words at the end of the first page, or under the heading of data quality.
+    const bool has_no_other_place = !is_first_page && !HasHealth(report_);
+    if (has_no_other_place || !trust_.health.empty()) out_ += RenderHealth(trace_, trust_.health, prose_);
+    if (has_no_other_place) AddLine("Overhead", OverheadText(trust_));
     out_ += RenderVerdict(report_, prose_);
     NoGpuWork();
     FirstFindings();
@@ -85,7 +87,6 @@ class TextReport {
     return std::move(out_);
   }
 
-  // Where `health` was not asked for, the first lines have to do.
   void DataQuality() {
     if (!HasHealth(report_)) return;
     const Table table = TrustTable(trust_);

@@ -18,7 +18,7 @@ interface DiffTable {
 const text = (key: string, title: string): GridColumn => ({ key, title, unit: "" });
 const ns = (key: string, title: string): GridColumn => ({ key, title, unit: "ns" });
 const count = (key: string, title: string): GridColumn => ({ key, title, unit: "count" });
-const TIMES = [ns("change_ns", "Change"), { key: "change_percent", title: "Change %", unit: "percent" }, ns("base_ns", "Base"), ns("new_ns", "New")];
+const TIMES = [ns("change_ns", "Change"), { key: "change_percent", title: "Change (%)", unit: "percent" }, ns("base_ns", "Base"), ns("new_ns", "New")];
 
 const TABLES: readonly DiffTable[] = [
   { id: "time", title: "Time breakdown", columns: [text("label", "Part"), ...TIMES] },
@@ -73,7 +73,7 @@ function judged(row: Row): string {
 /** Every figure of both runs; each has a unit of its own, so that cells are written out. */
 function metricEntry(rows: Row[], write: (value: number, unit: string) => string): Entry {
   const columns = [text("id", "Metric"), text("scope", "Scope"), text("base", "Base"), text("new", "New"),
-    { key: "change_percent", title: "Change %", unit: "percent" }, text("verdict", "Status"), text("exact", "Exact")];
+    { key: "change_percent", title: "Change (%)", unit: "percent" }, text("verdict", "Status"), text("exact", "Exact")];
   const figure = (row: Row, key: string): string => (typeof row[key] === "number" ? write(row[key] as number, String(row["unit"])) : "–");
   const value = (i: number, c: number): Cell => {
     const row = rows[i];

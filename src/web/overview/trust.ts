@@ -58,7 +58,7 @@ function versionsText(trust: Json): string {
     return found.length === 0 ? "" : `, ${what} ${found.join(" and ")}`;
   };
   return `gprof-cli ${text(versions["gprof_cli"])}${part("tracer", "tracer")}${part("CUPTI", "cupti")}` +
-    `${part("driver CUDA", "driver")}${part("CUDA runtime", "runtime")}`;
+    `${part("CUDA driver", "driver")}${part("CUDA runtime", "runtime")}`;
 }
 
 function facts(rows: [string, string][]): HTMLElement {
@@ -116,7 +116,7 @@ export function factsSection(report: ReportDocument): HTMLElement {
     const version = number(p["driver_version"]);
     return version === 0 ? "" : `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
   }));
-  const ranks = processes.map((p) => p["rank"]).filter((r) => typeof r === "number");
+  const ranks = processes.filter((p) => typeof p["rank"] === "number").map((p) => number(p["rank"])).sort((a, b) => a - b);
   const d = devices[0] ?? {};
   return el("section", { class: "card", attributes: { "aria-labelledby": "run-title" } },
     el("h2", { id: "run-title", text: "This run" }),
@@ -130,7 +130,7 @@ export function factsSection(report: ReportDocument): HTMLElement {
           (number(d["memory_bytes"]) > 0 ? `, ${formatBytes(number(d["memory_bytes"]))}` : "") +
           (number(d["memory_bytes_per_second"]) > 0 ? ` at ${formatBytes(number(d["memory_bytes_per_second"]))}/s` : "") +
           (number(d["pcie_generation"]) > 0 ? `, PCIe ${number(d["pcie_generation"])} × ${number(d["pcie_lanes"])}` : "") : ""],
-      ["Driver", driver.length > 0 ? `CUDA ${driver.join(" and ")}` : ""],
+      ["CUDA driver", driver.join(" and ")],
       ["Duration", `${formatNs(trace.duration_ns)}, first to last record`],
       ["Trace", `${trace.path}, ${formatBytes(number(trace["file_bytes"]))}, ${formatNumber(trace.records)} records`],
       ["Selected", report.selected],

@@ -120,6 +120,7 @@ const std::vector<Taken>& TakenLines() {
          const auto& sampling = s.launch.collect.sampling;
          return sampling.samples == CpuScope::kProcessTree && sampling.switches == CpuScope::kProcessTree;
        }},
+      {"-s cpu", [](auto& s) { return s.launch.collect.sampling.samples == CpuScope::kProcessTree; }},
       {"-s none --cpuctxsw=process-tree",
        [](auto& s) {
          const auto& sampling = s.launch.collect.sampling;

@@ -26,7 +26,7 @@ void Append(Row more, Row* row) { row->insert(row->end(), more.begin(), more.end
 // Every table of times begins with these.
 std::vector<DiffColumn> TimeColumns() {
   return {{"change_ns", "Change", Unit::kNs, true, false},
-          {"change_percent", "Change %", Unit::kPercent, true, false},
+          {"change_percent", "Change (%)", Unit::kPercent, true, false},
           {"base_ns", "Base", Unit::kNs, false, false},
           {"new_ns", "New", Unit::kNs, false, false}};
 }
@@ -108,7 +108,7 @@ DiffTable StepTable(const Diff& diff) {
   DiffTable table{"steps",
                   "Time per step",
                   {{"change_ns", "Change", Unit::kNs, true, false},
-                   {"change_percent", "Change %", Unit::kPercent, true, false},
+                   {"change_percent", "Change (%)", Unit::kPercent, true, false},
                    {"base_ns", "Base", Unit::kNs, false, false},
                    {"new_ns", "New", Unit::kNs, false, false},
                    {"base_total_ns", "", Unit::kNs, false, false},
@@ -301,7 +301,7 @@ DiffTable MetricTable(const Diff& diff, bool is_of_counters) {
   DiffTable table{is_of_counters ? "counters" : "metrics",
                   is_of_counters ? "Kernel counters" : "Changed metrics",
                   {{"change_text", "Change", Unit::kCount, false, false},
-                   {"change_percent", "Change %", Unit::kPercent, true, false},
+                   {"change_percent", "Change (%)", Unit::kPercent, true, false},
                    {"base_text", "Base", Unit::kCount, false, false},
                    {"new_text", "New", Unit::kCount, false, false},
                    {"exact_text", "Exact", Unit::kText, false, true},
