@@ -2,15 +2,19 @@
 
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shutil
+import tarfile
 import tempfile
 import unittest
 
 import package
+import wheel_contents
 
 import native_wheel
+import platform_tag
 import release
 import sbom
 
@@ -85,6 +89,70 @@ class Release(unittest.TestCase):
         self.assertTrue(any("cupti" in name for name in wheels))
 
 
+@unittest.skipUnless(package.COMMAND.is_file() and package.TRACER.is_file(), "the command or the tracer was not built")
+@unittest.skipUnless((package.BUILD / "completions/fish").is_file() and (package.BUILD / "man").is_dir(), "not all that is packed was built")
+@unittest.skipUnless(shutil.which("rpmbuild") and shutil.which("dpkg-deb") and shutil.which("readelf"), "rpm, dpkg or binutils is not installed")
+class Rehearsal(unittest.TestCase):
+    """A release of what is built, with all but the tag and the upload."""
+
+    @classmethod
+    def setUpClass(cls):
+        if package.run("git", "-C", package.SOURCE, "rev-parse", "--git-dir").returncode != 0:
+            raise unittest.SkipTest("the source archive is made of what git knows, and this is no checkout")
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gprof-rehearsal-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+        cls.dist, cls.version = cls.folder / "dist", package.version()
+        environment = {**os.environ, "BUILD": str(package.BUILD), "COMPONENTS": "gprof", "MODULE": "0"}
+        cls.done = package.run(package.SCRIPTS / "release.sh", "rehearse", cls.dist, env=environment)
+        assert cls.done.returncode == 0, cls.done.stdout + cls.done.stderr
+        cls.machine = platform_tag.machine(package.COMMAND)
+
+    def test_all_files_are_there_and_no_other(self):
+        debian = package.run("dpkg", "--print-architecture").stdout.strip()
+        version, machine = self.version, self.machine
+        self.assertEqual(sorted(path.name for path in self.dist.iterdir()), sorted((
+            f"gprof-cli_{version}_{debian}.deb", f"gprof-cli-{version}-1.{machine}.rpm", f"gprof-cli-{version}-Linux-{machine}.tar.gz",
+            f"gprof_cli-{version}-py3-none-manylinux_2_28_{machine}.whl", f"gprof_cli-{version}.tar.gz",
+            f"gprof-cli-{machine}.cdx.json", "spack_package.py", "Dockerfile", "gprof-cli.def", "SHA256SUMS", "notes.md")))
+
+    def test_checksums_are_of_what_is_published(self):
+        done = package.run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=self.dist)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        named = {line.split("  ")[1] for line in (self.dist / "SHA256SUMS").read_text().splitlines()}
+        self.assertEqual({path.name for path in self.dist.iterdir()} - named, {"SHA256SUMS", "notes.md"})
+
+    def test_every_package_has_the_version_of_the_tag(self):
+        deb, = self.dist.glob("*.deb")
+        rpm, = self.dist.glob("*.rpm")
+        self.assertEqual(package.run("dpkg-deb", "-f", deb, "Version").stdout.strip(), self.version)
+        self.assertEqual(package.run("rpm", "-qp", "--queryformat", "%{VERSION}", rpm).stdout, self.version)
+        parts = json.loads(next(self.dist.glob("*.cdx.json")).read_text(encoding="utf-8"))
+        self.assertEqual(parts["metadata"]["component"]["version"], self.version)
+        shutil.unpack_archive(self.dist / f"gprof-cli-{self.version}-Linux-{self.machine}.tar.gz", self.folder / "archive")
+        top, = (self.folder / "archive").iterdir()
+        self.assertEqual(package.run(top / "bin/gprof-cli", "--version").stdout.strip(), f"gprof-cli {self.version}")
+
+    def test_the_wheel_is_whole(self):
+        wheel, = self.dist.glob("*.whl")
+        self.assertEqual(wheel_contents.wrong_in(wheel, self.machine), [])
+
+    def test_the_source_archive_is_the_checkout_and_what_the_recipe_names(self):
+        archive = self.dist / f"gprof_cli-{self.version}.tar.gz"
+        with tarfile.open(archive) as names:
+            found = {name.partition("/")[2] for name in names.getnames()}
+        listed = package.run("git", "-C", package.SOURCE, "ls-files").stdout.splitlines()
+        self.assertEqual(found, {*listed, "PKG-INFO"})
+        self.assertIn(hashlib.sha256(archive.read_bytes()).hexdigest(), (self.dist / "spack_package.py").read_text())
+
+    def test_the_notes_are_the_unreleased_changes(self):
+        self.assertEqual((self.dist / "notes.md").read_text(encoding="utf-8").strip(), release.notes("Unreleased").strip())
+
+    def test_a_folder_with_something_in_it_is_left_alone(self):
+        done = package.run(package.SCRIPTS / "release.sh", "rehearse", self.dist)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is not empty", done.stderr)
+
+
 class Workflow(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -114,7 +182,8 @@ class Workflow(unittest.TestCase):
             self.assertTrue((package.SOURCE / name).is_file(), name)
         for command in set(re.findall(r"release\.py (\w+)", scripts)):
             self.assertIn(command, release.COMMANDS)
-        self.assertIn("manylinux_2_28_", scripts)
+        for step in ("release.sh packages dist", 'release.sh publish "$GITHUB_REF" dist'):
+            self.assertIn(step, scripts)
 
     def test_its_shell_is_sound(self):
         if not shutil.which("shellcheck"):
