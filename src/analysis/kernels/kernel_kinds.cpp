@@ -87,7 +87,7 @@ class Kinds {
 Table KindTable(const Kinds& kinds, uint32_t max_rows) {
   Table table{"kernel_kinds",
               "Kernels by what they do",
-              {{"kernel_percent", "Time", Unit::kPercent, true},
+              {{"kernel_percent", "Time (%)", Unit::kPercent, true},
                {"total_ns", "Total", Unit::kNs, false},
                {"count", "Count", Unit::kCount, false},
                {"kind", "Kind", Unit::kText, false},
