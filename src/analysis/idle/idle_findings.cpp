@@ -147,6 +147,11 @@ Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   return judged;
 }
 
+// Three quarters of what the host did were steps from one launch to the next: nothing there could be prepared earlier.
+bool IsIssuedInSmallSteps(const IdleSummary& summary, int64_t host_ns) {
+  return summary.GapsWith(Cause::kHost) >= kGapsOfAPattern && 4 * summary.short_host_ns() >= 3 * host_ns;
+}
+
 Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
                      Cause cause, bool is_first) {
   const int64_t idle_ns = judged.idle_ns, cause_ns = judged.split[cause];
@@ -168,6 +173,16 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
     finding.message =
         "For " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), " + happened;
   finding.advice = info.advice;
+  if (cause == Cause::kHost && is_most_of_it && IsIssuedInSmallSteps(summary, cause_ns)) {
+    finding.message +=
+        "; it came in " + CountOf(summary.GapsWith(cause), "gap") + ", " +
+        FormatNs(static_cast<double>(summary.Sum().split[cause]) / static_cast<double>(summary.GapsWith(cause))) +
+        " in each on average";
+    finding.advice =
+        "The host issues work in small steps, and the GPU is done before the next one arrives: launch a whole step as "
+        "a "
+        "CUDA graph (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fuse kernels, or use larger batches.";
+  }
   if (are_contexts) {
     finding.advice =
         "Keep one context for the whole run: leave out cudaDeviceReset, after which the next call has to "

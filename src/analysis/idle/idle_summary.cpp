@@ -61,7 +61,10 @@ void IdleSummary::AddParts(const IdleRun& run, DeviceIdle* idle) {
     idle->split[part.cause] += part.duration_ns;
     causes |= size_t{part.duration_ns > 0} << static_cast<size_t>(part.cause);
     if (part.cause == Cause::kUnknown) unknown_ns_[static_cast<size_t>(part.reason)] += part.duration_ns;
-    if (part.cause == Cause::kHost) host_ns_[part.path().value] += part.duration_ns;
+    if (part.cause == Cause::kHost) {
+      host_ns_[part.path().value] += part.duration_ns;
+      if (run.longest_ns < kShortHostGapNs) short_host_ns_ += part.duration_ns;
+    }
     if (part.call() != kNone) SplitOf(FunctionOf(part.call()))[part.cause] += part.duration_ns;
   }
   gaps_with_causes_[causes] += run.gaps;
@@ -80,6 +83,7 @@ void IdleSummary::Add(const IdleSummary& more) {
   add(more.gaps_with_causes_, &gaps_with_causes_);
   add(more.unknown_ns_, &unknown_ns_);
   add(more.host_ns_, &host_ns_);
+  short_host_ns_ += more.short_host_ns_;
   for (const auto& [function, split] : more.by_call_) SplitOf(function).Add(split);
   for (const GapStory& story : more.longest_) {
     if (!MakeRoomFor(story)) continue;

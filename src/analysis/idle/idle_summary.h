@@ -37,6 +37,9 @@ struct ShorterGaps {
   CauseSplit split;
 };
 
+// Of the host's own code: what takes longer than a step between two launches is work of its own.
+inline constexpr int64_t kShortHostGapNs = 200'000;
+
 // Gaps that show one pattern.
 struct GapPattern {
   int64_t gaps = 0, idle_ns = 0;
@@ -59,6 +62,7 @@ class IdleSummary {
   const std::vector<GapStory>& longest() const { return longest_; }                       // longest first
   const std::vector<int64_t>& host_ns() const { return host_ns_; }                        // by path
   const std::vector<std::pair<NameId, CauseSplit>>& by_call() const { return by_call_; }  // by function
+  int64_t short_host_ns() const { return short_host_ns_; }  // in gaps below kShortHostGapNs
   int64_t UnknownNs(UnknownReason reason) const { return unknown_ns_[static_cast<size_t>(reason)]; }
   const ShorterGaps& shorter() const { return shorter_; }
   const GapPattern& drained_by_sync() const { return drained_by_sync_; }
@@ -88,6 +92,7 @@ class IdleSummary {
   std::vector<DeviceIdle> devices_;
   std::vector<int64_t> gaps_with_causes_;  // by the set of causes, as bits
   std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
+  int64_t short_host_ns_ = 0;
   std::vector<int64_t> host_ns_;     // indexed by NameId of the path
   std::vector<uint32_t> call_slot_;  // by NameId of the function, where it is in by_call_
   std::vector<std::pair<NameId, CauseSplit>> by_call_;

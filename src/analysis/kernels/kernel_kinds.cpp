@@ -62,16 +62,22 @@ class Kinds {
   const std::string& Name(uint32_t group) const { return kernels_.Name(group); }
   const KernelGroups& groups() const { return kernels_; }
 
-  // Of the products and convolutions whose names answer `is_it`.
+  // Of the kernels that are so by kind and name.
   template <class F>
-  KernelSum Products(bool with_matrices, F&& is_it) const {
+  KernelSum Where(F&& is_so) const {
     KernelSum sum;
     for (uint32_t i = 0; i < kernels_.size(); ++i) {
-      const bool is_product =
-          (with_matrices && kind_of_group_[i] == KernelKind::kProduct) || kind_of_group_[i] == KernelKind::kConvolution;
-      if (is_product && is_it(kernels_.Name(i))) sum.Add(i, times_[i]);
+      if (is_so(kind_of_group_[i], kernels_.Name(i))) sum.Add(i, times_[i]);
     }
     return sum;
+  }
+  // Of products and convolutions, the latter alone where products are told elsewhere.
+  template <class F>
+  KernelSum Products(bool with_matrices, F&& is_it) const {
+    return Where([&](KernelKind kind, std::string_view name) {
+      const bool is_product = with_matrices && kind == KernelKind::kProduct;
+      return (is_product || kind == KernelKind::kConvolution) && is_it(name);
+    });
   }
 
  private:
@@ -177,7 +183,8 @@ std::optional<Finding> Attention(const Trace& trace, const Kinds& kinds) {
 }
 
 std::optional<Finding> Elementwise(const Trace& trace, const Kinds& kinds) {
-  if (kinds.Percent(kinds.Of(KernelKind::kElementwise).ns) < kPercentWorthSequences) return std::nullopt;
+  const KernelSum single = kinds.Where([](KernelKind, std::string_view name) { return IsSingleElementwise(name); });
+  if (kinds.Percent(single.ns) < kPercentWorthSequences) return std::nullopt;
   const SequenceSum sum = ElementwiseInARow(trace, kinds.groups());
   if (kinds.Percent(sum.saved_ns) < kPercentWorthSequences) return std::nullopt;
   Finding finding = About(NewFinding("library.elementwise", kinds.Percent(sum.ns)), kinds, sum.longest);
