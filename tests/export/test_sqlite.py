@@ -243,6 +243,30 @@ class Sqlite(exporting.ExportTest):
         for name in ("mpi.calls", "mpi.call_ns", "mpi.sent_bytes"):
             self.assertEqual(read[name], figures[name])
 
+    def test_operations_of_nccl(self):
+        database = self.database(exporting.case_trace("report/nccl_operations.test", self.folder / "nccl.trace"))
+        communicator = 9205357638345293825
+        self.assertEqual(database.execute("SELECT globalPid >> 24 & 0xFFFFFF, communicatorId, name, rank, size, nodes FROM NCCL_COMMUNICATORS").fetchall(),
+                         [(7, communicator, "default_pg", 0, 2, 1), (8, communicator, "default_pg", 1, 2, 1)])
+        sums = database.execute("SELECT value, COUNT(*), SUM(size), SUM(end - start), MAX(sequence), MIN(algorithm), MIN(protocol), "
+                                "MIN(datatype), MAX(channels), COUNT(remoteRank), SUM(isCaptured) FROM NCCL_EVENTS "
+                                "JOIN StringIds ON id = nameId GROUP BY 1").fetchall()
+        self.assertEqual(sums, [("AllGather", 8, 8 << 20, 160000, 3, "RING", "LL128", "ncclInt8", 8, 0, 0),
+                                ("AllReduce", 8, 8 * 67108864, 96000, 3, "NVLS", "SIMPLE", "ncclBfloat16", 16, 0, 0),
+                                ("ReduceScatter", 8, 8 << 20, 144000, 3, "RING", "LL128", "ncclInt8", 8, 0, 0)])
+        # Each is joined to its kernel; the two of a group share one.
+        kernels = database.execute("SELECT e.nameId, COUNT(DISTINCT k.rowid) FROM NCCL_EVENTS e JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.start = "
+                                   "e.kernelStart AND k.end = e.kernelEnd AND k.deviceId = e.deviceId GROUP BY 1").fetchall()
+        self.assertEqual([count for _, count in kernels], [8, 8, 8])
+        self.assertEqual(database.execute("SELECT COUNT(DISTINCT deviceId * 1000000000 + kernelStart) FROM NCCL_EVENTS").fetchone(), (16,))
+
+    def test_the_query_of_the_docs_finds_the_late_rank(self):
+        database = self.database(exporting.case_trace("report/nccl_operations.test", self.folder / "nccl.trace"))
+        page = (exporting.ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+        rows = database.execute(page.split("```sql\n", 1)[1].split("```", 1)[0]).fetchall()
+        self.assertEqual(rows[0][0], "AllReduce")
+        self.assertEqual({row[2] for row in rows[:4]}, {8})  # rank 1 is the process 8
+
     def test_an_empty_trace(self):
         database = self.database(self.empty())
         self.assertEqual(database.execute("SELECT pid, name FROM PROCESSES").fetchall(), [(7, "app")])

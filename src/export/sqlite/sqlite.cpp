@@ -12,7 +12,7 @@ uint64_t RowCount(const Trace& trace) {
   return trace.ops.size() + trace.api_calls.size() + trace.ranges.size() + trace.marks.size() + trace.syncs.size() +
          trace.managed_memory.size() + trace.memory_events.size() + trace.overheads.size() +
          trace.event_records.size() + trace.graph_nodes.size() + trace.os_calls.size() + trace.cpu_samples.size() +
-         trace.switches.size() + trace.metric_samples.size();
+         trace.switches.size() + trace.collectives.size() + trace.metric_samples.size();
 }
 
 // Machine in the highest byte, virtual machine in the next: the first of each is 0 and 1.
@@ -128,6 +128,7 @@ void WriteSqlite(const Trace& trace, const ExportOptions& options, const std::st
   WriteSqliteNvtx(out);
   WriteSqliteThreads(out);
   WriteSqliteMpi(out);
+  WriteSqliteNccl(out);
   WriteSqliteMetrics(out);
   WriteSqliteCounters(out);
   WriteSqliteEnums(database);

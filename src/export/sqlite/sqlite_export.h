@@ -85,6 +85,7 @@ void WriteSqliteMemory(SqliteExport& out);
 void WriteSqliteNvtx(SqliteExport& out);
 void WriteSqliteThreads(SqliteExport& out);
 void WriteSqliteMpi(SqliteExport& out);
+void WriteSqliteNccl(SqliteExport& out);
 void WriteSqliteMetrics(SqliteExport& out);
 void WriteSqliteCounters(SqliteExport& out);
 
