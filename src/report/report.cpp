@@ -279,10 +279,21 @@ struct FirstPageTable {
   bool is_without_devices = false;  // only where nothing ran on a GPU
 };
 
-constexpr FirstPageTable kFirstPage[] = {{"traces", 10},        {"counters", 20},        {"devices", 10, true},
-                                         {"source_kernels", 5}, {"source_lines", 10},    {"source_instructions", 10},
-                                         {"kernels", 5},        {"memcpy", 5},           {"api", 5},
-                                         {"python_lines", 5},   {"nvtx", 5, false, true}};
+constexpr FirstPageTable kFirstPage[] = {{"traces", 10},
+                                         {"counters", 20},
+                                         {"devices", 10, true},
+                                         {"source_kernels", 5},
+                                         {"source_lines", 10},
+                                         {"source_instructions", 10},
+                                         {"kernels", 5},
+                                         {"memcpy", 5},
+                                         {"api", 5},
+                                         {"python_lines", 5},
+                                         {"nvtx", 5, false, true},
+                                         {"threads", 5, false, true},
+                                         {"cpu_functions", 8, false, true},
+                                         {"python_samples", 8, false, true},
+                                         {"os_sum", 5, false, true}};
 
 bool FitsFirstPage(const FirstPageTable& page, const Table& table, const Report& report) {
   if (page.is_without_devices && !report.trace.ops.empty()) return false;

@@ -15,13 +15,17 @@ namespace {
 
 std::string Programs(const Trace& trace, std::size_t columns) {
   if (trace.processes.empty()) return "";
-  const Process& first = trace.processes.front();
+  const auto traced = std::find_if_not(trace.processes.begin(), trace.processes.end(), IsSeen);
+  const bool is_seen_only = traced == trace.processes.end();
+  const Process& first = is_seen_only ? trace.processes.front() : *traced;
   const std::string_view command = trace.Text(first.command_line);
   std::string text(command.empty() ? trace.Text(first.name) : command);
   const std::size_t room = columns - 30;
   text = ShortenMiddle(Printable(text), std::max<std::size_t>(room, 20));
   std::set<std::pair<uint32_t, NameId>> pids;
-  for (const Process& process : trace.processes) pids.insert({process.pid, process.host});
+  for (const Process& process : trace.processes) {
+    if (is_seen_only || !IsSeen(process)) pids.insert({process.pid, process.host});
+  }
   if (pids.size() > 1)
     text += " and " + CountOf(static_cast<int64_t>(pids.size()) - 1, "more process", "more processes");
   const std::string ranks = RanksText(trace);

@@ -13,6 +13,7 @@
 #include "base/short_names.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "gprof/trace/seen_process.h"
 
 namespace gprof::cli {
 namespace {
@@ -182,9 +183,16 @@ std::string CudaVersion(uint32_t version) {
   return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
+bool IsSeen(const Process& process) { return process.image == trace::kSeenImage; }
+
 std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
   if (!trace.ops.empty() || !trace.counter_ranges.empty() || !trace.pc_samples.empty()) return {};
   std::vector<std::string> reasons;
+  if (!trace.processes.empty() && std::all_of(trace.processes.begin(), trace.processes.end(), IsSeen)) {
+    reasons.emplace_back(
+        "No CUDA or NVTX call was seen in any process of this run: what follows is what the CPU did, as seen from "
+        "outside.");
+  }
   for (const Notice& notice : trace.notices) {
     if (notice.level != trace::NoticeLevel::kInfo) reasons.emplace_back(trace.Text(notice.message));
   }

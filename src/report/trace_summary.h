@@ -38,6 +38,9 @@ std::string CapturesText(const Trace& trace);
 // "12.4" for 12040, as CUDA writes versions; empty for 0.
 std::string CudaVersion(uint32_t version);
 
+// Whether the tracer was not in the process: all that is known was seen from outside.
+bool IsSeen(const Process& process);
+
 // Why there is no GPU work in the trace, one sentence each; empty when there is.
 std::vector<std::string> WhyNoGpuWork(const Trace& trace);
 

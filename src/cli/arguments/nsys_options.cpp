@@ -88,9 +88,9 @@ constexpr std::array kOptions = {
     NsysOption{"--start-frame-index", "N", kRefused, "", kNoFrames},
     NsysOption{"--enable", "PLUGIN", kUnavailable, "none", "Nsight Systems plug-ins are not supported"},
 
-    NsysOption{
-        "-s,--sample", "none|process-tree|system-wide", kOurs, "",
-        "also launching: threads that call CUDA or NVTX, the default without -t; cpu and system-wide are process-tree"},
+    NsysOption{"-s,--sample", "none|process-tree|system-wide", kOurs, "",
+               "also launching: threads that call CUDA or NVTX, the default without -t where there are any; "
+               "cpu and system-wide are process-tree"},
     NsysOption{"-b,--backtrace", "none|auto|fp|lbr|dwarf", kOurs, "", "auto and lbr are dwarf"},
     NsysOption{"--samples-per-backtrace", "N", kOurs, "", "a sample without a call stack has no function either"},
     NsysOption{"--sampling-frequency", "HZ", kOurs, "", "1000 by default, 200 in virtual machines"},

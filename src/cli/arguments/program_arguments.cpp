@@ -173,8 +173,9 @@ void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& grou
   options_.collect.sampling.stack_bytes = 32768;
   app.add_option(
          "-s,--sample", sample_,
-         "sample what threads run: launching for threads that call CUDA or NVTX (default without -t), process-tree for "
-         "all threads of APP and its children, or none")
+         "sample what threads run: launching for threads that call CUDA or NVTX, process-tree for all threads of APP "
+         "and its children, or none (default with -t). Without -t: launching, and process-tree where nobody calls "
+         "these")
       ->type_name("launching|process-tree|none")
       ->group(group);
   app.add_option("--cpuctxsw", switches_,
@@ -189,7 +190,7 @@ void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& grou
   app.add_option(
          "--python-sampling", python_sampling_,
          "sample which Python code runs, by reading APP's memory: of the threads that -s names (true), or of all "
-         "(process-tree). Default: true where CPU samples are refused")
+         "(process-tree). Default: true where CPU samples are refused, else processes without CUDA")
       ->type_name("true|process-tree|false")
       ->check(OneOf({"true", "process-tree", "false"}))
       ->group(group);
@@ -308,9 +309,9 @@ CpuScope ProgramArguments::ScopeOf(const std::string& option, const std::string&
 // Who chooses what is traced gets that and nothing else.
 void ProgramArguments::ReadSampling() {
   SamplingOptions& sampling = options_.collect.sampling;
-  const std::string by_default = app_->count("--trace") != 0 ? "none" : "launching";
+  const CpuScope by_default = app_->count("--trace") != 0 ? CpuScope::kNobody : CpuScope::kLaunchingElseTree;
   sampling.was_asked_for = !sample_.empty() && sample_ != "none";
-  sampling.samples = ScopeOf("--sample", sample_.empty() ? by_default : sample_);
+  sampling.samples = sample_.empty() ? by_default : ScopeOf("--sample", sample_);
   sampling.switches = switches_.empty() ? sampling.samples : ScopeOf("--cpuctxsw", switches_);
   sampling.stack_bytes = sampling.stack_bytes / 8 * 8;
   ReadPythonSampling();
@@ -330,9 +331,11 @@ void ProgramArguments::ReadPythonSampling() {
   const bool is_wanted = !python_sampling_.empty() && python_sampling_ != "false";
   python.mode = is_wanted                                                            ? PythonSampling::kOn
                 : !python_sampling_.empty() || sampling.samples == CpuScope::kNobody ? PythonSampling::kOff
-                                                                                     : PythonSampling::kInPlaceOfPerf;
+                                                                                     : PythonSampling::kAsNeeded;
   const bool is_tree = python_sampling_ == "process-tree" || sampling.samples == CpuScope::kProcessTree;
-  python.threads = is_tree ? CpuScope::kProcessTree : CpuScope::kLaunching;
+  python.threads = is_tree           ? CpuScope::kProcessTree
+                   : sample_.empty() ? CpuScope::kLaunchingElseTree
+                                     : CpuScope::kLaunching;
   // A thread is not sampled twice unless both are asked for.
   if (is_wanted && sample_.empty()) sampling.samples = CpuScope::kNobody;
 }

@@ -193,7 +193,10 @@ class Compare : public Command {
   }
 
   static void RefuseEmpty(const RunFile& file) {
-    const auto is_empty = [](const RecordedRun& run) { return !run.Counts() || ScanTrace(run.trace).bytes == 0; };
+    const auto is_empty = [](const RecordedRun& run) {
+      const Recorded recorded = run.Counts() ? ScanTrace(run.trace) : Recorded{};
+      return recorded.bytes == 0 || recorded.IsSeenOnly();
+    };
     if (!std::all_of(file.runs.begin(), file.runs.end(), is_empty)) return;
     throw Error(ExitCode::kUnreadable,
                 "nothing was recorded in any run of '" + file.command.front() + "' (" + file.label +

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "gprof/trace/file.h"
 #include "gprof/trace/record.h"
+#include "gprof/trace/seen_process.h"
 
 namespace gprof::cli {
 namespace {
@@ -37,6 +38,9 @@ void Count(const trace::ChunkHeader& header, Recorded* recorded) {
     case RecordKind::kNvtx:
       recorded->nvtx_events += header.record_count;
       break;
+    case RecordKind::kCpuSample:
+      recorded->cpu_samples += header.record_count;
+      break;
     case RecordKind::kLoss:
       recorded->loss_records += header.record_count;
       break;
@@ -47,7 +51,7 @@ void Count(const trace::ChunkHeader& header, Recorded* recorded) {
 
 void Scan(int descriptor, Recorded* recorded) {
   // A process that called exec has several images, and is one process.
-  std::set<std::tuple<uint64_t, uint64_t, uint32_t>> processes;
+  std::set<std::tuple<uint64_t, uint64_t, uint32_t>> processes, seen;
   unsigned char bytes[trace::kChunkHeaderBytes];
   trace::ChunkHeader header;
   off_t at = 0;
@@ -57,10 +61,14 @@ void Scan(int descriptor, Recorded* recorded) {
     const bool is_packed = (header.flags & trace::kChunkZstd) != 0 && header.unpacked_bytes > header.body_bytes;
     if (is_packed) recorded->saved_bytes += header.unpacked_bytes - header.body_bytes;
     const bool is_collector = (header.flags & trace::kChunkCollector) != 0;
-    if (!is_collector) processes.emplace(header.process.host, header.process.start_ticks, header.process.pid);
+    const bool is_seen = header.process.image == trace::kSeenImage;
+    if (!is_collector) {
+      (is_seen ? seen : processes).emplace(header.process.host, header.process.start_ticks, header.process.pid);
+    }
     at += static_cast<off_t>(trace::kChunkHeaderBytes + header.body_bytes);
   }
   recorded->processes = processes.size();
+  recorded->seen_processes = seen.size();
   recorded->is_readable = static_cast<uint64_t>(at) == recorded->bytes;
 }
 
@@ -80,7 +88,9 @@ Recorded ScanTrace(const std::string& path) {
 }
 
 std::string Describe(const Recorded& recorded) {
-  std::string text = CountOf(static_cast<int64_t>(recorded.processes), "process", "processes");
+  const uint64_t processes = recorded.IsSeenOnly() ? recorded.seen_processes : recorded.processes;
+  std::string text = CountOf(static_cast<int64_t>(processes), "process", "processes");
+  if (recorded.IsSeenOnly()) text += " without CUDA or NVTX calls";
   const auto add = [&text](uint64_t count, const char* noun, const char* plural) {
     if (count != 0) text += ", " + CountOf(static_cast<int64_t>(count), noun, plural);
   };
@@ -90,6 +100,7 @@ std::string Describe(const Recorded& recorded) {
   add(recorded.memsets, "memset", "memsets");
   if (recorded.kernels == 0) add(recorded.api_calls, "CUDA call", "CUDA calls");
   add(recorded.nvtx_events, "NVTX event", "NVTX events");
+  if (recorded.IsSeenOnly()) add(recorded.cpu_samples, "CPU sample", "CPU samples");
   return text + ", " + FormatBytes(static_cast<double>(recorded.bytes)) + CompressedFrom(recorded);
 }
 

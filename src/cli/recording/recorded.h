@@ -7,12 +7,15 @@
 namespace gprof::cli {
 
 struct Recorded {
-  uint64_t processes = 0;
-  uint64_t kernels = 0, graph_launches = 0, copies = 0, memsets = 0, api_calls = 0, nvtx_events = 0;
+  uint64_t processes = 0, seen_processes = 0;  // that the tracer was in, and others
+  uint64_t kernels = 0, graph_launches = 0, copies = 0, memsets = 0, api_calls = 0, nvtx_events = 0, cpu_samples = 0;
   uint64_t loss_records = 0;
   uint64_t bytes = 0;
   uint64_t saved_bytes = 0;  // by compression
   bool is_readable = true;   // false: there is something in the file that is no chunk
+
+  // The tracer was in no process of the run.
+  bool IsSeenOnly() const { return processes == 0 && seen_processes != 0; }
 };
 
 Recorded ScanTrace(const std::string& path);

@@ -66,7 +66,8 @@ std::string WhatIsIn(const std::string& trace_path) {
   const Recorded recorded = ScanTrace(trace_path);
   if (recorded.bytes == 0) return {};
   const char* const loss = recorded.loss_records != 0 ? " (records were lost, see the report)" : "";
-  return Describe(recorded) + loss + ". Next: gprof-cli report " + ShellQuoted(trace_path);
+  const char* const doubt = recorded.IsSeenOnly() ? " (gprof-cli doctor says whether CUDA can be recorded)" : "";
+  return Describe(recorded) + loss + ". Next: gprof-cli report " + ShellQuoted(trace_path) + doubt;
 }
 
 void TellRecorded(const LaunchOptions& options, const LaunchResult& result) {

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "collect/run/arenas.h"
 #include "collect/run/open_proc_file.h"
+#include "collect/run/trace_writers.h"
 
 namespace gprof {
 namespace {
@@ -65,8 +66,8 @@ bool CpuSamples::Start(const RunView& run, std::string* /*why*/) {
 
 PerfWish CpuSamples::WishOf(CpuScope scope) const {
   PerfWish wish;
-  wish.samples = options_.samples == scope;
-  wish.switches = options_.switches == scope;
+  wish.samples = Now(options_.samples) == scope;
+  wish.switches = Now(options_.switches) == scope;
   wish.period_ns = period_ns_;
   wish.backtrace = options_.backtrace;
   wish.stack_bytes = options_.stack_bytes;
@@ -74,11 +75,16 @@ PerfWish CpuSamples::WishOf(CpuScope scope) const {
   return wish;
 }
 
-bool CpuSamples::WantsTree() const {
-  return options_.samples == CpuScope::kProcessTree || options_.switches == CpuScope::kProcessTree;
+CpuScope CpuSamples::Now(CpuScope scope) const {
+  if (scope != CpuScope::kLaunchingElseTree) return scope;
+  return is_somebody_launching_ ? CpuScope::kLaunching : CpuScope::kProcessTree;
 }
 
-void CpuSamples::Switch(bool is_on, int64_t now_ns) {
+bool CpuSamples::WantsTree() const {
+  return Now(options_.samples) == CpuScope::kProcessTree || Now(options_.switches) == CpuScope::kProcessTree;
+}
+
+void CpuSamples::CloseAll() {
   rings_.clear();
   rings_of_processors_.clear();
   for (const int event : redirected_) close(event);
@@ -86,6 +92,10 @@ void CpuSamples::Switch(bool is_on, int64_t now_ns) {
   threads_.clear();
   switches_.clear();
   off_.clear();
+}
+
+void CpuSamples::Switch(bool is_on, int64_t now_ns) {
+  CloseAll();
   own_cost_.Restart();
   symbols_step_ns_ = kFirstSymbolsNs;
   symbols_ns_ = now_ns + symbols_step_ns_;
@@ -94,6 +104,33 @@ void CpuSamples::Switch(bool is_on, int64_t now_ns) {
 }
 
 void CpuSamples::Reset() { stacks_.Reset(); }
+
+// Threads that call CUDA or NVTX are all that is wanted as soon as there are any: what is not in the trace yet of the
+// others is dropped, as it would be if they had been there from the beginning.
+void CpuSamples::LookForLaunching(Journal* journal) {
+  if (is_somebody_launching_) return;
+  const bool had_others = HasOthers();
+  const std::vector<TracedProcess> traced = TracedProcessesIn(run_.folder);
+  is_somebody_launching_ =
+      std::any_of(traced.begin(), traced.end(), [](const TracedProcess& process) { return !process.threads.empty(); });
+  if (!is_somebody_launching_ || !had_others) return;
+  CloseAll();
+  if (WantsTree()) OpenTree();
+  ForgetOthers(journal);
+}
+
+// Threads are looked at that are not wanted where somebody calls CUDA or NVTX.
+bool CpuSamples::HasOthers() const {
+  const bool may_have =
+      options_.samples == CpuScope::kLaunchingElseTree || options_.switches == CpuScope::kLaunchingElseTree;
+  return may_have && !is_somebody_launching_ && !rings_.empty();
+}
+
+void CpuSamples::ForgetOthers(Journal* journal) {
+  journal->Discard();
+  Reset();
+  is_throttling_told_ = false;
+}
 
 // With as much memory as the kernel lets us have locked.
 bool CpuSamples::AddRing(int event, const PerfWish& wish) {
@@ -159,6 +196,7 @@ void CpuSamples::OpenTree() {
 }
 
 int64_t CpuSamples::Drain(int64_t now_ns, Journal* journal) {
+  LookForLaunching(journal);
   if (refused_ != 0) TellRefusal(now_ns, journal);
   if (refused_ != 0 && rings_.empty()) return now_ns + kSecondNs;
   OpenLaunching();
@@ -181,6 +219,8 @@ int64_t CpuSamples::Drain(int64_t now_ns, Journal* journal) {
 }
 
 void CpuSamples::Close(int64_t now_ns, Journal* journal) {
+  // Somebody may have called these after all, and was gone before its threads were seen.
+  if (HasOthers() && !WritersOf(journal->output().path).processes.empty()) return ForgetOthers(journal);
   if (refused_ != 0) TellRefusal(now_ns, journal);
   // Threads that began since the last look and have ended already are not known.
   DrainRings(now_ns, journal);

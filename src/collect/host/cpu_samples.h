@@ -1,7 +1,8 @@
 // What the threads of the program run, and when they are off the processor, by the events of the kernel.
 //
 // By default those of threads that called CUDA or NVTX, which the tracer tells in its arena; with their processes, all
-// threads. A sample comes with a copy of the upper end of the stack, which is unwound here, soon after.
+// threads, and all of them as well as long as nobody has called these. A sample comes with a copy of the upper end of
+// the stack, which is unwound here, soon after.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,12 @@ class CpuSamples : public Collector {
     bool is_preempted = false;
   };
 
+  CpuScope Now(CpuScope scope) const;
   bool WantsTree() const;
+  void CloseAll();
+  void LookForLaunching(Journal* journal);
+  bool HasOthers() const;
+  void ForgetOthers(Journal* journal);
   PerfWish WishOf(CpuScope scope) const;
   void OpenLaunching();
   void OpenTree();
@@ -74,6 +80,7 @@ class CpuSamples : public Collector {
   std::map<pid_t, Off> off_;
   SampledStacks stacks_;
   std::map<pid_t, uint32_t> since_backtrace_;
+  bool is_somebody_launching_ = false;
   int64_t symbols_ns_ = 0, symbols_step_ns_ = 0;
   OwnCost own_cost_;
   bool is_throttling_told_ = false;

@@ -63,7 +63,10 @@ std::unique_ptr<Collector> MakeHostLoad(const CollectorOptions& options) {
 }
 
 HostLoad::HostLoad(HostLoadOptions options)
-    : options_(std::move(options)), period_ns_(options_.period_ns), own_cost_(options_.own_cpu_clock) {
+    : options_(std::move(options)),
+      period_ns_(options_.period_ns),
+      seen_(options_.proc),
+      own_cost_(options_.own_cpu_clock) {
   if (!options_.cpu_clock) options_.cpu_clock = CpuClockOf;
 }
 
@@ -78,14 +81,18 @@ bool HostLoad::Start(const RunView& run, std::string* why) {
   return false;
 }
 
-void HostLoad::Switch(bool is_on, int64_t /*now_ns*/) {
+void HostLoad::Switch(bool is_on, int64_t now_ns) {
+  if (is_on && run_.wants_untraced) seen_.SeeProgram(run_, now_ns);
   last_ns_ = machine_read_ns_ = thorough_ns_ = 0;
   own_cost_.Restart();
   machine_.reset();
   if (is_on) loads_.clear();
 }
 
+void HostLoad::Close(int64_t /*now_ns*/, Journal* journal) { seen_.Write(run_, journal->output()); }
+
 void HostLoad::Reset() {
+  seen_.Reset();
   std::fill(std::begin(machine_sources_.is_told), std::end(machine_sources_.is_told), false);
   for (auto& [pid, load] : loads_) std::fill(std::begin(load.sources.is_told), std::end(load.sources.is_told), false);
 }
@@ -98,6 +105,7 @@ int64_t HostLoad::Drain(int64_t now_ns, Journal* journal) {
   for (const auto& [pid, process] : living) {
     const auto [at, is_new] = loads_.try_emplace(pid, options_.proc, pid);
     if (is_new) at->second.was_seen_to_begin = last_ns_ != 0 && BeganSince(pid, last_ns_, now_ns);
+    seen_.See(pid, is_new, is_thorough, now_ns);
   }
   // What has the same times stands together: that takes the least room in the trace.
   for (auto& [pid, load] : loads_) TakeProcess(pid, &load, now_ns, journal);

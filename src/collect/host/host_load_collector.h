@@ -11,6 +11,7 @@
 #include <string>
 
 #include "collect/host/processor_waits.h"
+#include "collect/host/seen_processes.h"
 #include "collect/run/collector.h"
 #include "collect/run/own_cost.h"
 #include "collect/run/run_processes.h"
@@ -34,6 +35,7 @@ class HostLoad : public Collector {
 
   bool Start(const RunView& run, std::string* why) override;
   void Switch(bool is_on, int64_t now_ns) override;
+  void Close(int64_t now_ns, Journal* journal) override;
   int64_t Drain(int64_t now_ns, Journal* journal) override;
   void Reset() override;
 
@@ -77,6 +79,7 @@ class HostLoad : public Collector {
   int64_t period_ns_;
   RunView run_;
   std::unique_ptr<RunProcesses> processes_;
+  SeenProcesses seen_;
   ProcFile machine_file_, load_file_;
   Sources machine_sources_;
   std::optional<Machine> machine_;

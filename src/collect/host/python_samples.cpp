@@ -12,6 +12,7 @@
 #include "collect/host/perf_ring.h"
 #include "collect/run/arenas.h"
 #include "collect/run/system_clocks.h"
+#include "collect/run/trace_writers.h"
 
 namespace gprof {
 namespace {
@@ -40,14 +41,15 @@ bool PythonSamples::Start(const RunView& run, std::string* /*why*/) {
   PerfWish wish;
   const bool was_asked_for = options_.mode == PythonSampling::kOn;
   replaces_perf_ = !was_asked_for && TryPerfEvents(&wish) != 0;
+  samples_launching_ = was_asked_for || replaces_perf_;
   const double hz = options_.hz > 0 ? options_.hz : was_asked_for ? kAskedForHz : kUsualHz;
   period_ns_ = static_cast<int64_t>(static_cast<double>(kSecondNs) / hz);
-  if (options_.threads == CpuScope::kProcessTree) {
+  if (options_.threads == CpuScope::kProcessTree || options_.threads == CpuScope::kLaunchingElseTree) {
     tree_ =
         std::make_unique<RunProcesses>(RunProcesses::Options{"/proc", run.folder, run.program, run.follows_children});
   }
   prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(period_ns_ / 50));
-  return was_asked_for || replaces_perf_;
+  return samples_launching_ || tree_ != nullptr;
 }
 
 void PythonSamples::Switch(bool /*is_on*/, int64_t now_ns) {
@@ -79,12 +81,52 @@ int64_t PythonSamples::Drain(int64_t now_ns, Journal* journal) {
   return next_sample_ns_;
 }
 
-PythonSamples::Wanted PythonSamples::WantedNow() {
+PythonSamples::Wanted PythonSamples::WantedNow(Journal* journal) {
+  if (tree_ == nullptr) return Launching();
+  const bool is_of_all = options_.threads == CpuScope::kProcessTree;
+  if (is_of_all && samples_launching_) return WholeTree();
+  Wanted launching = Launching();
+  if (!is_of_all && !launching.empty() && !std::exchange(is_somebody_launching_, true)) ForgetOthers(journal);
+  Wanted wanted = is_of_all || !is_somebody_launching_ ? WholeTree() : WorkersOf(launching);
+  for (const auto& [pid, threads] : launching) wanted.erase(pid);
+  if (samples_launching_) wanted.merge(launching);
+  return wanted;
+}
+
+// What is not in the trace yet of other processes, as in CpuSamples.
+void PythonSamples::ForgetOthers(Journal* journal) {
+  processes_.clear();
+  journal->Discard();
+  Reset();
+  is_told_ = false;
+  refusals_told_.clear();
+}
+
+void PythonSamples::Close(int64_t /*now_ns*/, Journal* journal) {
+  const bool is_of_others = options_.threads == CpuScope::kLaunchingElseTree && !is_somebody_launching_;
+  if (is_of_others && !WritersOf(journal->output().path).processes.empty()) ForgetOthers(journal);
+}
+
+PythonSamples::Wanted PythonSamples::WholeTree() {
   Wanted wanted;
-  if (tree_ != nullptr) {
-    for (const auto& [pid, process] : tree_->Look(true)) wanted.emplace(pid, std::nullopt);
-    return wanted;
+  for (const auto& [pid, process] : tree_->Look(true)) wanted.emplace(pid, std::nullopt);
+  return wanted;
+}
+
+// What those that call CUDA or NVTX have started: they wait for it.
+PythonSamples::Wanted PythonSamples::WorkersOf(const Wanted& launching) {
+  Wanted wanted;
+  if (!run_.follows_children) return wanted;
+  for (const auto& [pid, threads] : launching) {
+    auto& family = families_[pid];
+    if (family == nullptr) family = std::make_unique<RunProcesses>(RunProcesses::Options{"/proc", "", pid, true});
+    for (const auto& [member, process] : family->Look(is_thorough_)) wanted.emplace(member, std::nullopt);
   }
+  return wanted;
+}
+
+PythonSamples::Wanted PythonSamples::Launching() const {
+  Wanted wanted;
   for (const TracedProcess& process : TracedProcessesIn(run_.folder)) {
     if (process.threads.empty()) continue;
     std::optional<std::set<pid_t>>& threads = wanted[process.pid];
@@ -96,8 +138,10 @@ PythonSamples::Wanted PythonSamples::WantedNow() {
 
 void PythonSamples::LookForThreads(int64_t now_ns, Journal* journal) {
   next_look_ns_ = now_ns + kLookNs;
+  is_thorough_ = now_ns >= thorough_ns_;
+  if (is_thorough_) thorough_ns_ = now_ns + kSecondNs;
   std::map<pid_t, Process> still;
-  for (const auto& [pid, wanted] : WantedNow()) {
+  for (const auto& [pid, wanted] : WantedNow(journal)) {
     Process& process = still[pid] = std::move(processes_[pid]);
     LookForPython(pid, now_ns, &process, journal);
     if (process.reader == nullptr) continue;

@@ -30,6 +30,7 @@ class PythonSamples : public Collector {
   bool Start(const RunView& run, std::string* why) override;
   void Switch(bool is_on, int64_t now_ns) override;
   int64_t Drain(int64_t now_ns, Journal* journal) override;
+  void Close(int64_t now_ns, Journal* journal) override;
   void Reset() override;
 
  private:
@@ -52,7 +53,11 @@ class PythonSamples : public Collector {
   // By process: the threads that are sampled. None: all of Python.
   using Wanted = std::map<pid_t, std::optional<std::set<pid_t>>>;
 
-  Wanted WantedNow();
+  Wanted WantedNow(Journal* journal);
+  Wanted WholeTree();
+  Wanted WorkersOf(const Wanted& launching);
+  void ForgetOthers(Journal* journal);
+  Wanted Launching() const;
   void LookForThreads(int64_t now_ns, Journal* journal);
   static void LookHowMuchItRuns(pid_t pid, pid_t tid, Thread* thread);
   void LookForPython(pid_t pid, int64_t now_ns, Process* process, Journal* journal);
@@ -66,8 +71,11 @@ class PythonSamples : public Collector {
   PythonSamplingOptions options_;
   RunView run_;
   std::unique_ptr<RunProcesses> tree_;
-  int64_t period_ns_ = 0, next_sample_ns_ = 0, next_look_ns_ = 0;
-  bool replaces_perf_ = false, is_told_ = false;
+  std::map<pid_t, std::unique_ptr<RunProcesses>> families_;  // by the process that calls CUDA or NVTX
+  bool samples_launching_ = false;                           // threads that call these as well
+  int64_t period_ns_ = 0, next_sample_ns_ = 0, next_look_ns_ = 0, thorough_ns_ = 0;
+  bool is_thorough_ = true;  // this look asks all threads for what they have started
+  bool replaces_perf_ = false, is_told_ = false, is_somebody_launching_ = false;
   std::set<std::string> refusals_told_;
   std::map<pid_t, Process> processes_;
   std::vector<PythonFrame> frames_now_;

@@ -16,10 +16,12 @@ namespace gprof {
 
 // What collectors are told of the run.
 struct RunView {
-  std::string folder;             // gprof/trace/run_folder.h
-  pid_t program = -1;             // which is running
+  std::string folder;  // gprof/trace/run_folder.h
+  pid_t program = -1;  // which is running
+  std::string program_name, command_line;
   bool follows_children = true;   // what it starts belongs to the run as well
   bool follows_captures = false;  // the program decides when it is recorded, not the launcher
+  bool wants_untraced = false;    // also where nobody calls CUDA or NVTX
   int64_t flush_ns = 0;           // longest time that a record waits before it is in the file; 0: as is good
 };
 

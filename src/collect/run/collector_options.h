@@ -11,8 +11,9 @@ namespace gprof {
 // Whose threads are looked at.
 enum class CpuScope : uint8_t {
   kNobody,
-  kLaunching,    // those that called CUDA or NVTX
-  kProcessTree,  // all of the program and of what it starts
+  kLaunching,          // those that called CUDA or NVTX
+  kLaunchingElseTree,  // the same; all, as long as nobody has called these
+  kProcessTree,        // all of the program and of what it starts
 };
 
 enum class CpuBacktrace : uint8_t { kOff, kTables, kFramePointers };
@@ -29,12 +30,12 @@ struct SamplingOptions {
 // Python code, by reading the memory of the program.
 enum class PythonSampling : uint8_t {
   kOff,
-  kInPlaceOfPerf,  // where the kernel refuses perf events
+  kAsNeeded,  // processes that do not call CUDA, and where the kernel refuses perf events, those that do
   kOn,
 };
 
 struct PythonSamplingOptions {
-  PythonSampling mode = PythonSampling::kInPlaceOfPerf;
+  PythonSampling mode = PythonSampling::kAsNeeded;
   CpuScope threads = CpuScope::kLaunching;
   double hz = 0;  // 0: as suits the mode
 };
@@ -54,6 +55,13 @@ struct CollectorOptions {
   double host_load_hz = 10;  // 0: none
   double nvml_hz = 10;       // 0: none
   GpuMetricsOptions gpu_metrics;
+
+  // Whether a run is worth a trace in which nobody calls CUDA or NVTX.
+  bool WantsUntraced() const {
+    const auto has_all = [](CpuScope scope) { return scope >= CpuScope::kLaunchingElseTree; };
+    return has_all(sampling.samples) || has_all(sampling.switches) ||
+           (python.mode == PythonSampling::kOn && has_all(python.threads));
+  }
 
   // Nothing outside of the program.
   static CollectorOptions None() {

@@ -121,7 +121,10 @@ class Helper {
       LeaveReason(run_.folder, kind, why);
       return kCannotCollect;
     }
-    while (!IsOver()) Attend();
+    journal_->SetMayBeAlone(run_.wants_untraced);
+    // Once in any case: the program may have ended before this process came to look.
+    do Attend();
+    while (!IsOver());
     TurnOff(MonotonicNs());
     Flush(true);
     journal_->Finish();
@@ -209,14 +212,14 @@ class Helper {
     journal_->header().state.store(static_cast<uint32_t>(trace::ArenaState::kIdle), std::memory_order_release);
   }
 
-  // A trace in which the program left nothing stays empty, which says more than its load would. So records wait until
-  // somebody else has written, as long as there is room for them.
+  // A trace in which the program left nothing stays empty, which says more than its load would, unless the user wants
+  // to know what ran without CUDA. So records wait until somebody else has written, as long as there is room for them.
   void Flush(bool is_last) {
     flush_ns_ = is_on_ ? MonotonicNs() + flush_step_ns_ : kNever;
     if (journal_->IsEmpty()) return;
     if (SizeOf(journal_->output()) == uint64_t{0}) {
-      if (is_last || journal_->IsFilling()) Forget(is_last);
-      return;
+      if (!is_last && !journal_->IsFilling()) return;
+      if (!run_.wants_untraced) return Forget(is_last);
     }
     const int error = journal_->Write();
     if (error == 0) return;
@@ -277,7 +280,7 @@ int SalvageCollector(const std::string& journal_path, uint64_t died_ns) try {
   const CollectorKind* const kind = FindCollector(journal->collector());
   if (kind != nullptr) kind->make({})->Salvage(journal.get());
   // As in Flush(): there is nothing that this could belong to.
-  if (SizeOf(journal->output()) == uint64_t{0}) return 0;
+  if (SizeOf(journal->output()) == uint64_t{0} && !journal->may_be_alone()) return 0;
   error = journal->Write();
   // A capture that was over when it died lacks nothing.
   if (error != 0 || state != trace::ArenaState::kRecording) return error;

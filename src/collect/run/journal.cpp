@@ -21,7 +21,7 @@
 namespace gprof {
 namespace {
 
-constexpr uint64_t kLayout = 1;
+constexpr uint64_t kLayout = 2;
 constexpr uint32_t kHeadBytes = 12288, kNamesBytes = 4u << 20, kRowsBytes = 4u << 20;
 constexpr uint32_t kFileBytes = kHeadBytes + kNamesBytes + kRowsBytes;
 constexpr uint32_t kStateOffset = 4096;
@@ -82,6 +82,7 @@ struct Journal::State {
   std::atomic<uint64_t> sequence;  // of the next chunk
   std::atomic<uint64_t> lost_records;
   uint64_t output_device, output_inode;
+  uint32_t may_be_alone;
   char output[4096];
 };
 
@@ -239,6 +240,9 @@ TraceFile Journal::output() const {
   return {std::string(state_->output, strnlen(state_->output, sizeof state_->output)), state_->output_device,
           state_->output_inode};
 }
+
+void Journal::SetMayBeAlone(bool may_be) { state_->may_be_alone = may_be ? 1 : 0; }
+bool Journal::may_be_alone() const { return state_->may_be_alone != 0; }
 
 void Journal::ForEachName(const std::function<void(std::string_view)>& visit) const {
   const uint32_t end = std::min(state_->names_end.load(std::memory_order_acquire), kNamesBytes);

@@ -59,6 +59,9 @@ class Journal {
   // Where the waiting rows belong. Those there are must be written, or discarded, before another is set.
   void SetOutput(const TraceFile& output);
   TraceFile output() const;
+  // Whether its rows are worth a trace that has nothing else.
+  void SetMayBeAlone(bool may_be);
+  bool may_be_alone() const;
 
   // Adds the waiting rows to their trace. 0, or the errno value of what failed: then records are lost, and the next
   // chunks count them.

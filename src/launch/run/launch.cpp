@@ -51,7 +51,10 @@ class Companions {
         collectors_(folder, options.collect, options.warn),
         measuring_(folder->path(), options.show_measuring) {
     run_.folder = folder->path();
+    run_.program_name = std::filesystem::path(options.command.front()).filename().string();
+    for (const std::string& word : options.command) run_.command_line += (run_.command_line.empty() ? "" : " ") + word;
     run_.follows_children = options.trace_children;
+    run_.wants_untraced = options.collect.WantsUntraced() && !options.TracesNothing();
     run_.follows_captures = !options.capture.begin.empty();
     run_.flush_ns = int64_t{options.flush_ms} * 1'000'000;
     if (options.session) {

@@ -182,7 +182,7 @@ class Asking(CollectTest):
         self.assertFalse((self.folder / "ran").exists())
 
     def test_a_program_that_is_not_recorded_leaves_an_empty_trace(self):
-        done = self.profile("sleep", "0.5")
+        done = self.profile("-s", "launching", "sleep", "0.5")
         self.assertEqual(done.returncode, 0)
         self.assertIn(b"nothing was recorded", done.stderr)
         self.assertEqual((self.folder / "run.trace").read_bytes(), b"")

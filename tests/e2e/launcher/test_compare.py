@@ -194,7 +194,7 @@ class Failures(CompareTest):
 
     def test_traces_survive_what_cannot_be_judged(self):
         (self.folder / "slow.made").write_bytes(b"no trace" * 100)
-        done = self.compare_made("-n", "1")
+        done = self.compare_made("-n", "1", "-s", "none")
         self.assertEqual(done.returncode, 3)
         kept = list(self.temporary.iterdir())
         self.assertEqual(len(kept), 1)

@@ -56,7 +56,7 @@ class Overwriting(LauncherTest):
     def test_link_is_kept_and_its_file_replaced(self):
         (self.folder / "real.trace").write_bytes(b"old")
         (self.folder / "link.trace").symlink_to("real.trace")
-        done = self.profile("-f", "-o", "link.trace", "true")
+        done = self.profile("-f", "-o", "link.trace", "-s", "none", "true")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue((self.folder / "link.trace").is_symlink())
         self.assertEqual((self.folder / "real.trace").read_bytes(), b"")
@@ -67,7 +67,7 @@ class Overwriting(LauncherTest):
             self.assertEqual(self.profile("true").returncode, 0)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["run.2.trace", "run.3.trace", "run.trace"])
         self.assertEqual((self.folder / "run.trace").read_bytes(), b"precious")
-        self.assertEqual(self.profile("-f", "true").returncode, 0)
+        self.assertEqual(self.profile("-f", "-s", "none", "true").returncode, 0)
         self.assertEqual((self.folder / "run.trace").read_bytes(), b"")
         self.assertEqual(len(list(self.folder.iterdir())), 3)
 
@@ -167,7 +167,7 @@ class AfterTheRun(LauncherTest):
         self.assertIn(b"warning: --export=hdf: this format is not supported", done.stderr)
 
     def test_nothing_recorded_makes_nothing(self):
-        done = self.profile("--stats", "--export=sqlite", "true")
+        done = self.profile("--stats", "--export=sqlite", "-s", "none", "true")
         self.assertEqual((done.returncode, done.stdout), (0, b""))
         self.assertEqual([path.name for path in self.folder.iterdir()], ["run.trace"])
 
@@ -186,7 +186,7 @@ class LastLine(LauncherTest):
         self.assertTrue(line.endswith("Next: gprof-cli report 'my run.trace'"), line)
 
     def test_nothing(self):
-        self.assertIn("nothing was recorded: 'true' made no CUDA or NVTX call", self.last_line("true"))
+        self.assertIn("nothing was recorded: 'true' made no CUDA or NVTX call", self.last_line("-s", "none", "true"))
         self.assertIn("(-t none)", self.last_line("-f", "-t", "none", "true"))
 
     def test_the_program_may_take_the_file_away(self):

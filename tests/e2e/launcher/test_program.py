@@ -155,7 +155,7 @@ class Descriptors(LauncherTest):
 
     def test_closed_ones_stay_closed_and_no_warning_lands_in_the_trace(self):
         look = "for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && echo $i >> open; done; :"
-        script = f"exec {self.cli} profile -o x.trace sh -c '{look}'"
+        script = f"exec {self.cli} profile -o x.trace -s none sh -c '{look}'"
         self.env["CUDA_INJECTION64_PATH"] = "/elsewhere.so"
         done = self.run_in_folder("sh", "-c", script + " <&- >&- 2>&-")
         self.assertEqual(done.returncode, 0)

@@ -17,7 +17,7 @@ TRACED = pathlib.Path(__file__).resolve().parent / "traced.py"
 class TracedTest(LauncherTest):
     def begin(self, *options, command="profile", leaving=None):
         # Traces are text here, which the stub writes.
-        words = [self.cli, command, "--host-load", "off", *options, sys.executable, "-B", TRACED, *([leaving] if leaving else [])]
+        words = [self.cli, command, "--host-load", "off", "-s", "none", *options, sys.executable, "-B", TRACED, *([leaving] if leaving else [])]
         self.process = self.start(*words, stdin=subprocess.PIPE, start_new_session=True)
         # A program that is ended after some time may not even have come to say its pid.
         first = self.line().split()
@@ -196,7 +196,7 @@ class AfterTheLauncher(TracedTest):
         os.mkfifo(self.folder / "pipe")
         script = self.write("daemon.sh", f"'{sys.executable}' -B '{TRACED}' <>pipe >log 2>&1 &\n"
                             "while ! grep -q triggered log; do sleep 0.01; done\n")
-        done = self.profile("sh", script)
+        done = self.profile("-s", "none", "sh", script)
         self.assertEqual(done.returncode, 0, done.stderr)
         daemon = int((self.folder / "log").read_text(encoding="utf-8").split()[1])
         self.addCleanup(self.kill_quietly, daemon)

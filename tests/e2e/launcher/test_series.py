@@ -126,7 +126,7 @@ class Files(SeriesTest):
     def test_force_replaces_all_of_them(self):
         self.assertEqual(self.profile("--repeat", "2", "true").returncode, 0)
         (self.folder / "run-1.trace").write_bytes(b"old")
-        self.assertEqual(self.profile("-f", "--repeat", "2", "--", "echo", "new").returncode, 0)
+        self.assertEqual(self.profile("-f", "--repeat", "2", "-s", "none", "--", "echo", "new").returncode, 0)
         self.assertEqual(self.run_file()["command"], ["echo", "new"])
         self.assertEqual((self.folder / "run-1.trace").read_bytes(), b"")
 
@@ -180,7 +180,7 @@ class Runs(SeriesTest):
         self.assertEqual((done.stdout, done.stderr), (b"a\0b" * 3, b"c\n" * 3))
 
     def test_progress_is_a_line_each(self):
-        done = self.profile("--repeat", "2", "--warmup", "1", "true")
+        done = self.profile("--repeat", "2", "--warmup", "1", "-s", "none", "true")
         self.assertEqual(done.stdout, b"")
         lines = done.stderr.decode().splitlines()
         self.assertEqual(lines[:3], ["gprof-cli: warm-up run 1 of 1", "gprof-cli: run 1 of 2", "gprof-cli: run 2 of 2"])

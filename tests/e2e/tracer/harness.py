@@ -19,6 +19,7 @@ DEADLINE_S = 120
 CUPTI = {"11.8": "libcupti.so.11.8", "12.0": "libcupti.so.12", "12.8": "libcupti.so.12", "13.0": "libcupti.so.13"}
 CUDART = {"11.8": "libcudart.so.11.0", "12.0": "libcudart.so.12", "12.8": "libcudart.so.12", "13.0": "libcudart.so.13"}
 VERSIONS = tuple(CUPTI)
+SEEN_IMAGE = 0xffff  # of chunks about a process that the tracer was not in
 
 _TOKEN = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\{[^}]*\}|\S+)')
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)")
@@ -60,7 +61,8 @@ class Trace:
         done = subprocess.run([GPROF, "dump", path], capture_output=True, timeout=DEADLINE_S, check=False)
         if done.returncode != 0:
             raise AssertionError(f"dump exits with {done.returncode}: {done.stderr.decode()}")
-        self.records, self.problems, chunk = [], [], {}
+        # Of processes that the tracer was not in there are a process, a thread and an end record in `seen`.
+        self.records, self.seen, self.problems, chunk = [], [], [], {}
         for line in done.stdout.decode("utf-8", "surrogateescape").splitlines():
             if line.startswith("#"):
                 self.problems.append(line)
@@ -70,7 +72,8 @@ class Trace:
             if kind == "chunk":
                 chunk = fields
                 continue
-            self.records.append(Record(fields, kind=kind, chunk_pid=chunk.get("pid"), image=chunk.get("image", 0)))
+            records = self.seen if chunk.get("image") == SEEN_IMAGE else self.records
+            records.append(Record(fields, kind=kind, chunk_pid=chunk.get("pid"), image=chunk.get("image", 0)))
 
     def of(self, kind, **fields):
         return [r for r in self.records if r["kind"] == kind and all(r[k] == v for k, v in fields.items())]

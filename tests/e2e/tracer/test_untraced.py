@@ -1,0 +1,105 @@
+"""Processes that never call CUDA or NVTX: what is recorded of them from outside, and when it is not."""
+import json
+import os
+import subprocess
+import sys
+
+import harness
+from test_samples import may_sample
+
+SPINS = """
+import os, subprocess, sys, threading, time
+
+
+def much():
+    end = time.monotonic() + 0.8
+    while time.monotonic() < end:
+        sum(range(5000))  # HOT
+
+
+if sys.argv[1:]:
+    much()
+else:
+    child = subprocess.Popen([sys.executable, __file__, "child"])
+    much()
+    child.wait()
+    print(os.getpid(), child.pid)
+"""
+
+
+def line_of(text, mark):
+    return 1 + next(i for i, line in enumerate(text.splitlines()) if line.endswith("# " + mark))
+
+
+class UntracedCase(harness.Case):
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def record(self, text, *options, name="program.py", version=None, code=0):
+        env = {"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1"}
+        run = self.profile(sys.executable, self.write(name, text), options=options, env=env, version=version)
+        self.assertEqual(run.code, code, run.err)
+        return run
+
+    @staticmethod
+    def report_of(run, *options):
+        done = subprocess.run([harness.GPROF, "report", run.trace_path, "--rows", "0", "--format", "json", *options],
+                              capture_output=True, timeout=harness.DEADLINE_S, check=True)
+        return json.loads(done.stdout)
+
+    def tables(self, run):
+        report = self.report_of(run, "--only", "cpu_functions,python_lines,threads")
+        return {table["id"]: table["rows"] for table in report["tables"]}
+
+
+class Untraced(UntracedCase):
+    def test_what_ran_is_recorded_with_its_processes(self):
+        run = self.record(SPINS)
+        self.assertIn("2 processes without CUDA or NVTX calls", run.err)
+        program, child = map(int, run.out.split())
+        trace = run.trace
+        self.assert_clean(trace, processes=0)
+        processes = {p["pid"]: p for p in trace.seen if p["kind"] == "process"}
+        self.assertEqual(set(processes), {program, child})
+        self.assertEqual(processes[child]["parent_pid"], program)
+        self.assertTrue(processes[child]["command_line"].endswith("program.py child"))
+        lines = {row["line"]: row for row in self.tables(run)["python_samples"]}
+        hot = lines[f"program.py:{line_of(SPINS, 'HOT')} (much)"]
+        self.assertGreater(hot["running_ns"], 0.2e9)
+        text = subprocess.run([harness.GPROF, "report", run.trace_path], capture_output=True, text=True, check=True,
+                              timeout=harness.DEADLINE_S).stdout
+        self.assertIn("No CUDA or NVTX call was seen in any process of this run", text)
+        self.assertIn(f"program.py:{line_of(SPINS, 'HOT')}", text)
+
+    def test_the_kernel_samples_all_of_it_too(self):
+        if not may_sample():
+            self.skipTest("perf events are not allowed here")
+        for options in ((), ("-s", "process-tree")):
+            run = self.record(SPINS, *options)
+            pids = {s["pid"] for s in run.trace.of("cpu_sample") if s["sample_kind"] == 1}
+            self.assertEqual(pids, set(map(int, run.out.split())))
+            self.assertGreater(sum(row["running_ns"] for row in self.tables(run)["threads"]), 0.3e9)
+
+    def test_a_program_that_is_gone_at_once_has_a_trace(self):
+        run = self.profile("true", options=(), version=None)
+        self.assertEqual([p["command_line"] for p in run.trace.seen if p["kind"] == "process"], ["true"])
+
+    def test_nothing_is_recorded_unasked(self):
+        """Who says what is traced, or that it is those that launch, gets no other."""
+        for options in (("-t", "cuda,nvtx"), ("-s", "launching"), ("-s", "none"), ("-c", "cudaProfilerApi")):
+            run = self.record(SPINS, *options)
+            self.assertIn("nothing was recorded", run.err)
+            self.assertEqual(os.path.getsize(run.trace_path), 0)
+
+    def test_what_ran_before_the_first_call_is_dropped(self):
+        program = SPINS + "\nimport ctypes\nctypes.CDLL(os.environ['TEST_CUDART']).cudaDeviceSynchronize()\ntime.sleep(0.5)\n"
+        run = self.record(program, version="13.0")
+        trace = run.trace
+        first = min(r["start_ns"] for r in trace.of("api"))
+        self.assertEqual([s for s in trace.of("cpu_sample") if s["time_ns"] < first - 150e6], [])
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())
