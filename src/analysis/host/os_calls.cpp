@@ -12,6 +12,7 @@
 #include "analysis/host/host_gaps.h"
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/host/thread_activity.h"
+#include "analysis/host/worker_activity.h"
 #include "analysis/places/call_places.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
@@ -235,6 +236,7 @@ struct WaitSum {
   std::map<uint32_t, int64_t> holders;
   std::string place;      // that made those calls, in the most time
   std::string meanwhile;  // what the thread did that was waited for most
+  std::string workers;    // what the processes did that this one started
   OsCallKind main;        // the thing and the call with the most idle time
 };
 using WaitSums = std::map<std::pair<OsCallKind, uint32_t>, WaitSum>;
@@ -266,18 +268,26 @@ void SetPlaces(const Trace& trace, CallPlaces* places, WaitSums* sums) {
   }
 }
 
-// Of the waits for the thread that was waited for most.
+// Of the waits of one thread for one thing, `holder` alone or, with kNone, whoever had it.
+std::vector<Interval> TimesOf(const Trace& trace, const WaitSums::key_type& key, uint32_t holder) {
+  std::vector<Interval> times;
+  for (const OsCall& call : trace.os_calls) {
+    if (call.thread != key.second || (holder != kNone && call.other_thread != holder)) continue;
+    const OsCallKind subject = SubjectOf(KindOf(call));
+    if (!(subject < key.first) && !(key.first < subject)) times.push_back({call.start_ns, call.end_ns});
+  }
+  return times;
+}
+
+// Of the thread that was waited for most. Where it waits, too, or is not known, the processes that this one started
+// may be what all of them wait for.
 void SetActivities(const Trace& trace, CallPlaces* places, WaitSums* sums) {
   for (auto& [key, sum] : *sums) {
     const uint32_t holder = LargestOf(sum.holders, kNone);
-    if (holder == kNone) continue;
-    std::vector<Interval> times;
-    for (const OsCall& call : trace.os_calls) {
-      const bool is_one = call.thread == key.second && call.other_thread == holder;
-      if (is_one && !(SubjectOf(KindOf(call)) < key.first) && !(key.first < SubjectOf(KindOf(call))))
-        times.push_back({call.start_ns, call.end_ns});
-    }
-    sum.meanwhile = MainActivity(trace, holder, times, places);
+    if (holder != kNone) sum.meanwhile = MainActivity(trace, holder, TimesOf(trace, key, holder), places);
+    const bool is_busy = !sum.meanwhile.empty() && !sum.meanwhile.starts_with("in ");
+    if (is_busy || key.second == kNone || !IsHandover(key.first.object_kind)) continue;
+    sum.workers = WorkerActivity(trace, trace.threads[key.second].process, TimesOf(trace, key, kNone), places);
   }
 }
 
@@ -336,6 +346,7 @@ class WaitWords {
   std::string Meanwhile() const { return sum_.meanwhile.empty() ? "" : ", most of the time " + sum_.meanwhile; }
   std::string HeldBy() const { return holder_.empty() ? "" : "; held by " + holder_ + Meanwhile(); }
   std::string WokenBy() const { return holder_.empty() ? "" : "; woken by " + holder_ + Meanwhile(); }
+  std::string Workers() const { return sum_.workers.empty() ? "" : "; " + sum_.workers; }
   std::string Lock(const std::string& what) const {
     return thread_ + " waited " + CountOf(sum_.calls, "time") + " for " + what + " while the GPU was idle: " + idle_ +
            " in " + function_ + from_ + HeldBy();
@@ -345,7 +356,8 @@ class WaitWords {
                                   : sum_.main.object_kind == trace::OsObject::kSocket ? "process or machine"
                                                                                       : "thread or process";
     return thread_ + " waited " + CountOf(sum_.calls, "time") + " for another " + std::string(whom) +
-           " while the GPU was idle: " + idle_ + ", most of it in " + CallName(trace_, sum_.main) + from_ + WokenBy();
+           " while the GPU was idle: " + idle_ + ", most of it in " + CallName(trace_, sum_.main) + from_ + WokenBy() +
+           Workers();
   }
   std::string Sleep() const {
     return thread_ + " slept " + CountOf(sum_.calls, "time") + " while the GPU was idle: " + idle_ + " in " +

@@ -7,6 +7,52 @@ import sys
 import harness
 from test_samples import may_sample
 
+# The worker decodes while the parent waits for it, and says for how long it did.
+LOADER = """
+import ctypes, multiprocessing, os, time
+
+cuda = ctypes.CDLL(os.environ["TEST_CUDART"])
+
+
+def decode():
+    end = time.monotonic() + 0.25
+    total = 0
+    while time.monotonic() < end:
+        for i in range(2000):
+            total += i * i  # DECODES
+    return total
+
+
+def work(tasks, results):
+    open(METHOD, "w").close()
+    while tasks.get() is not None:
+        results.put(decode())
+
+
+def launch():
+    stream = ctypes.c_void_p()
+    cuda.cudaMemsetAsync(memory, 0, 64, None)
+
+
+context = multiprocessing.get_context(METHOD)
+if __name__ == "__main__":
+    memory = ctypes.c_void_p()
+    cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(64))
+    tasks, results = context.SimpleQueue(), context.SimpleQueue()
+    worker = context.Process(target=work, args=(tasks, results))
+    worker.start()
+    while not os.path.exists(METHOD):  # what it takes to start is not waited for in a call that counts
+        time.sleep(0.01)
+    launch()
+    for _ in range(12):
+        tasks.put(1)
+        results.get()  # WAITS
+        launch()
+    tasks.put(None)
+    worker.join()
+    cuda.cudaDeviceSynchronize()
+"""
+
 SPINS = """
 import os, subprocess, sys, threading, time
 
@@ -99,6 +145,20 @@ class Untraced(UntracedCase):
         trace = run.trace
         first = min(r["start_ns"] for r in trace.of("api"))
         self.assertEqual([s for s in trace.of("cpu_sample") if s["time_ns"] < first - 150e6], [])
+
+
+class Workers(UntracedCase):
+    def test_names_what_a_worker_did(self):
+        for method in ("fork", "spawn"):
+            with self.subTest(method=method):
+                text = LOADER.replace("METHOD", f'"{method}"')
+                run = self.record(text, name="loader.py", version="13.0")
+                report = self.report_of(run)
+                said = [f["message"] for f in report["findings"] if f["id"] == "os.handover"]
+                self.assertEqual(len(said), 1, report["findings"])
+                self.assertIn(f"loader.py:{line_of(text, 'DECODES')} (decode)", said[0])
+                self.assertRegex(said[0], "(, which it started,| that it started) ran meanwhile")
+                self.assertEqual({s["sample_kind"] for s in run.trace.of("cpu_sample")} - {1, 3, 4}, set())
 
 
 if __name__ == "__main__":
