@@ -46,8 +46,9 @@ enum class Fact : uint8_t {
   kCollectives,  // operations of NCCL, as NCCL itself tells of them
   kOpenMp,       // constructs of OpenMP
   kOpenAcc,
+  kOneTrace,  // the records of all ranks in one place: partials of several ranks have their sums
 };
-inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kOpenAcc) + 1;
+inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kOneTrace) + 1;
 
 // There is no default: who needs nothing says so.
 class FactSet {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -513,6 +514,8 @@ struct DeviceWindow {
   bool has_next = false, has_next_call = false;
 };
 
+struct KeptResults;
+
 struct Trace {
   std::string path;
   std::string recorder;              // the tool that recorded it, with its version; empty for gprof-cli
@@ -569,6 +572,8 @@ struct Trace {
   std::vector<DeviceWindow> device_windows;  // one for each device; empty: from the first to the last operation
   uint64_t record_count = 0;                 // records read, dictionaries left out
   int64_t start_ns = 0, end_ns = 0;          // first and last time of anything
+  // Of a partial, which has no records: what the analyses found (src/analysis/result/kept_results.h).
+  std::shared_ptr<const KeptResults> kept{};
 
   std::string_view Text(NameId id) const { return strings[id.value]; }
   // The functions at a frame, the innermost first; those that were inlined there, and the one that they are in.

@@ -6,7 +6,10 @@
 #include <system_error>
 #include <utility>
 
+#include "analysis/result/kept_results.h"
 #include "base/machine/process_memory.h"
+#include "fleet/partial_file.h"
+#include "fleet/read_input.h"
 #include "gprof/error.h"
 #include "import/read_trace.h"
 #include "trace/reshape/merge.h"
@@ -30,6 +33,12 @@ std::uintmax_t SizeOf(const std::vector<std::string>& paths) {
 }  // namespace
 
 Trace LoadTraces(const std::vector<std::string>& paths, std::vector<TraceSummary>* summaries) {
+  RefuseMixture(paths);
+  if (IsPartialFile(paths.front())) {
+    Trace joined = ReadPartials(paths);
+    if (joined.kept->traces.size() > 1) *summaries = joined.kept->traces;
+    return joined;
+  }
   ExpectMemory(kMemoryOfAByte * SizeOf(paths));
   if (paths.size() == 1) return ReadTrace(paths.front());
   std::vector<Trace> traces;

@@ -5,31 +5,49 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fleet/rank_summary.h"
+#include "trace/file/mapped_file.h"
 
 namespace gprof {
 
 bool IsPartial(std::string_view bytes);
-// By the first bytes of the file. What comes through a pipe ("-") is none: it can be read once.
+// By the first bytes of the file. What comes through a pipe is none: it can be read once.
 bool IsPartialFile(const std::string& path);
 
 std::string WritePartial(const std::vector<RankSummary>& ranks);
 
-// Bytes of a file, and its name for messages.
+// Bytes of a file, and its name for messages. Where they are mapped, what was read of them is let go.
 struct NamedBytes {
   std::string name;
   std::string_view bytes;
+  const MappedFile* mapped = nullptr;
+};
+
+// Files that stay where they are, as bytes.
+class PartialFiles {
+ public:
+  explicit PartialFiles(const std::vector<std::string>& paths);
+  const std::vector<NamedBytes>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::unique_ptr<MappedFile>> files_;
+  std::vector<NamedBytes> bytes_;
 };
 
 // The union, handed over piece by piece. The inputs must stay where they are meanwhile. Throws Error for what is
-// damaged, or of a newer version.
+// damaged, or of a newer version. However much there is, no more than a few entries of it are in memory.
 void MergePartials(const std::vector<NamedBytes>& files, const std::function<void(std::string_view)>& write);
 
-// In the order of the file. Throws Error likewise.
+// In the order of the file, without results. Throws Error likewise.
 std::vector<RankSummary> ReadPartial(std::string_view bytes, const std::string& name);
+
+// Calls take(summary, what was kept of the trace) for each entry of a trace that could be read: those of the union, in
+// its order.
+void ReadResults(const std::vector<NamedBytes>& files, const std::function<void(const RankSummary&, Trace)>& take);
 
 }  // namespace gprof

@@ -16,6 +16,8 @@
 #include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
 #include "fleet/histogram.h"
+#include "fleet/keep_results.h"
+#include "fleet/kept_json.h"
 #include "fleet/rank_steps.h"
 #include "report/trace_summary.h"
 #include "trace/reshape/select.h"
@@ -75,13 +77,15 @@ const Metric* FindTotal(const AnalysisResult& result, std::string_view id) {
   return nullptr;
 }
 
-AnalysisResult RunOne(std::string_view name, const AnalysisInput& input, uint32_t max_rows) {
-  return FindAnalysis(name)->run(input, {.max_rows = max_rows});
-}
-
 class Summarizer {
  public:
-  Summarizer(const Trace& trace, uint32_t process) : trace_(trace), input_(trace), process_(process), nccl_(trace) {}
+  Summarizer(const Trace& trace, uint32_t process, bool keeps_results)
+      : trace_(trace),
+        input_(trace),
+        process_(process),
+        nccl_(trace),
+        keeps_results_(keeps_results),
+        results_(keeps_results ? RunToKeep(input_) : RunForSummary(input_)) {}
 
   RankSummary Run() {
     Identity();
@@ -96,10 +100,15 @@ class Summarizer {
     MpiCollectives();
     NcclCollectives();
     KeepCollectives();
+    if (keeps_results_) rank_.results = KeptText(KeepResults(input_, std::move(results_)));
     return std::move(rank_);
   }
 
  private:
+  const AnalysisResult& ResultsOf(std::string_view analysis) const {
+    return results_[static_cast<size_t>(FindAnalysis(analysis) - AllAnalyses().data())];
+  }
+
   bool Is(uint32_t process) const {
     return process != kNone && trace_.processes[process].pid == trace_.processes[process_].pid;
   }
@@ -160,8 +169,7 @@ class Summarizer {
       AddClock(device);
       AddErrors(device);
     }
-    const AnalysisResult states = RunOne("gpu_metrics", input_, 1);
-    if (const Metric* const throttled = FindTotal(states, "gpu.throttled_ns")) {
+    if (const Metric* const throttled = FindTotal(ResultsOf("gpu_metrics"), "gpu.throttled_ns")) {
       rank_.throttled_ns = static_cast<int64_t>(throttled->value);
     }
   }
@@ -242,8 +250,7 @@ class Summarizer {
   }
 
   void Copies() {
-    const AnalysisResult result = RunOne("memcpy", input_, 0);
-    const Rows rows(result, "memcpy");
+    const Rows rows(ResultsOf("memcpy"), "memcpy");
     for (size_t i = 0; i < rows.size(); ++i) {
       rank_.copies.push_back({rows.Text(i, "direction"), rows.Text(i, "memory"), rows.Number(i, "count"),
                               rows.Number(i, "bytes"), rows.Number(i, "total_ns")});
@@ -285,7 +292,7 @@ class Summarizer {
   }
 
   void Places() {
-    const AnalysisResult idle = RunOne("idle", input_, static_cast<uint32_t>(kKeptPlaces));
+    const AnalysisResult& idle = ResultsOf("idle");
     ForEachCause([&](Cause cause) {
       if (const Metric* const ns = FindTotal(idle, InfoOf(cause).metric)) {
         rank_.idle_ns[static_cast<size_t>(cause)] = static_cast<int64_t>(ns->value);
@@ -424,6 +431,8 @@ class Summarizer {
   const AnalysisInput input_;
   const uint32_t process_;
   const NcclKernels nccl_;
+  const bool keeps_results_;
+  std::vector<AnalysisResult> results_;               // in the order of the registry
   std::map<uint32_t, IntervalSet> kernels_, others_;  // by device, where there are collectives
   RankSummary rank_;
 };
@@ -448,13 +457,11 @@ std::vector<uint32_t> RanksOf(const Trace& trace) {
   return ranks;
 }
 
-}  // namespace
-
-std::vector<RankSummary> SummarizeRanks(Trace trace) {
+std::vector<RankSummary> Summarize(const Trace& trace, bool keeps_results) {
   const std::vector<uint32_t> processes = RanksOf(trace);
   std::vector<RankSummary> ranks;
   if (processes.size() == 1) {
-    ranks.push_back(Summarizer(trace, processes.front()).Run());
+    ranks.push_back(Summarizer(trace, processes.front(), keeps_results).Run());
     return ranks;
   }
   for (const uint32_t process : processes) {
@@ -464,9 +471,15 @@ std::vector<RankSummary> SummarizeRanks(Trace trace) {
     const Trace part = Select(trace, selection);
     uint32_t first = 0;
     while (first + 1 < part.processes.size() && part.processes[first].pid != pid) ++first;
-    ranks.push_back(Summarizer(part, first).Run());
+    ranks.push_back(Summarizer(part, first, keeps_results).Run());
   }
   return ranks;
 }
+
+}  // namespace
+
+std::vector<RankSummary> SummarizeRanks(Trace trace) { return Summarize(trace, true); }
+
+std::vector<RankSummary> SummarizeWithoutResults(Trace trace) { return Summarize(trace, false); }
 
 }  // namespace gprof

@@ -92,6 +92,7 @@ struct RankSummary {
   std::vector<IdlePlace> places;  // the most idle time first
   StepColumns steps;
   std::vector<Communicator> communicators;
+  std::string results;  // of all analyses, as kept_json.h has them; beside the summary in a file, and not read with it
 
   int64_t IdleNs() const;
   int64_t CopyNs() const { return busy_ns - kernel_ns; }

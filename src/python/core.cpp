@@ -15,12 +15,14 @@
 
 #include "fleet/fleet_verdict.h"
 #include "fleet/partial_file.h"
+#include "fleet/read_input.h"
 #include "gprof/library.h"
 #include "gprof/version.h"
 #include "python/array_columns.h"
 #include "python/layouts.h"
 #include "python/pages.h"
 #include "trace/file/mapped_file.h"
+#include "trace/model/require_records.h"
 
 #define GPROF_CALLED_BY_PYTHON extern "C" __attribute__((visibility("default")))
 
@@ -133,11 +135,13 @@ void ReportOf(const Question& question, Answer* answer) {
   options.max_rows = static_cast<uint32_t>(question.count);
   options.min_gap_ns = question.ns;
   options.step = question.word;
+  RefuseOptionsOfRecords(*question.trace, options);
   answer->Say(ReportJson(*question.trace, options));
 }
 
 // {rows, columns: [{name, format, is_constant, items, missing, texts}, ...]}: the last three are buffers, or null.
 void ColumnsOfKind(const Question& question, Answer* answer) {
+  RequireRecords(*question.trace, "a table of records");
   Columns made = ColumnsOf(*question.trace, question.word);
   nlohmann::json columns = nlohmann::json::array();
   for (FinishedColumn& column : made.columns) {
@@ -167,6 +171,7 @@ nlohmann::json Described(const RecordView& view, Answer* answer) {
 
 // {name: as described}, null for those of Unpacked().
 void Records(const Question& question, Answer* answer) {
+  RequireRecords(*question.trace, "an array of records");
   nlohmann::json all = nlohmann::json::object();
   for (const RecordView& view : RecordViews(*question.trace)) all[view.name] = Described(view, answer);
   for (const std::string& name : PackedNames()) all[name] = nullptr;
@@ -218,6 +223,11 @@ void UnionOf(const GprofBuffer* partials, std::size_t count, Answer* answer) {
   answer->Say(std::move(merged));
 }
 
+void PageOf(const Question& question, Answer* answer) {
+  RequireRecords(*question.trace, "a page with a timeline");
+  answer->Say(Page(*question.trace, question.count));
+}
+
 struct Function {
   std::string_view name;
   void (*answer)(const Question&, Answer*);
@@ -230,7 +240,7 @@ constexpr Function kFunctions[] = {
     {"records", Records},
     {"unpacked", Unpacked},
     {"card", [](const Question& question, Answer* answer) { answer->Say(Card(*question.trace)); }},
-    {"page", [](const Question& question, Answer* answer) { answer->Say(Page(*question.trace, question.count)); }},
+    {"page", PageOf},
     {"text", TextOfName},
     {"partial", PartialOf},
     {"abandoned", Abandoned},
@@ -245,7 +255,7 @@ GPROF_CALLED_BY_PYTHON const char* gprof_version() { return gprof::kVersion; }
 // The trace, or null: then the answer says why.
 GPROF_CALLED_BY_PYTHON void* gprof_open(const char* path, GprofAnswer** answer) {
   std::unique_ptr<gprof::Trace> trace;
-  *answer = gprof::python::Answered([&](auto*) { trace = std::make_unique<gprof::Trace>(gprof::ReadTrace(path)); });
+  *answer = gprof::python::Answered([&](auto*) { trace = std::make_unique<gprof::Trace>(gprof::ReadInput(path)); });
   return trace.release();
 }
 

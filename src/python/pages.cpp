@@ -10,6 +10,7 @@
 #include "html/page/report_page.h"
 #include "html/view/browser.h"
 #include "report/report.h"
+#include "report/trace_amounts.h"
 
 namespace gprof::python {
 namespace {
@@ -37,7 +38,7 @@ bool OpenFile(const std::string& path) {
 
 std::string Summary(const Trace& trace) {
   std::string text = FormatNs(static_cast<double>(trace.end_ns - trace.start_ns)) + ", " +
-                     CountOf(static_cast<int64_t>(trace.ops.size()), "GPU operation");
+                     CountOf(static_cast<int64_t>(cli::OperationsIn(trace)), "GPU operation");
   if (!trace.devices.empty()) {
     const std::string_view name = trace.Text(trace.devices.front().name);
     text += " on " + (trace.devices.size() > 1 ? std::to_string(trace.devices.size()) + " x " : "") +

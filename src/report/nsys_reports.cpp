@@ -8,6 +8,7 @@
 
 #include "analysis/copies/transfers.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/kept_results.h"
 #include "analysis/result/tables.h"
 #include "report/nsys_recipes.h"
 #include "report/nsys_samples.h"
@@ -19,8 +20,8 @@ namespace {
 Table Derived(const AnalysisInput& input, const char* analysis, const std::string& counted) {
   AnalysisOptions options;
   options.max_rows = 0;
-  AnalysisResult result = FindAnalysis(analysis)->run(input, options);
-  Table table = std::move(result.tables.front());
+  AnalysisResult result = ResultOf(*FindAnalysis(analysis), input, options);
+  Table table = result.tables.empty() ? Table() : std::move(result.tables.front());
   table.columns = NsysColumns(counted, Unit::kNs);
   table.columns.push_back({"Name", "Name", Unit::kText});
   return table;
@@ -168,6 +169,8 @@ constexpr NsysReport kReports[] = {
 }  // namespace
 
 std::span<const NsysReport> NsysReports() { return kReports; }
+
+bool IsOfAnalysis(const NsysReport& report) { return report.make == Kernels || report.make == Api; }
 
 const NsysReport* FindNsysReport(std::string_view name) {
   const auto* found =

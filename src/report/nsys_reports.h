@@ -21,5 +21,7 @@ struct NsysReport {
 // In the order in which nsys stats prints them.
 std::span<const NsysReport> NsysReports();
 const NsysReport* FindNsysReport(std::string_view name);
+// A table of what an analysis found, which a partial has, too; the others are made of records.
+bool IsOfAnalysis(const NsysReport& report);
 
 }  // namespace gprof::cli

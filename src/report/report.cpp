@@ -12,6 +12,7 @@
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/findings.h"
 #include "analysis/idle/gaps/steady_time.h"
+#include "analysis/result/kept_results.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/result/tables.h"
 #include "analysis/steps/step_finder.h"
@@ -296,7 +297,7 @@ constexpr FirstPageTable kFirstPage[] = {{"traces", 10},
                                          {"os_sum", 5, false, true}};
 
 bool FitsFirstPage(const FirstPageTable& page, const Table& table, const Report& report) {
-  if (page.is_without_devices && !report.trace.ops.empty()) return false;
+  if (page.is_without_devices && HasGpuWork(report.trace)) return false;
   return !page.is_for_several || table.rows.size() > 1;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/result/kept_results.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/trace_summary.h"
@@ -61,6 +62,15 @@ std::string Machine(const Trace& trace) {
   return text;
 }
 
+// What stands in for the records, and what that leaves out.
+std::string PartialText(const Trace& trace) {
+  if (trace.kept == nullptr) return "";
+  const auto ranks = static_cast<int64_t>(trace.kept->traces.size());
+  if (ranks == 1) return "of " + trace.kept->traces.front().path + ": results without records";
+  return "of " + CountOf(ranks, "trace") +
+         ": sums; medians are within 0.8% or left out, as is what ranks do to each other";
+}
+
 }  // namespace
 
 std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
@@ -71,6 +81,7 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
   };
   add("Trace", fmt::format("{}, {}, {}", trace.path, FormatBytes(static_cast<double>(trace.health.file_bytes)),
                            CountOf(static_cast<int64_t>(trace.record_count), "record")));
+  add("Partial", PartialText(trace));
   if (!trace.recorder.empty()) add("Recorded", "by " + trace.recorder);
   add("Program", Programs(trace, columns));
   add("Machine", Machine(trace));

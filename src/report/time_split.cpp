@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "analysis/result/kept_results.h"
 #include "base/units.h"
 #include "report/trace_summary.h"
 
@@ -55,8 +56,9 @@ std::string Bar(double kernel_ns, double copy_ns, double window_ns, std::size_t 
 }  // namespace
 
 std::size_t UsedGpuCount(const Trace& trace) {
-  return static_cast<std::size_t>(std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
-                                                [](const Trace::Slice& slice) { return slice.first != slice.last; }));
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < trace.devices.size(); ++i) used += HasGpuWork(trace, i) ? 1 : 0;
+  return used;
 }
 
 std::optional<TimeSplit> TimeSplitOf(const Report& report) {

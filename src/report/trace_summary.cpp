@@ -9,6 +9,7 @@
 
 #include "analysis/facts/statistics.h"
 #include "analysis/result/format_figure.h"
+#include "analysis/result/kept_results.h"
 #include "analysis/trust/recorded_time.h"
 #include "base/short_names.h"
 #include "base/text.h"
@@ -25,10 +26,10 @@ constexpr std::size_t kMaxRankRuns = 4;  // "0-3, 8-11, …": more would fill th
 
 std::vector<Finding> HealthOf(const AnalysisInput& input) {
   std::vector<Finding> findings;
-  for (Finding& finding : FindAnalysis("health")->run(input, {}).findings) {
+  for (Finding& finding : ResultOf(*FindAnalysis("health"), input, {}).findings) {
     // Where there is no GPU work, the notices say why, and that has a place of its own.
     const bool is_reason =
-        finding.id == "health.no_gpu" || (input.trace().ops.empty() && finding.id == "health.notice");
+        finding.id == "health.no_gpu" || (!HasGpuWork(input.trace()) && finding.id == "health.notice");
     if (!is_reason) findings.push_back(std::move(finding));
   }
   return findings;
@@ -186,6 +187,7 @@ std::string CudaVersion(uint32_t version) {
 bool IsSeen(const Process& process) { return process.image == trace::kSeenImage; }
 
 std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
+  if (trace.kept != nullptr) return trace.kept->why_no_gpu_work;
   if (!trace.ops.empty() || !trace.counter_ranges.empty() || !trace.pc_samples.empty()) return {};
   std::vector<std::string> reasons;
   if (!trace.processes.empty() && std::all_of(trace.processes.begin(), trace.processes.end(), IsSeen)) {

@@ -1,13 +1,22 @@
 """1,024 ranks of which some are not as the others: each of them is named, with the reason, and nobody else is."""
 
 import csv
+import random
 import shutil
+import sys
 import unittest
 
 import fleet
 import ranks
 
 HOST = ranks.RANKS_OF_A_HOST
+MERGE_LIMIT_BYTES = 64 << 20
+# Of a process that is started by a small one: what a process had before it ran another program counts as well.
+MEASURE = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
 
 
 class Verdict(fleet.FleetTest):
@@ -81,6 +90,22 @@ class Verdict(fleet.FleetTest):
         self.assertEqual([rank["trace"] for rank in found["duplicates"]], ["rank0.trace"])
         self.assertEqual(found["ranks"], self.RANKS - 1)
 
+    def test_partials_in_any_order_and_any_tree_give_the_same_verdict(self):
+        chance = random.Random(11)
+        paths, parts = [*self.paths], []
+        chance.shuffle(paths)
+        while paths:  # partials of as many traces as it happens, some of which are in two of them
+            size = chance.randrange(40, 160)
+            parts.append(self.partial(f"part{len(parts)}.gpart", *paths[:size]))
+            paths = paths[size:] if chance.random() < 0.7 or size > len(paths) else paths[size - 10:]
+        self.assertGreater(len(parts), 6)
+        self.assertEqual(self.analyze(*parts, "--rows", 0), self.verdict)
+        while len(parts) > 1:
+            chance.shuffle(parts)
+            parts = [self.merge(f"tree{len(parts)}.gpart", *parts[:3]), *parts[3:]]
+        self.assertEqual(parts[0].read_bytes(), self.all.read_bytes())
+        self.assertEqual(self.analyze(parts[0], "--rows", 0), self.verdict)
+
     def test_the_text_names_them(self):
         text = self.cli("analyze", self.all).stdout
         for words in ("1,023 of 1,024 on 128 hosts, 1 missing, 1 incomplete", "[fleet.slow_gpu]", "Ranks by step: step"):
@@ -98,8 +123,15 @@ class Verdict(fleet.FleetTest):
         self.assertEqual({rank: int(row["busy_ns"]) for rank, row in rows.items()}, busy)
         self.assertIn("needs the records", self.cli("export", self.all, "--format", "chrome", code=2).stderr)
 
-    def test_size_of_a_partial(self):
+    def test_a_partial_is_small_and_so_is_what_joins_them(self):
         self.assertLess(self.all.stat().st_size / self.RANKS, 256_000)
+        copies = [self.folder / f"copy{i}.gpart" for i in range(1 + 3 * MERGE_LIMIT_BYTES // self.all.stat().st_size)]
+        for path in copies:
+            shutil.copy(self.all, path)
+        measured = fleet.run(sys.executable, "-c", MEASURE, fleet.CLI, "merge", *copies, "-o", self.folder / "merged.gpart")
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        self.assertLess(int(measured.stdout), MERGE_LIMIT_BYTES)
+        self.assertEqual((self.folder / "merged.gpart").read_bytes(), self.all.read_bytes())
 
 
 class Operations(fleet.FleetTest):

@@ -130,6 +130,18 @@ class Tables(Folder):
         np.testing.assert_array_equal(np.sort(ours.kernel.duration_ns), np.sort(foreign.kernel.duration_ns))
         self.assertEqual(sorted(ours.kernel.name), sorted(foreign.kernel.name))
 
+    def test_a_partial_has_the_report_of_its_trace_and_no_records(self):
+        path, part = DATA / "known_facts.trace", self.folder / "known_facts.gpart"
+        self.assertEqual(run(COMMAND, "partial", path, "-o", part).returncode, 0)
+        ours, kept = gprof_cli.read(path), gprof_cli.read(part)
+        self.assertEqual(kept.metrics(), ours.metrics())
+        self.assertEqual(list(kept.table("kernels")), list(ours.table("kernels")))
+        self.assertEqual([finding["message"] for finding in kept.findings()], [finding["message"] for finding in ours.findings()])
+        self.assertEqual(repr(kept).rpartition(": ")[2], repr(ours).rpartition(": ")[2])
+        for ask in (lambda: len(kept.kernel), lambda: kept.records("ops"), kept.html, lambda: kept.report(step="step")):
+            with self.assertRaisesRegex(gprof_cli.Error, "needs the records of a trace"):
+                ask()
+
     def test_tables_are_cut_by_masks_slices_and_lists(self):
         kernels = gprof_cli.read(DATA / "known_facts.trace").kernel
         name = kernels.name[0]

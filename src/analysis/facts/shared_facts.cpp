@@ -2,6 +2,7 @@
 
 #include "analysis/facts/side_by_side.h"
 #include "analysis/idle/gaps/gaps.h"
+#include "analysis/result/kept_results.h"
 #include "base/machine/parallel.h"
 #include "gprof/analysis.h"
 
@@ -112,6 +113,7 @@ const std::optional<StepChoice>& SharedFacts::step() const {
 }
 
 const RecordingCost& SharedFacts::recording_cost() const {
+  if (trace_.kept != nullptr) return trace_.kept->cost;
   return recording_cost_.Get([&] { return EstimateRecordingCost(trace_, ops(), calls(), ranges()); });
 }
 

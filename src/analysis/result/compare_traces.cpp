@@ -168,18 +168,21 @@ Finding FindingOf(const TraceSummary& t, const std::string& name, size_t traces,
 
 }  // namespace
 
-TraceSummary SummarizeTrace(const Trace& trace) {
+TraceSummary SummarizeTrace(const AnalysisInput& input) {
+  const AnalysisOptions options{.max_rows = 1};
+  return SummarizeTrace(input.trace(), FindAnalysis("devices")->run(input, options),
+                        FindAnalysis("idle")->run(input, options));
+}
+
+TraceSummary SummarizeTrace(const Trace& trace, const AnalysisResult& devices, const AnalysisResult& idle) {
   TraceSummary t;
   t.path = trace.path;
   t.ranks = RanksOf(trace);
   if (!trace.processes.empty()) t.host = trace.Text(trace.processes.front().host);
   t.wall_ns = trace.end_ns - trace.start_ns;
-  const AnalysisOptions options{.max_rows = 1};
-  const AnalysisResult devices = FindAnalysis("devices")->run(trace, options);
   t.window_ns = TotalOf(devices, "gpu.window_ns");
   t.busy_ns = TotalOf(devices, "gpu.busy_ns");
   if (t.IdleNs() > 0) {
-    const AnalysisResult idle = FindAnalysis("idle")->run(trace, options);
     CauseSplit split;
     ForEachCause([&](Cause cause) { split[cause] = TotalOf(idle, InfoOf(cause).metric); });
     t.idle_cause = InfoOf(split.Largest()).name;

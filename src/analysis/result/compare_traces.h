@@ -25,7 +25,9 @@ struct TraceSummary {
   int64_t IdleNs() const { return window_ns - busy_ns; }
 };
 
-TraceSummary SummarizeTrace(const Trace& trace);
+TraceSummary SummarizeTrace(const AnalysisInput& input);
+// With what these two analyses found in it.
+TraceSummary SummarizeTrace(const Trace& trace, const AnalysisResult& devices, const AnalysisResult& idle);
 
 // A straggler took longer, or its GPUs were busy for longer, than the median of all by more than 5 times the median
 // absolute deviation and 1 %; of 2 to 4 traces, by more than 10 %.

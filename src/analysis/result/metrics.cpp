@@ -6,6 +6,8 @@
 #include <cassert>
 #include <type_traits>
 
+#include "analysis/result/metric_joins.h"
+
 namespace gprof {
 namespace {
 
@@ -461,6 +463,7 @@ constexpr auto kCatalogue = [] {
   auto rows = std::to_array(kRows);
   for (MetricInfo& info : rows) {
     if (IsOfWholeRun(info)) info.needs |= kWholeRun;
+    if (JoinOf(info.id).how == Join::kNone) info.needs |= kOneTrace;
   }
   return rows;
 }();

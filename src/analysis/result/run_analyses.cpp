@@ -8,6 +8,7 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/findings/finding_lines.h"
+#include "analysis/result/kept_results.h"
 #include "analysis/trust/unknown_facts.h"
 #include "base/machine/parallel.h"
 
@@ -29,11 +30,20 @@ std::vector<std::size_t> OrderOf(std::span<const Analysis* const> analyses) {
   return order;
 }
 
+std::vector<AnalysisResult> KeptOf(const AnalysisInput& input, std::span<const Analysis* const> analyses,
+                                   const AnalysisOptions& options) {
+  std::vector<AnalysisResult> results;
+  for (const Analysis* const analysis : analyses) results.push_back(ResultOf(*analysis, input, options));
+  DropUnknownMetrics(input.trace(), results);
+  return results;
+}
+
 }  // namespace
 
 // Analyses are pure functions of the same input, so a large one keeps as many cores busy as there are.
 std::vector<AnalysisResult> RunAll(const AnalysisInput& input, std::span<const Analysis* const> analyses,
                                    const AnalysisOptions& options) {
+  if (input.trace().kept != nullptr) return KeptOf(input, analyses, options);
   const std::vector<std::size_t> order = OrderOf(analyses);
   std::vector<AnalysisResult> results(analyses.size());
   ForEachSideBySide(analyses.size(), input.shared().threads(), [&](std::size_t at) {

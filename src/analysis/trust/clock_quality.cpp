@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "analysis/result/kept_results.h"
+
 namespace gprof {
 namespace {
 
@@ -62,6 +64,7 @@ int64_t ClockQuality::AgreeNs() const {
 }
 
 ClockQuality QualityOfClocks(const Trace& trace) {
+  if (trace.kept != nullptr) return trace.kept->clocks;
   ClockQuality quality;
   quality.early_ns = trace.health.worst_early_ns;
   std::vector<Pair> tsc(trace.processes.size()), cupti(trace.processes.size());

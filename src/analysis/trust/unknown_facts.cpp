@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "analysis/findings/finding_catalogue.h"
+#include "analysis/result/kept_results.h"
 #include "analysis/trust/clock_quality.h"
 #include "analysis/trust/measured_slow_down.h"
 
@@ -62,6 +63,8 @@ constexpr FactInfo kFacts[] = {
      "operations of NCCL were not recorded (profile -t nccl, NCCL 2.23 or newer)"},
     {Fact::kOpenMp, "openmp", "OpenMP constructs", "OpenMP constructs were not recorded (profile -t openmp)"},
     {Fact::kOpenAcc, "openacc", "OpenACC constructs", "OpenACC constructs were not recorded (profile -t openacc)"},
+    {Fact::kOneTrace, "one_trace", "records of all ranks in one trace",
+     "partials of several ranks do not tell it: use their traces"},
 };
 static_assert(std::size(kFacts) == kFactCount);
 
@@ -76,6 +79,7 @@ const FactInfo* FindFact(std::string_view key) {
 }
 
 FactSet UnknownFacts(const Trace& trace) {
+  if (trace.kept != nullptr) return trace.kept->unknown;
   FactSet unknown = trace.lacks;
   if (trace.ops.empty()) unknown |= Fact::kOperations;
   if (trace.api_calls.empty()) unknown |= Fact::kApiCalls;

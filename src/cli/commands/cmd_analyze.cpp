@@ -115,11 +115,15 @@ class Analyze : public Command {
       return all ? Print(*all, paths) : CodeOf(ExitCode::kGood);
     }
     const std::string all = Summarize(paths, workers_ > 0 ? workers_ : UsableCores());
-    if (!output_.empty() && (format_ != "html" || IsPartial(output_))) WriteFile(output_, all);
+    if (KeepsPartial()) WriteFile(output_, all);
     return Print(all, paths);
   }
 
  private:
+  bool KeepsPartial() const {
+    return !output_.empty() && (format_ != "html" || engine_ == "mpi" || IsPartial(output_));
+  }
+
   // Of the inputs those that are partials already are taken as they are.
   std::string Summarize(const std::vector<std::string>& paths, std::size_t workers) const {
     std::vector<std::string> traces, partials;
@@ -131,6 +135,8 @@ class Analyze : public Command {
     } else {
       WorkerOptions options;
       options.workers = workers;
+      // A partial among the inputs may be of the same ranks: what is the same must have the same bytes.
+      options.keeps_results = KeepsPartial() || !partials.empty();
       const std::vector<std::string> made = MakePartials(traces, folder.path(), options);
       partials.insert(partials.end(), made.begin(), made.end());
     }

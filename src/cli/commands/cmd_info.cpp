@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "analysis/result/kept_results.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -19,57 +20,13 @@
 #include "cli/recording/leftovers.h"
 #include "cli/recording/recorded.h"
 #include "cli/talk.h"
-#include "import/read_trace.h"
+#include "fleet/read_input.h"
 #include "report/json_values.h"
+#include "report/trace_amounts.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
-
-struct Amount {
-  const char* key;
-  const char* title;
-  std::size_t count;
-};
-
-std::vector<Amount> AmountsOf(const Trace& trace) {
-  const auto ops = [&trace](auto&& is_one) {
-    return static_cast<std::size_t>(std::count_if(trace.ops.begin(), trace.ops.end(), is_one));
-  };
-  return {{"kernels", "Kernels", ops([](const GpuOp& op) { return op.kind == OpKind::kKernel; })},
-          {"graph_launches", "Graph launches", ops([](const GpuOp& op) { return op.kind == OpKind::kGraph; })},
-          {"copies", "Copies", ops([](const GpuOp& op) { return op.IsCopy(); })},
-          {"memsets", "Memsets", ops([](const GpuOp& op) { return op.kind == OpKind::kMemset; })},
-          {"api_calls", "CUDA calls", trace.api_calls.size()},
-          {"syncs", "Synchronisations", trace.syncs.size()},
-          {"memory_events", "Memory operations", trace.memory_events.size()},
-          {"memory_pool_events", "Memory pool operations", trace.memory_pools.size()},
-          {"managed_memory", "Managed memory", trace.managed_memory.size()},
-          {"graph_nodes", "Graph nodes created", trace.graph_nodes.size()},
-          {"event_records", "Events recorded", trace.event_records.size()},
-          {"nvtx_ranges", "NVTX ranges", trace.ranges.size()},
-          {"nvtx_marks", "NVTX marks", trace.marks.size()},
-          {"nvtx_payloads", "NVTX payloads", trace.payloads.size()},
-          {"captures", "Captures", trace.captures.size()},
-          {"jits", "Compilations (JIT)", trace.jits.size()},
-          {"overheads", "CUPTI overheads", trace.overheads.size()},
-          {"os_calls", "OS calls", trace.os_calls.size()},
-          {"mpi_calls", "MPI calls", trace.mpi_calls.size()},
-          {"gemms", "Matrix multiplications", trace.gemms.size()},
-          {"collectives", "NCCL operations", trace.collectives.size()},
-          {"directives", "OpenMP and OpenACC constructs", trace.directives.size()},
-          {"cpu_samples", "CPU samples", trace.cpu_samples.size()},
-          {"switches", "Context switches", trace.switches.size()},
-          {"stacks", "Stack frames", trace.stacks.size()},
-          {"metric_sources", "Counters", trace.metric_sources.size()},
-          {"metric_samples", "Counter samples", trace.metric_samples.size()},
-          {"metric_losses", "Gaps in counters", trace.metric_losses.size()},
-          {"counter_ranges", "Kernels with counters", trace.counter_ranges.size()},
-          {"counter_values", "Kernel counters", trace.counter_values.size()},
-          {"threads", "Threads", trace.threads.size()},
-          {"streams", "Streams", trace.streams.size()},
-          {"contexts", "Contexts", trace.contexts.size()}};
-}
 
 // The format writes 0 for what is not known.
 std::string Known(uint64_t value, const std::string& text) { return value == 0 ? "-" : text; }
@@ -89,6 +46,9 @@ class InfoText {
                      PerRecord(bytes));
     if (!is_ours) Line("Recorded", "by " + trace_.recorder);
     Line("Time", FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " (first to last record)");
+    if (trace_.kept != nullptr) {
+      Line("Partial", "of " + CountOf(static_cast<int64_t>(trace_.kept->traces.size()), "trace"));
+    }
     const std::string mode = CaptureModeText(trace_), captures = CapturesText(trace_), ranks = RanksText(trace_);
     if (!mode.empty()) Line("Recorded", mode);
     if (!captures.empty()) Line("Captures", captures);
@@ -241,7 +201,7 @@ class Info : public Command {
     if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli info TRACE [options]");
     low_memory_.Start();
     RecoverEarlierRuns();
-    const Trace trace = ReadTrace(trace_);
+    const Trace trace = ReadInput(trace_);
     WritePaged(format_ == "json" ? InfoJson(trace) : InfoText(trace, DetectTerminal(STDOUT_FILENO)).Render());
     return CodeOf(ExitCode::kGood);
   }

@@ -8,7 +8,6 @@
 #include "cli/talk.h"
 #include "export/output/fresh_output.h"
 #include "fleet/partial_file.h"
-#include "trace/file/mapped_file.h"
 
 namespace gprof::cli {
 namespace {
@@ -27,14 +26,9 @@ class Merge : public Command {
       throw Error(ExitCode::kUsage, paths_.empty() ? "no partial given" : "no output given",
                   "usage: gprof-cli merge A.gpart B.gpart... -o ALL.gpart");
     }
-    std::vector<std::unique_ptr<MappedFile>> files;
-    std::vector<NamedBytes> bytes;
-    for (const std::string& path : paths_) {
-      files.push_back(std::make_unique<MappedFile>(path));
-      bytes.push_back({path, files.back()->bytes()});
-    }
+    const PartialFiles files(paths_);
     FreshOutput output(output_, FreshOutput::Kind::kBytes);
-    MergePartials(bytes, [&output](std::string_view piece) { output.Write(piece); });
+    MergePartials(files.bytes(), [&output](std::string_view piece) { output.Write(piece); });
     output.Finish();
     return CodeOf(ExitCode::kGood);
   }

@@ -24,9 +24,11 @@
 #include "cli/render/html_pages.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
+#include "fleet/read_input.h"
 #include "html/page/report_page.h"
 #include "report/analysis_names.h"
 #include "report/report.h"
+#include "trace/model/require_records.h"
 
 namespace gprof::cli {
 namespace {
@@ -133,6 +135,7 @@ class ReportCommand : public Command {
     const Selection selection = selection_.Read();
     std::vector<TraceSummary> summaries;
     const Trace whole = LoadTraces(paths_, &summaries);
+    CheckPartial(whole);
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const Trace& trace = selection.IsEmpty() ? whole : selected;
     if (!options_.step.empty() && !FindStep(trace, options_.step)) {
@@ -167,6 +170,12 @@ class ReportCommand : public Command {
   }
 
  private:
+  // The analyses of a partial were run when it was made.
+  void CheckPartial(const Trace& trace) const {
+    if (format_ == "html") RequireRecords(trace, "a page with a timeline");
+    RefuseOptionsOfRecords(trace, options_);
+  }
+
   Trace LoadBaseline(const Trace& trace) const {
     std::vector<TraceSummary> summaries;
     Trace baseline = LoadTraces({baseline_}, &summaries);

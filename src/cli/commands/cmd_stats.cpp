@@ -82,7 +82,12 @@ class Stats : public Command {
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const AnalysisInput input(selection.IsEmpty() ? whole : selected);
     Tables tables;
+    std::string left_out;
     for (const NsysReport* report : reports) {
+      if (whole.kept != nullptr && !IsOfAnalysis(*report)) {
+        left_out += (left_out.empty() ? "" : ", ") + std::string(report->name);
+        continue;
+      }
       Table table = report->make(input);
       table.title = std::string(report->title) + " (" + std::string(report->name) + ")";
       const bool is_asked_for = !reports_.empty();
@@ -92,7 +97,8 @@ class Stats : public Command {
         Tell(std::string(report->name) + ": no such events were recorded");
       }
     }
-    if (tables.empty() && reports_.empty()) Tell("no events were recorded for these tables");
+    if (!left_out.empty()) Tell("not in a partial, use the trace: " + left_out);
+    if (tables.empty() && reports_.empty() && left_out.empty()) Tell("no events were recorded for these tables");
     if (output_.empty() || output_ == "-") {
       WritePaged(AsOne(tables));
     } else {

@@ -33,6 +33,7 @@
 #include "html/view/browser.h"
 #include "html/view/loopback_server.h"
 #include "report/report.h"
+#include "trace/model/require_records.h"
 
 namespace gprof::cli {
 namespace {
@@ -155,6 +156,7 @@ class View : public Command {
     RecoverEarlierRuns();
     std::vector<TraceSummary> summaries;
     const Trace whole = LoadTraces(paths_, &summaries);
+    RequireRecords(whole, "a timeline");
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const Trace& trace = selection.IsEmpty() ? whole : selected;
     if (is_perfetto_) return ShowInPerfetto(*server, trace);

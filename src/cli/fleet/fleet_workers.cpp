@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -19,7 +18,6 @@
 #include "cli/talk.h"
 #include "fleet/partial_file.h"
 #include "gprof/error.h"
-#include "trace/file/mapped_file.h"
 
 namespace gprof::cli {
 namespace {
@@ -43,10 +41,12 @@ int RunProgram(const std::string& program, std::vector<std::string> words) {
   return status;
 }
 
-int RunWorker(const std::string& program, const std::vector<std::string>& traces, const std::string& out) {
-  std::vector<std::string> words = {"gprof-cli", "partial", "--quiet", "-o", out, "--"};
+int RunWorker(const WorkerOptions& options, const std::vector<std::string>& traces, const std::string& out) {
+  std::vector<std::string> words = {"gprof-cli", "partial", "--quiet", "-o", out};
+  if (!options.keeps_results) words.emplace_back("--no-results");
+  words.emplace_back("--");
   words.insert(words.end(), traces.begin(), traces.end());
-  return RunProgram(program, std::move(words));
+  return RunProgram(options.program, std::move(words));
 }
 
 bool IsDone(int status) { return WIFEXITED(status); }
@@ -58,8 +58,8 @@ void CheckDone(int status, const std::vector<std::string>& traces) {
   throw Error(ExitCode::kBug, "a worker for '" + traces.front() + "' ended with exit code " + std::to_string(code));
 }
 
-void MakeAlone(const std::string& trace, const std::string& out, const std::string& program) {
-  const int status = RunWorker(program, {trace}, out);
+void MakeAlone(const std::string& trace, const std::string& out, const WorkerOptions& options) {
+  const int status = RunWorker(options, {trace}, out);
   if (IsDone(status)) return CheckDone(status, {trace});
   const std::string why = "its worker was killed twice, by signal " + std::to_string(WTERMSIG(status));
   WriteFile(out, WritePartial({UnreadableRank(trace, why)}));
@@ -93,7 +93,7 @@ std::vector<std::string> MakePartials(const std::vector<std::string>& traces, co
     const std::vector<std::string> batch(
         first, first + static_cast<std::ptrdiff_t>(std::min(of_each, traces.size() - i * of_each)));
     const std::string out = folder + "/" + std::to_string(i);
-    const int status = RunWorker(options.program, batch, out + ".gpart");
+    const int status = RunWorker(options, batch, out + ".gpart");
     if (IsDone(status)) {
       CheckDone(status, batch);
       made[i] = {out + ".gpart"};
@@ -102,7 +102,7 @@ std::vector<std::string> MakePartials(const std::vector<std::string>& traces, co
     Warn("a worker was killed by signal " + std::to_string(WTERMSIG(status)) + "; its traces are read again");
     for (const std::string& trace : batch) {
       made[i].push_back(out + "-" + std::to_string(made[i].size()) + ".gpart");
-      MakeAlone(trace, made[i].back(), options.program);
+      MakeAlone(trace, made[i].back(), options);
     }
   });
   std::vector<std::string> all;
@@ -129,14 +129,9 @@ std::string MakeWithPython(const std::vector<std::string>& traces, const std::st
 }
 
 std::string MergeFiles(const std::vector<std::string>& paths) {
-  std::vector<std::unique_ptr<MappedFile>> files;
-  std::vector<NamedBytes> bytes;
-  for (const std::string& path : paths) {
-    files.push_back(std::make_unique<MappedFile>(path));
-    bytes.push_back({path, files.back()->bytes()});
-  }
+  const PartialFiles files(paths);
   std::string merged;
-  MergePartials(bytes, [&merged](std::string_view piece) { merged += piece; });
+  MergePartials(files.bytes(), [&merged](std::string_view piece) { merged += piece; });
   return merged;
 }
 

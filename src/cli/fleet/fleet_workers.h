@@ -10,6 +10,7 @@ namespace gprof::cli {
 struct WorkerOptions {
   std::string program = "/proc/self/exe";  // is called with `partial PATH... -o FILE --quiet`
   std::size_t workers = 1;                 // at the same time
+  bool keeps_results = true;               // false: for a verdict alone
 };
 
 // A folder that goes with it.

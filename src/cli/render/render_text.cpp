@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/result/kept_results.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -98,7 +99,7 @@ class TextReport {
   }
 
   void NoGpuWork() {
-    if (!trace_.ops.empty() && report_.trace.ops.empty()) {
+    if (HasGpuWork(trace_) && !HasGpuWork(report_.trace)) {
       Heading("No GPU work in the selection");
       return;
     }

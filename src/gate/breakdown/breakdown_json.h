@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gate/breakdown/breakdown.h"
+#include "analysis/breakdown/breakdown.h"
 
 namespace gprof {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gate/breakdown/breakdown.h"
+#include "analysis/breakdown/breakdown.h"
 
 namespace gprof {
 

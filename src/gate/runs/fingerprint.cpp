@@ -7,15 +7,13 @@
 #include <set>
 #include <string_view>
 
+#include "analysis/result/kept_results.h"
+
 namespace gprof {
 namespace {
 
 std::string VersionText(uint32_t version) {
   return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
-bool HasWork(const Trace& trace, std::size_t device) {
-  return device < trace.device_ops.size() && trace.device_ops[device].first != trace.device_ops[device].last;
 }
 
 std::string ClocksOf(const Device& device) {
@@ -27,7 +25,7 @@ std::string ClocksOf(const Device& device) {
 
 void AddDevices(const Trace& trace, Fingerprint* out) {
   for (std::size_t i = 0; i < trace.devices.size(); ++i) {
-    if (!trace.ops.empty() && !HasWork(trace, i)) continue;
+    if (HasGpuWork(trace) && !HasGpuWork(trace, i)) continue;
     const std::string_view name = trace.Text(trace.devices[i].name);
     out->gpus.emplace_back(name.empty() ? "unknown GPU" : name);
     if (out->clocks.empty()) out->clocks = ClocksOf(trace.devices[i]);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/result/kept_results.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/trust/unknown_facts.h"
 #include "base/units.h"
@@ -65,7 +66,7 @@ Measurement Measure(const Trace& trace, const AnalysisOptions& options) {
   for (AnalysisResult& result : RunAll(input, analyses, without_tables)) {
     std::move(result.metrics.begin(), result.metrics.end(), std::back_inserter(out.metrics));
   }
-  out.breakdown = BreakDown(input, options.step);
+  out.breakdown = trace.kept != nullptr ? trace.kept->breakdown : BreakDown(input, options.step);
   SetUnknown(
       UnknownFacts(trace), [&](Fact fact) { return WhyUnknown(trace, fact); }, &out);
   AddMissing(trace.health, &out);

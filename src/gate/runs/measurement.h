@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gate/breakdown/breakdown.h"
+#include "analysis/breakdown/breakdown.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 

@@ -11,13 +11,14 @@
 #include <utility>
 
 #include "base/units.h"
+#include "fleet/partial_file.h"
+#include "fleet/read_input.h"
 #include "gate/baseline/baseline.h"
 #include "gate/runs/measurement_json.h"
 #include "gate/runs/report_document.h"
 #include "gate/runs/run_file.h"
 #include "gprof/error.h"
 #include "gprof/trace/file.h"
-#include "import/read_trace.h"
 #include "trace/reshape/merge.h"
 
 namespace gprof {
@@ -61,6 +62,31 @@ std::string ReadDocument(const std::string& path) {
   return text;
 }
 
+struct FilesOfFolder {
+  std::vector<std::string> traces, partials, run_files;
+  int64_t others = 0;
+};
+
+FilesOfFolder FilesIn(const std::string& folder) {
+  FilesOfFolder files;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (!at->is_regular_file(error)) continue;
+    const std::string path = at->path().string();
+    if (IsTraceFile(path)) {
+      files.traces.push_back(path);
+    } else if (IsPartialFile(path)) {
+      files.partials.push_back(path);
+    } else if (SchemaOf(path).starts_with("gprof.runs/")) {
+      files.run_files.push_back(path);
+    } else {
+      ++files.others;
+    }
+  }
+  if (error) throw Error(ExitCode::kUnreadable, "cannot read the folder '" + folder + "': " + error.message());
+  return files;
+}
+
 class Loader {
  public:
   explicit Loader(const RunSetOptions& options) : options_(options) {}
@@ -82,6 +108,7 @@ class Loader {
   }
 
   RunSet Finish(const std::vector<std::string>& paths) {
+    if (!partials_.empty()) AddPartials();
     if (traces_.size() == 1) AddRun(std::move(traces_.front()), merged_);
     if (traces_.size() > 1) AddRun(MergeTraces(std::move(traces_)), merged_);
     if (set_.runs.empty()) {
@@ -108,7 +135,11 @@ class Loader {
 
   void AddTrace(const std::string& path) {
     NoteFile(path);
-    Trace trace = ReadTrace(path);
+    if (options_.merges && IsPartialFile(path)) {
+      partials_.push_back(path);
+      return;
+    }
+    Trace trace = ReadInput(path);
     if (options_.merges) {
       traces_.push_back(std::move(trace));
       merged_.push_back(path);
@@ -116,6 +147,13 @@ class Loader {
       CheckRanks(trace);
       AddRun(std::move(trace), {path});
     }
+  }
+
+  void AddPartials() {
+    std::vector<std::string> all = merged_;
+    all.insert(all.end(), partials_.begin(), partials_.end());
+    RefuseMixture(all);
+    AddRun(ReadPartials(partials_), {});
   }
 
   // Ranks that are taken for runs would be compared with each other.
@@ -135,40 +173,33 @@ class Loader {
 
   void AddRun(Trace trace, std::vector<std::string> paths) {
     if (!options_.selection.IsEmpty()) trace = Select(std::move(trace), options_.selection);
+    RefuseOptionsOfRecords(trace, options_.analysis);
     Measurement run = Measure(trace, options_.analysis);
     run.selected = options_.selected;
-    run.traces = std::move(paths);
+    if (trace.kept == nullptr) run.traces = std::move(paths);
     if (options_.selection.time) run.is_exact = false;
     set_.runs.push_back(std::move(run));
   }
 
   // The run file of a folder knows more than the names in it: which runs are warm-up.
   void AddFolder(const std::string& folder) {
-    std::vector<std::string> traces, run_files;
-    int64_t others = 0;
-    std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-      if (!at->is_regular_file(error)) continue;
-      const std::string path = at->path().string();
-      if (IsTraceFile(path)) {
-        traces.push_back(path);
-      } else if (SchemaOf(path).starts_with("gprof.runs/")) {
-        run_files.push_back(path);
-      } else {
-        ++others;
-      }
+    FilesOfFolder files = FilesIn(folder);
+    if (files.run_files.size() == 1) return AddPath(files.run_files.front());
+    if (files.run_files.size() > 1) {
+      throw Error(
+          ExitCode::kUsage,
+          "the folder '" + folder + "' holds " + CountOf(static_cast<int64_t>(files.run_files.size()), "run file"),
+          "name the one to use: " + *std::min_element(files.run_files.begin(), files.run_files.end()));
     }
-    if (error) throw Error(ExitCode::kUnreadable, "cannot read the folder '" + folder + "': " + error.message());
-    if (run_files.size() == 1) return AddPath(run_files.front());
-    if (run_files.size() > 1) {
-      throw Error(ExitCode::kUsage,
-                  "the folder '" + folder + "' holds " + CountOf(static_cast<int64_t>(run_files.size()), "run file"),
-                  "name the one to use: " + *std::min_element(run_files.begin(), run_files.end()));
-    }
-    if (others > 0) set_.notes.push_back(CountOf(others, "file") + " in " + folder + " skipped: not a trace");
-    if (traces.empty()) set_.notes.push_back("no traces in the folder " + folder);
-    std::sort(traces.begin(), traces.end());
-    for (const std::string& path : traces) AddTrace(path);
+    if (files.traces.empty()) files.traces.swap(files.partials);
+    const auto skipped = [&](int64_t count, const char* what, const char* why) {
+      if (count > 0) set_.notes.push_back(CountOf(count, what) + " in " + folder + " skipped: " + why);
+    };
+    skipped(static_cast<int64_t>(files.partials.size()), "partial", "there are traces");
+    skipped(files.others, "file", "not a trace");
+    if (files.traces.empty()) set_.notes.push_back("no traces in the folder " + folder);
+    std::sort(files.traces.begin(), files.traces.end());
+    for (const std::string& path : files.traces) AddTrace(path);
   }
 
   void AddRunFile(const RunFile& file) {
@@ -209,9 +240,10 @@ class Loader {
   const RunSetOptions& options_;
   RunSet set_;
   std::set<fs::path> files_;
-  std::set<int32_t> ranks_;          // of the first trace that has some
-  std::vector<Trace> traces_;        // to be merged
-  std::vector<std::string> merged_;  // their paths
+  std::set<int32_t> ranks_;            // of the first trace that has some
+  std::vector<Trace> traces_;          // to be merged
+  std::vector<std::string> merged_;    // their paths
+  std::vector<std::string> partials_;  // to be joined
 };
 
 }  // namespace

@@ -316,7 +316,7 @@ class NcuImport {
     }
     for (uint32_t fact = 0; fact < kFactCount; ++fact) {
       const auto what = static_cast<Fact>(fact);
-      if (what == Fact::kCounters || (what == Fact::kDevices && has_devices_)) continue;
+      if (what == Fact::kCounters || what == Fact::kOneTrace || (what == Fact::kDevices && has_devices_)) continue;
       builder_.SetLacks(what);
     }
     for (uint32_t process = 0; process < builder_.process_count(); ++process) {

@@ -251,7 +251,7 @@ void SnapshotImport::TellWhatIsNotThere() {
   FactSet lacks = FactSet::None();
   for (uint32_t i = 0; i < kFactCount; ++i) {
     const auto fact = static_cast<Fact>(i);
-    if (fact != Fact::kMemory && fact != Fact::kWholeRun) lacks |= fact;
+    if (fact != Fact::kMemory && fact != Fact::kWholeRun && fact != Fact::kOneTrace) lacks |= fact;
   }
   builder_.SetLacks(lacks);
 }

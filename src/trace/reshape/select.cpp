@@ -9,6 +9,7 @@
 
 #include "gprof/lists.h"
 #include "trace/load/order.h"
+#include "trace/model/require_records.h"
 #include "trace/reshape/selected_names.h"
 
 namespace gprof {
@@ -468,6 +469,7 @@ class Selector {
 
 Trace Select(Trace trace, const Selection& selection) {
   if (selection.IsEmpty()) return trace;
+  RequireRecords(trace, "a selection");
   return Selector(std::move(trace), selection).Run();
 }
 

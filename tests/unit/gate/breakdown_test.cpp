@@ -1,5 +1,5 @@
 // Parts that sum to the whole, on traces made by hand and on many random ones.
-#include "gate/breakdown/breakdown.h"
+#include "analysis/breakdown/breakdown.h"
 
 #include <gtest/gtest.h>
 

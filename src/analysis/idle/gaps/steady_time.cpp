@@ -10,6 +10,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/kept_results.h"
 #include "analysis/steps/step_times.h"
 
 namespace gprof {
@@ -187,6 +188,7 @@ JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
 }
 
 JudgedTime JudgedBy(const AnalysisInput& input, const std::string& step) {
+  if (input.trace().kept != nullptr) return input.trace().kept->judged;
   return step.empty() ? input.shared().judged(input) : JudgedTime(input, step);
 }
 

@@ -1,4 +1,4 @@
-#include "gate/breakdown/breakdown.h"
+#include "analysis/breakdown/breakdown.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,36 @@
+// What was kept of many ranks as that of the run: sums, shares of sums, largest values, histograms. What that does not
+// tell is unknown (Fact::kOneTrace).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fleet/rank_summary.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// Ranks one after the other, so that no more than one of them is in memory.
+class ResultsJoin {
+ public:
+  ResultsJoin();
+  ~ResultsJoin();
+  ResultsJoin(const ResultsJoin&) = delete;
+  ResultsJoin& operator=(const ResultsJoin&) = delete;
+
+  // `trace` has Trace::kept, of one rank.
+  void Add(const RankSummary& summary, Trace trace);
+  size_t ranks() const;
+  // A single one is as it was added.
+  Trace Finish();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gprof
