@@ -4,9 +4,10 @@
     GPROF_TEST_BUILD=BUILD tests/bench/run_fleet.py --hta FOLDER --python PYTHON
 
 The first makes so many different traces with synthetic_trace, reads as many of them as --read says with one and with two
-workers, and says what all ranks would take: ranks are read one by one, so that the time of each is the measure. The
-second compares wall time and memory on the same JSON files, one process each, PYTHON having HolisticTraceAnalysis, which
-only reads them: its breakdown fails on captures that have no kernels.
+workers, and says what all ranks would take: ranks are read one by one, so that the time of each is the measure. It makes a
+partial of each of them as well, joins these, and reads the result. The second compares wall time and memory on the same JSON
+files, one process each, PYTHON having HolisticTraceAnalysis, which only reads them: its breakdown fails on captures that have
+no kernels.
 """
 
 import argparse
@@ -73,8 +74,20 @@ def measure_ranks(arguments):
             taken = timed(CLI, "analyze", *read, "--workers", workers, "-o", part)
             each_s = taken["wall_s"] / len(read)
             found[f"workers_{workers}"] = {**taken, "s_a_rank": round(each_s, 4), "s_for_all": round(each_s * arguments.ranks, 1)}
-        found["bytes_of_a_partial"] = part.stat().st_size // len(read)
-        found["merge"] = timed(CLI, "merge", part, "-o", pathlib.Path(folder) / "merged.gpart")
+        found.update(measure_partials(read, pathlib.Path(folder)))
+    return found
+
+
+def measure_partials(traces, folder):
+    """A file for each rank, which are joined; then what reads the result."""
+    parts = [folder / f"{i}.gpart" for i in range(len(traces))]
+    for trace, part in zip(traces, parts):
+        subprocess.run([CLI, "partial", trace, "-o", part], check=True)
+    sizes, merged = sorted(part.stat().st_size for part in parts), folder / "merged.gpart"
+    found = {"bytes_of_a_partial": {"median": sizes[len(sizes) // 2], "largest": sizes[-1]}}
+    found["merge"] = timed(CLI, "merge", *parts, "-o", merged)
+    for command in ("analyze", "report"):
+        found[f"{command}_of_the_result"] = timed(CLI, command, merged)
     return found
 
 
