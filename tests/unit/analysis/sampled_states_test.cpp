@@ -10,7 +10,7 @@ namespace {
 
 using States = std::vector<uint32_t>;
 
-std::vector<MetricSample> Samples(std::initializer_list<Interval> times) {
+std::vector<MetricSample> SamplesOf(std::initializer_list<Interval> times) {
   std::vector<MetricSample> samples;
   for (const Interval& time : times) {
     samples.push_back({time.start_ns, time.end_ns, static_cast<int64_t>(samples.size()), 0});
@@ -20,24 +20,24 @@ std::vector<MetricSample> Samples(std::initializer_list<Interval> times) {
 
 TEST(SampledStates, ASampleIsOfWhatTookNineTenthsOfIt) {
   const std::vector<StateInterval> states = {{0, 100, 0}, {100, 190, 1}, {190, 300, 2}};
-  EXPECT_EQ(StatesOf(Samples({{0, 100}, {100, 200}, {200, 300}, {300, 400}}), states, 3), (States{0, 1, 2, kNone}));
-  EXPECT_EQ(StatesOf(Samples({{50, 150}, {105, 205}}), states, 3), (States{kNone, kNone}));
+  EXPECT_EQ(StatesOf(SamplesOf({{0, 100}, {100, 200}, {200, 300}, {300, 400}}), states, 3), (States{0, 1, 2, kNone}));
+  EXPECT_EQ(StatesOf(SamplesOf({{50, 150}, {105, 205}}), states, 3), (States{kNone, kNone}));
 }
 
 TEST(SampledStates, AMomentIsOfTheStateThatItIsIn) {
   const std::vector<StateInterval> states = {{0, 100, 0}, {100, 190, 1}};
-  EXPECT_EQ(StatesOf(Samples({{0, 0}, {99, 99}, {100, 100}, {190, 190}}), states, 2), (States{0, 0, 1, kNone}));
+  EXPECT_EQ(StatesOf(SamplesOf({{0, 0}, {99, 99}, {100, 100}, {190, 190}}), states, 2), (States{0, 0, 1, kNone}));
 }
 
 TEST(SampledStates, WhatRanBesideItForLongerThanATenthSpoilsASample) {
   const std::vector<StateInterval> states = {{0, 400, 0}, {100, 105, 1}, {200, 250, 1}, {300, 400, 0}};
-  EXPECT_EQ(StatesOf(Samples({{0, 100}, {100, 200}, {200, 300}, {300, 400}}), states, 2), (States{0, 0, kNone, 0}));
+  EXPECT_EQ(StatesOf(SamplesOf({{0, 100}, {100, 200}, {200, 300}, {300, 400}}), states, 2), (States{0, 0, kNone, 0}));
 }
 
 TEST(SampledStates, StatisticsAreOfTheSamplesOfAState) {
   MetricSource source;
   source.scale = -1;
-  std::vector<MetricSample> samples = Samples({{0, 10}, {10, 40}, {40, 50}});
+  std::vector<MetricSample> samples = SamplesOf({{0, 10}, {10, 40}, {40, 50}});
   samples[0].value = 10, samples[1].value = 30, samples[2].value = 1000;
   const std::vector<SampleStatistics> of_states = StatisticsOfStates(source, samples, States{0, 0, kNone}, 2);
   EXPECT_EQ(of_states[0].count, 2);
