@@ -17,7 +17,6 @@
 #include "analysis/kernels/library_names.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/demangle.h"
 #include "base/saturate.h"
@@ -204,12 +203,6 @@ AnalysisResult RunKernelKinds(const AnalysisInput& input, const AnalysisOptions&
   AnalysisResult result;
   if (!kinds.KnowsAny()) return result;
   result.tables.push_back(KindTable(kinds, options.max_rows));
-  for (std::size_t i = 0; i < kKernelKindCount; ++i) {
-    const auto kind = static_cast<KernelKind>(i);
-    if (kinds.Of(kind).count > 0) {
-      AddMetric(&result, "kernels.kind_ns", kinds.Of(kind).ns, "kind:" + std::string(WordOf(kind)));
-    }
-  }
   std::optional<Finding> found[] = {Fp32(trace, kinds), Misaligned(trace, kinds), Layout(kinds),
                                     Attention(trace, kinds), Elementwise(trace, kinds)};
   const bool has_any = std::any_of(std::begin(found), std::end(found), [](const auto& one) { return one.has_value(); });

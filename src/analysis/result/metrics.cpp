@@ -71,8 +71,6 @@ constexpr MetricInfo kRows[] = {
     {"kernels.total_ns", kNs, kLower, kTimed, "sum of the durations of all kernels", kOperations},
     {"kernels.median_ns", kNs, kLower, kTimed, "median duration of a kernel; only per kernel", kOperations},
     {"kernels.distinct", kCount, kNeither, kExact, "kernels with different names", kOperations},
-    {"kernels.kind_ns", kNs, kLower, kTimed,
-     "GPU time of kernels whose names say that they do the same kind of work: @kind:convolution", kOperations},
     {"launches.count", kCount, kLower, kExact, "calls that launch kernels or graphs", kApiCalls},
     {"launches.per_second", Unit::kPerSecond, kNeither, kTimed, "launch calls per second of the GPU window", kCause},
     {"launches.call_ns", kNs, kLower, kTimed, "time in those calls, summed over all threads", kApiCalls},
