@@ -89,8 +89,9 @@ class Events(Kinds):
                 stream = {r["handle"]: r["stream"] for r in trace.streams().values()}[fact["stream"]]
                 null_stream = trace.of("context")[0]["null_stream"]
                 got = [(e["event"], e["stream"], e["tid"]) for e in sorted(trace.of("event_record"), key=lambda e: e["time_ns"])]
-                self.assertEqual(got, [(fact["first"], stream, fact["tid"]), (fact["second"], stream, fact["tid"]),
-                                       (fact["second"], null_stream, fact["tid"])])
+                self.assertEqual(got[:2], [(fact["first"], stream, fact["tid"]), (fact["second"], stream, fact["tid"])])
+                # Not known (0) where the row was written before CUPTI had delivered the context, as on a busy machine.
+                self.assertIn(got[2:], ([(fact["second"], null_stream, fact["tid"])], [(fact["second"], 0, fact["tid"])]))
                 calls = {r["correlation"]: r for r in trace.of("api")}
                 for e in trace.of("event_record"):
                     call = calls[e["correlation"]]
