@@ -1,5 +1,6 @@
 """Python packages of other tools, in an environment of their own in the build folder."""
 
+import fcntl
 import os
 import pathlib
 import shutil
@@ -19,7 +20,13 @@ def python_with(name, *installs):
     """The Python of an environment with what each of `installs` (arguments of pip install) brings, or the reason why not."""
     if not CACHE.is_absolute():
         return None, "GPROF_TEST_CACHE names no folder"
-    folder = CACHE / name
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / f"{name}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests that run side by side want the same environment
+        return make(CACHE / name, installs)
+
+
+def make(folder, installs):
     python, done = folder / "bin" / "python3", folder / "complete"
     wanted = "\n".join(" ".join(words) for words in installs)
     if done.is_file() and done.read_text() == wanted:
