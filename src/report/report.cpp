@@ -243,8 +243,9 @@ bool IsSumOverGpus(const Finding& finding) {
 
 std::vector<RankedFinding> RankedFindings(const Report& report) {
   std::vector<RankedFinding> ranked = report.programs.empty() ? JudgedAsOne(report) : RankedByProgram(report);
+  const std::size_t gpus = UsedGpuCount(report.trace);
   for (RankedFinding& one : ranked) {
-    if (IsSumOverGpus(*one.finding)) one.gpus = UsedGpuCount(report.trace);
+    if (IsSumOverGpus(*one.finding)) one.gpus = gpus;
   }
   return ranked;
 }

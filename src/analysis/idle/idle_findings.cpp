@@ -179,9 +179,9 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
         FormatNs(static_cast<double>(summary.Sum().split[cause]) / static_cast<double>(summary.GapsWith(cause))) +
         " in each on average";
     finding.advice =
-        "The host issues work in small steps, and the GPU is done before the next one arrives: launch a whole step as "
-        "a "
-        "CUDA graph (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fuse kernels, or use larger batches.";
+        "The host issues work in small steps, and the GPU is done before the next one arrives: launch a whole step "
+        "as a CUDA graph (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fuse kernels, or use larger "
+        "batches.";
   }
   if (are_contexts) {
     finding.advice =

@@ -115,6 +115,8 @@ std::string Share(const Kinds& kinds, int64_t ns, int64_t count) {
          CountOf(count, "launch", "launches") + ")";
 }
 
+std::string MostOfIt(const Kinds& kinds, uint32_t longest) { return ", most of it " + ShortName(kinds.Name(longest)); }
+
 // `finding` is about these kernels.
 Finding About(Finding finding, const Kinds& kinds, uint32_t longest) {
   finding.subject.kernel = kinds.Name(longest);
@@ -137,7 +139,7 @@ std::optional<Finding> Fp32(const Trace& trace, const Kinds& kinds) {
   Finding finding = About(NewFinding("library.fp32", kinds.Percent(sum.ns)), kinds, sum.longest);
   finding.message =
       "Matrix products and convolutions in FP32 run without tensor cores: " + Share(kinds, sum.ns, sum.count) +
-      ", most of it " + ShortName(kinds.Name(sum.longest));
+      MostOfIt(kinds, sum.longest);
   finding.gain_ns = static_cast<int64_t>(static_cast<double>(int64_t{sum.ns}) * (1 - fp32 / tf32));
   finding.basis = "assumes that TF32 is " + FormatNumber(tf32 / fp32) + " times as fast, as its peak is";
   return finding;
@@ -150,7 +152,7 @@ std::optional<Finding> Misaligned(const Trace& trace, const Kinds& kinds) {
   finding.message =
       "Matrix products on tensor cores load their operands in small pieces, because rows are not aligned to 16 "
       "bytes: " +
-      Share(kinds, sum.ns, sum.count) + ", most of it " + ShortName(kinds.Name(sum.longest));
+      Share(kinds, sum.ns, sum.count) + MostOfIt(kinds, sum.longest);
   finding.gain_ns = int64_t{sum.ns} / 2;
   finding.basis = "assumes aligned products run up to twice as fast";
   return finding;
@@ -173,9 +175,9 @@ std::optional<Finding> Attention(const Trace& trace, const Kinds& kinds) {
   if (kinds.Percent(sum.ns) < kPercentWorthSequences) return std::nullopt;
   Finding finding = About(NewFinding("library.attention", kinds.Percent(sum.ns)), kinds, sum.longest);
   finding.message =
-      "Attention runs as separate kernels: softmax between two matrix products, with what scales and masks " +
-      std::string("beside it, takes ") + Share(kinds, sum.ns, sum.kernels) + ", most of it " +
-      ShortName(kinds.Name(sum.longest));
+      "Attention runs as separate kernels: softmax between two matrix products, with what scales and masks "
+      "beside it, takes " +
+      Share(kinds, sum.ns, sum.kernels) + MostOfIt(kinds, sum.longest);
   finding.gain_ns = sum.ns;
   finding.basis = "assumes one fused kernel that takes as long as the products do now";
   return finding;
@@ -189,7 +191,7 @@ std::optional<Finding> Elementwise(const Trace& trace, const Kinds& kinds) {
   Finding finding = About(NewFinding("library.elementwise", kinds.Percent(sum.ns)), kinds, sum.longest);
   finding.message = "Element-wise kernels run one after the other, each reading and writing whole tensors: " +
                     Share(kinds, sum.ns, sum.kernels) + " in " + CountOf(sum.sequences, "sequence") +
-                    " of two or more, most of it " + ShortName(kinds.Name(sum.longest));
+                    " of two or more" + MostOfIt(kinds, sum.longest);
   finding.gain_ns = sum.saved_ns;
   finding.basis = "if each sequence takes as long as its longest kernel";
   return finding;
