@@ -312,4 +312,26 @@ struct Gemm {
   }
 };
 
+// A block of memory that an allocator of PyTorch gave, or took back.
+struct TensorBlock {
+  int64_t time_ns = 0;
+  int64_t size_bytes = 0;  // negative: it was taken back
+  uint64_t address = 0;    // 0 not known
+  uint32_t process = kNone, thread = kNone;
+  uint32_t device = kNone;  // it is on; kNone as well for the host
+  uint32_t stack = kNone;   // of whoever asked for it
+  bool is_host = false;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
+    v(FieldOf{"size_bytes"}, m.size_bytes);
+    v(FieldOf{"address", Role::kKnown}, m.address);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"device", Role::kDevice}, m.device);
+    v(FieldOf{"stack", Role::kStack}, m.stack);
+    v(FieldOf{"is_host"}, m.is_host);
+  }
+};
+
 }  // namespace gprof

@@ -51,6 +51,8 @@ inline constexpr auto kLists = std::make_tuple(
     ListOf<OsCall>{"os_calls", &Trace::os_calls, Role::kPlain, true, "os_call", "long OS calls"},
     ListOf<MpiCall>{"mpi_calls", &Trace::mpi_calls, Role::kPlain, true, "mpi_call", "MPI calls"},
     ListOf<Gemm>{"gemms", &Trace::gemms, Role::kPlain, true, "gemm", "matrix multiplications"},
+    ListOf<TensorBlock>{"tensor_blocks", &Trace::tensor_blocks, Role::kPlain, true, "tensor_block",
+                        "blocks that allocators of PyTorch gave and took back"},
     ListOf<Collective>{"collectives", &Trace::collectives, Role::kPlain, true, "collective", "operations of NCCL"},
     ListOf<Directive>{"directives", &Trace::directives, Role::kPlain, true, "directive",
                       "constructs of OpenMP and OpenACC"},

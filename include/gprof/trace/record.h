@@ -71,6 +71,7 @@ enum class RecordKind : uint16_t {
   kCollective = 53,
   kDirective = 54,
   kCalibration = 55,
+  kTensorBlock = 56,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -1425,6 +1426,28 @@ struct GemmRecord {
   }
 };
 
+struct TensorBlockRecord {
+  static constexpr RecordKind kKind = RecordKind::kTensorBlock;
+  static constexpr const char* kName = "tensor_block";
+  static constexpr const char* kMeaning = "a block of memory that an allocator of PyTorch gave or took back";
+  uint64_t time_ns = 0;
+  uint32_t pid = 0, tid = 0;
+  int32_t device = -1;
+  uint64_t address = 0;
+  int64_t size_bytes = 0;
+  uint32_t stack = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "thread that asked for it"}, r.tid);
+    v(FieldInfo{"device", Shape::kPlain, "device it is on, -1 for the host"}, r.device);
+    v(FieldInfo{"address", Shape::kDelta, "address of the block, 0 when not known"}, r.address);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "its bytes, negative when it was taken back"}, r.size_bytes);
+    v(FieldInfo{"stack", Shape::kPlain, "stack of whoever asked for it, 0 when not known"}, r.stack);
+  }
+};
+
 // ---- counter tracks ----
 
 struct MetricSourceRecord {
@@ -1633,7 +1656,8 @@ using AllRecords =
                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
                MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
-               WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord>;
+               WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
+               TensorBlockRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

@@ -180,6 +180,7 @@ void NumberDevices(UnjoinedTrace& unjoined) {
   for (Stream& s : t.streams) from_slot(s.device);
   for (Jit& j : t.jits) from_ordinal(j.process, j.device);
   for (MemoryEvent& m : t.memory_events) from_ordinal(m.process, m.device);
+  for (TensorBlock& b : t.tensor_blocks) from_ordinal(b.process, b.device);
   for (MemoryPoolEvent& p : t.memory_pools) from_ordinal(p.process, p.device);
   for (ManagedMemory& m : t.managed_memory) from_ordinal(m.process, m.source), from_ordinal(m.process, m.destination);
   for (CounterRange& range : t.counter_ranges) from_ordinal(range.process, range.device);

@@ -56,6 +56,7 @@ class HostJoin {
     JoinOsCalls();
     JoinMpiCalls();
     JoinGemms();
+    JoinTensorBlocks();
     JoinCollectives();
     JoinDirectives();
   }
@@ -259,6 +260,24 @@ class HostJoin {
     }
     SortNearlySorted(t_.gemms.begin(), t_.gemms.end(),
                      [](const Gemm& a, const Gemm& b) { return a.start_ns < b.start_ns; });
+  }
+
+  void JoinTensorBlocks() {
+    for (const auto& [writer, r] : TakeKept<trace::TensorBlockRecord>(unjoined_)) {
+      TensorBlock b;
+      b.time_ns = TimeNs(r.time_ns);
+      b.size_bytes = r.size_bytes;
+      b.address = r.address;
+      b.process = by_pid_.Find(writer, r.pid, b.time_ns);
+      b.thread = by_pid_.ThreadOf(b.process, r.tid);
+      b.is_host = r.device < 0;
+      if (!b.is_host) b.device = static_cast<uint32_t>(r.device);  // its ordinal: devices are numbered later
+      b.stack = StackOf(writer, r.stack);
+      TouchWriter(unjoined_, writer, b.process, b.time_ns, b.time_ns);
+      t_.tensor_blocks.push_back(b);
+    }
+    SortNearlySorted(t_.tensor_blocks.begin(), t_.tensor_blocks.end(),
+                     [](const TensorBlock& a, const TensorBlock& b) { return a.time_ns < b.time_ns; });
   }
 
   void JoinCollectives() {

@@ -162,6 +162,27 @@ TEST(HostActivity, SwitchesAndCallsKnowTheirThreads) {
   EXPECT_EQ(read.other_thread, kNone);
 }
 
+TEST(HostActivity, TensorBlocksKnowTheirDeviceAndStack) {
+  const Trace t =
+      LoadText(WithStacks("chunk pid=7 host=5\ndevice device=1 name=\"B\"\n"
+                          "module id=1 path=\"train.py\"\nframe id=1 module=1\nstack id=1 frame=1\n"
+                          "tensor_block time_ns=500 tid=70 device=1 address=4096 size_bytes=-512\n"
+                          "tensor_block time_ns=400 tid=70 device=1 address=4096 size_bytes=512 stack=1\n"
+                          "tensor_block time_ns=450 tid=70 address=64 size_bytes=8\n"));
+  ASSERT_EQ(t.tensor_blocks.size(), 3u);
+  const TensorBlock &given = t.tensor_blocks[0], &host = t.tensor_blocks[1], &taken = t.tensor_blocks[2];
+  EXPECT_EQ(given.size_bytes, 512);
+  EXPECT_EQ(given.address, 4096u);
+  EXPECT_EQ(t.threads[given.thread].tid, 70u);
+  EXPECT_EQ(t.devices[given.device].ordinal, 1u);
+  EXPECT_EQ(t.Text(t.modules[t.frames[t.stacks[given.stack].frame].module].path), "train.py");
+  EXPECT_FALSE(given.is_host);
+  EXPECT_EQ(host.device, kNone);
+  EXPECT_TRUE(host.is_host);
+  EXPECT_EQ(taken.size_bytes, -512);
+  EXPECT_EQ(taken.stack, kNone);
+}
+
 // exec keeps the pid; a pid may be used again; another machine has the same pids.
 TEST(HostActivity, APidIsTheProcessThatHadItThen) {
   const Trace t = LoadText(
