@@ -5,8 +5,8 @@
 
 namespace gprof {
 
-// Domain of the marks for blocks that PyTorch's allocators gave (payload: bytes) or took back (less than 0). The name
-// of a mark is the device: "cpu", "cuda:0".
+// Traces from before `tensor_block` records have marks in this domain for blocks that PyTorch's allocators gave
+// (payload: bytes) or took back (less than 0). The name of a mark is the device: "cpu", "cuda:0".
 inline constexpr std::string_view kAllocatorDomain = "PyTorch memory";
 
 }  // namespace gprof

@@ -17,6 +17,8 @@
 #include "analysis/memory/memory_churn.h"
 #include "analysis/memory/memory_growth.h"
 #include "analysis/memory/memory_use.h"
+#include "analysis/memory/tensor_blocks.h"
+#include "analysis/memory/tensor_peak.h"
 #include "analysis/memory/tensor_use.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
@@ -224,6 +226,20 @@ void AddManagedFindings(const AnalysisInput& input, const ManagedTraffic& sums, 
   }
 }
 
+// What tensors of PyTorch held.
+void AddTensors(const AnalysisInput& input, const StepChoice* step, const AnalysisOptions& options,
+                AnalysisResult* result) {
+  const Trace& trace = input.trace();
+  const std::vector<HeldBlock> blocks = HeldBlocks(trace);
+  std::optional<BlockPlaces> places;
+  if (!blocks.empty()) places.emplace(input);
+  BlockPlaces* const of_blocks = places ? &*places : nullptr;
+  result->tables.push_back(TensorMemoryTable(trace, step));
+  for (Table& table : TensorPeakTables(trace, blocks, of_blocks, options.max_rows)) {
+    result->tables.push_back(std::move(table));
+  }
+}
+
 }  // namespace
 
 AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& options) {
@@ -233,7 +249,7 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   const MemoryUse use(trace, ended);
   Churn churn = ChurnOf(input, ended);
   std::optional<StepChoice> step;
-  const bool has_events = !trace.memory_events.empty() || HasTensorMemory(trace);
+  const bool has_events = !trace.memory_events.empty() || !trace.tensor_blocks.empty() || HasTensorMemory(trace);
   if (has_events || !churn.sites.empty()) step = FindStep(input, options.step);
   if (step) CountSteps(trace, *step, &churn);
   const Growth growth = GrowthOf(trace, ended, step ? &*step : nullptr);
@@ -249,7 +265,7 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   result.tables.push_back(AtPeakTable(input, ended, options.max_rows));
   result.tables.push_back(PoolTable(trace, options.max_rows));
   result.tables.push_back(ManagedTable(managed));
-  result.tables.push_back(TensorMemoryTable(trace, step ? &*step : nullptr));
+  AddTensors(input, step ? &*step : nullptr, options, &result);
   AddChurnFindings(trace, churn, input.shared().window_ns(), &result.findings);
   AddGrowthFindings(trace, growth, &result.findings);
   if (growth.sites.empty()) AddLeakFinding(trace, use, &result.findings);  // which has said it already, and worse

@@ -26,14 +26,16 @@ std::optional<int64_t> ValueAt(Samples samples, int64_t time_ns) {
   return after == samples.begin() ? std::nullopt : std::optional(std::prev(after)->value);
 }
 
-Samples ReservedBeside(const Trace& trace, const MetricSource& allocated) {
+Samples TrackOf(const Trace& trace, std::string_view name, uint32_t process, uint32_t device) {
   for (std::size_t i = 0; i < trace.metric_sources.size(); ++i) {
     const MetricSource& source = trace.metric_sources[i];
-    const bool is_beside = source.process == allocated.process && source.device == allocated.device;
-    if (is_beside && trace.Text(source.name) == kReserved) return trace.SamplesOf(static_cast<uint32_t>(i));
+    if (source.process != process || source.device != device) continue;
+    if (trace.Text(source.name) == name) return trace.SamplesOf(static_cast<uint32_t>(i));
   }
   return {};
 }
+
+bool HoldsLess(const MetricSample& a, const MetricSample& b) { return a.value < b.value; }
 
 // Bytes a step by which what is left at the ends of steps grew: nothing where it did not grow from each to the next of
 // the second half.
@@ -53,18 +55,17 @@ Cell GrowthOf(const Trace& trace, Samples samples, const StepChoice* step) {
 std::vector<Cell> RowOf(const Trace& trace, std::size_t source, const StepChoice* step) {
   const MetricSource& s = trace.metric_sources[source];
   const Samples samples = trace.SamplesOf(static_cast<uint32_t>(source));
-  const auto by_value = [](const MetricSample& a, const MetricSample& b) { return a.value < b.value; };
-  const MetricSample& peak = *std::max_element(samples.begin(), samples.end(), by_value);
-  const Samples reserved = ReservedBeside(trace, s);
+  const MetricSample& peak = *std::max_element(samples.begin(), samples.end(), HoldsLess);
+  const Samples reserved = TrackOf(trace, kReserved, s.process, s.device);
   const int64_t reserved_then = ValueAt(reserved, peak.start_ns).value_or(peak.value);
   const bool is_known = s.process != kNone;
   const int64_t begin_ns = is_known ? trace.processes[s.process].start_ns : 0;
   return {MemoryDeviceName(trace, s.device),
-          is_known ? fmt::format("{} ({})", trace.Text(trace.processes[s.process].name), s.pid) : std::string(),
+          MemoryProcessName(trace, s.process),
           peak.value,
           reserved_then,
           reserved_then - peak.value,
-          reserved.empty() ? peak.value : std::max_element(reserved.begin(), reserved.end(), by_value)->value,
+          reserved.empty() ? peak.value : std::max_element(reserved.begin(), reserved.end(), HoldsLess)->value,
           samples.back().value,
           GrowthOf(trace, samples, step),
           peak.start_ns - begin_ns};
@@ -75,6 +76,22 @@ std::vector<Cell> RowOf(const Trace& trace, std::size_t source, const StepChoice
 bool HasTensorMemory(const Trace& trace) {
   return std::any_of(trace.metric_sources.begin(), trace.metric_sources.end(),
                      [&](const MetricSource& source) { return trace.Text(source.name) == kAllocated; });
+}
+
+std::optional<MetricSample> AllocatedPeak(const Trace& trace, uint32_t process, uint32_t device) {
+  const Samples samples = TrackOf(trace, kAllocated, process, device);
+  if (samples.empty()) return std::nullopt;
+  return *std::max_element(samples.begin(), samples.end(), HoldsLess);
+}
+
+int64_t ReservedAtEnd(const Trace& trace, uint32_t process, uint32_t device) {
+  const Samples samples = TrackOf(trace, kReserved, process, device);
+  return samples.empty() ? 0 : samples.back().value;
+}
+
+std::string MemoryProcessName(const Trace& trace, uint32_t process) {
+  if (process == kNone) return {};
+  return fmt::format("{} ({})", trace.Text(trace.processes[process].name), trace.processes[process].pid);
 }
 
 Table TensorMemoryTable(const Trace& trace, const StepChoice* step) {

@@ -63,7 +63,12 @@ void AddTo(const ModuleSum& from, ModuleSum* to) {
 class TreeBuilder {
  public:
   TreeBuilder(const AnalysisInput& input, const StepWindows& steps, ModuleTree* tree)
-      : input_(input), trace_(input.trace()), steps_(steps), tree_(*tree) {}
+      : input_(input),
+        trace_(input.trace()),
+        steps_(steps),
+        tree_(*tree),
+        of_ranges_(tree->of_ranges),
+        is_backward_(tree->is_backward) {}
 
   void Run() {
     if (!HasModules(trace_)) return;
@@ -170,8 +175,8 @@ class TreeBuilder {
   const Trace& trace_;
   const StepWindows& steps_;
   ModuleTree& tree_;
-  std::vector<uint32_t> of_ranges_;  // the innermost module
-  std::vector<bool> is_backward_;    // by range
+  std::vector<uint32_t>& of_ranges_;
+  std::vector<bool>& is_backward_;
   std::map<std::pair<uint32_t, NameId>, uint32_t> numbers_;
   std::vector<uint32_t> depths_;
 };
@@ -197,9 +202,11 @@ bool HasModules(const Trace& trace) {
 
 ModuleTree::ModuleTree(const AnalysisInput& input, const StepWindows& steps) { TreeBuilder(input, steps, this).Run(); }
 
-std::vector<ModuleSum> ModuleTree::Folded() const {
+std::vector<ModuleSum> ModuleTree::Folded(std::vector<uint32_t>* places) const {
   std::vector<ModuleSum> folded;
-  std::vector<uint32_t> number_of(modules.size());
+  std::vector<uint32_t> own_places;
+  std::vector<uint32_t>& number_of = places == nullptr ? own_places : *places;
+  number_of.assign(modules.size(), kNone);
   std::map<std::tuple<uint32_t, std::string, std::string>, uint32_t> numbers;
   for (std::size_t i = 0; i < modules.size(); ++i) {
     const ModuleSum& module = modules[i];

@@ -41,11 +41,15 @@ struct ModuleSum {
 struct ModuleTree {
   ModuleTree(const AnalysisInput& input, const StepWindows& steps);
 
-  // Names that differ by numbers alone are one: "h.*.attn".
-  std::vector<ModuleSum> Folded() const;
+  // Names that differ by numbers alone are one: "h.*.attn". `places`: which of these each module is part of.
+  std::vector<ModuleSum> Folded(std::vector<uint32_t>* places = nullptr) const;
 
   std::vector<ModuleSum> modules;  // those that others are within come before them
   ModuleSum outside;               // of no module
+  // By range: the innermost module, kNone for none, and whether it is by way of the backward pass. Empty where a trace
+  // has no modules.
+  std::vector<uint32_t> of_ranges;
+  std::vector<bool> is_backward;
 };
 
 // In the order of a tree: the most GPU time first, then the most CPU time, and after each module those within it.

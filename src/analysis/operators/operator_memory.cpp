@@ -7,7 +7,13 @@
 namespace gprof {
 namespace {
 
-// The innermost push/pop range of a thread at that time; kNone for none.
+void AddTo(OperatorSum* sum, int64_t size_bytes, bool is_cpu, bool is_self) {
+  (is_cpu ? sum->cpu_memory_bytes : sum->gpu_memory_bytes) += size_bytes;
+  if (is_self) (is_cpu ? sum->cpu_memory_self_bytes : sum->gpu_memory_self_bytes) += size_bytes;
+}
+
+}  // namespace
+
 uint32_t RangeAt(const Trace& trace, uint32_t thread, int64_t time_ns) {
   const auto& items = trace.ranges.items();
   const Trace::Slice slice = trace.thread_ranges[thread];
@@ -23,25 +29,23 @@ uint32_t RangeAt(const Trace& trace, uint32_t thread, int64_t time_ns) {
   return range;
 }
 
-void AddTo(OperatorSum* sum, int64_t size_bytes, bool is_cpu, bool is_self) {
-  (is_cpu ? sum->cpu_memory_bytes : sum->gpu_memory_bytes) += size_bytes;
-  if (is_self) (is_cpu ? sum->cpu_memory_self_bytes : sum->gpu_memory_self_bytes) += size_bytes;
-}
-
-}  // namespace
-
 void AddMemory(const Trace& trace, Operators* operators) {
-  for (const NvtxMark& mark : trace.marks) {
-    if (mark.domain == kNone || mark.thread == kNone) continue;
-    if (trace.Text(trace.domains[mark.domain].name) != kAllocatorDomain) continue;
+  const auto add = [&](uint32_t thread, int64_t time_ns, int64_t size_bytes, bool is_cpu) {
     operators->has_memory = true;
-    const bool is_cpu = trace.Text(mark.name) == "cpu";
-    uint32_t range = operators->OperatorAround(trace, RangeAt(trace, mark.thread, mark.time_ns));
+    uint32_t range = operators->OperatorAround(trace, RangeAt(trace, thread, time_ns));
     for (bool is_self = true; range != kNone; is_self = false) {
-      AddTo(&operators->sums[operators->of_ranges[range]], static_cast<int64_t>(mark.payload), is_cpu, is_self);
+      AddTo(&operators->sums[operators->of_ranges[range]], size_bytes, is_cpu, is_self);
       const uint32_t parent = trace.ranges.items()[range].parent;
       range = parent < range ? operators->OperatorAround(trace, parent) : kNone;
     }
+  };
+  for (const TensorBlock& block : trace.tensor_blocks) {
+    if (block.thread != kNone) add(block.thread, block.time_ns, block.size_bytes, block.is_host);
+  }
+  for (const NvtxMark& mark : trace.marks) {
+    if (mark.domain == kNone || mark.thread == kNone) continue;
+    if (trace.Text(trace.domains[mark.domain].name) != kAllocatorDomain) continue;
+    add(mark.thread, mark.time_ns, static_cast<int64_t>(mark.payload), trace.Text(mark.name) == "cpu");
   }
 }
 

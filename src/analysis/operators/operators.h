@@ -67,6 +67,9 @@ struct Operators {
   std::vector<bool> is_counted_around;  // by range: it is within an operator with FLOPs
 };
 
+// The innermost push/pop range of a thread at that time; kNone for none.
+uint32_t RangeAt(const Trace& trace, uint32_t thread, int64_t time_ns);
+
 // Adds what the allocators did (operator_memory.cpp).
 void AddMemory(const Trace& trace, Operators* operators);
 

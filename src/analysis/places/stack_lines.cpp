@@ -41,6 +41,10 @@ bool IsFramework(std::string_view package) {
 
 }  // namespace
 
+bool IsOfProgram(std::string_view file) {
+  return !file.starts_with('<') && InPackages(file).empty() && !IsFramework(file) && !IsOfPythonItself(file);
+}
+
 uint32_t LineOfFrame(const Trace& trace, uint32_t frame) {
   if (!IsPython(trace, frame)) return 0;
   const Frame& f = trace.frames[frame];

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gprof/trace.h"
@@ -24,6 +25,9 @@ struct PythonLine {
   }
   friend bool operator==(const PythonLine&, const PythonLine&) = default;
 };
+
+// Of a file that is neither installed nor part of Python, nor of a framework by its folder.
+bool IsOfProgram(std::string_view file);
 
 // "train.py:12"
 std::string PlaceOf(const Trace& trace, const PythonLine& line);

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "gprof/pytorch.h"
 #include "import/kineto/kineto_import.h"
 #include "import/kineto/kineto_operators.h"
 #include "import/shared/decimal.h"
@@ -161,23 +160,44 @@ void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push
   ranges_.Add(range);
 }
 
-// PyTorch's own allocators hand out what they got from CUDA or the system before: a mark with the bytes for each block.
+// PyTorch's own allocators hand out what they got from CUDA or the system before. They say each time what they hold.
 void KinetoImport::ReadAllocation(const ChromeEvent& event) {
   int64_t source_ns = 0;
-  trace::NvtxRecord r;
+  trace::TensorBlockRecord r;
   const AllocatorArgs args = ReadAllocatorArgs(event.args);
   if (!args.size_bytes || event.name.text != "[memory]") return Skip("PyTorch allocator events");
   if (!TakeTime(event.time, &source_ns) || !ToTrace(source_ns, &r.time_ns)) return;
   last_of_all_ns_ = std::max(last_of_all_ns_, r.time_ns);
   r.tid = EnterThread(TrackOf(event));
-  r.event = static_cast<uint8_t>(trace::NvtxEvent::kMark);
-  r.message = builder_.Name(builder_.Text(args.device));
-  r.payload = static_cast<uint64_t>(*args.size_bytes);
-  r.payload_type = static_cast<uint8_t>(trace::PayloadType::kSigned64);
-  ClosedRange range;
-  DomainOf(builder_.Text(kAllocatorDomain), &range);
-  r.domain = range.domain;
+  r.device = args.device;
+  r.address = args.address;
+  r.size_bytes = *args.size_bytes;
   builder_.Add(r);
+  if (args.device < 0) return;
+  if (args.allocated_bytes) AddAllocatorSample("PyTorch memory allocated", r, *args.allocated_bytes);
+  if (args.reserved_bytes) AddAllocatorSample("PyTorch memory reserved", r, *args.reserved_bytes);
+}
+
+// As `profile --pytorch-memory` has them.
+void KinetoImport::AddAllocatorSample(std::string_view name, const trace::TensorBlockRecord& block, int64_t bytes) {
+  uint32_t& track = allocator_tracks_[{builder_.process(), block.device, name}];
+  if (track == 0) {
+    trace::MetricSourceRecord r;
+    r.time_ns = block.time_ns;
+    r.id = track = static_cast<uint32_t>(allocator_tracks_.size());
+    r.name = builder_.Name(name);
+    r.unit = builder_.Name("bytes");
+    r.origin = builder_.Name("PyTorch");
+    r.metric_kind = static_cast<uint8_t>(trace::MetricKind::kGauge);
+    r.scope = static_cast<uint8_t>(trace::MetricScope::kDevice);
+    r.device = static_cast<uint32_t>(block.device);
+    builder_.Add(r);
+  }
+  trace::MetricBlockRecord sample;
+  sample.start_ns = block.time_ns;
+  sample.source = track;
+  sample.value = bytes;
+  builder_.Add(sample);
 }
 
 // Those of a whole process or of everything are of the profiler.

@@ -7,6 +7,8 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -116,6 +118,7 @@ class KinetoImport : public ChromeReader::Sink {
   void TakeRange(const Slice& slice, uint64_t start_ns, bool is_push_pop, bool is_open);
   void TakeOperatorArgs(const Slice& slice, ClosedRange* range);
   void ReadAllocation(const ChromeEvent& event);
+  void AddAllocatorSample(std::string_view name, const trace::TensorBlockRecord& block, int64_t bytes);
   void ReadMark(const ChromeEvent& event);
   void ReadNvtxArgs(const JsonPiece& args, ClosedRange* range);
   void TakeCall(const Slice& slice, const KinetoArgs& args, uint64_t start_ns);
@@ -175,7 +178,9 @@ class KinetoImport : public ChromeReader::Sink {
   std::map<uint32_t, std::vector<OpenSlice>> open_;  // by track
   std::map<std::string, std::vector<OpenSlice>> open_async_;
   std::map<uint32_t, KinetoCategory> categories_;  // by their text
-  FlatIndex domains_;                              // told: (process, domain)
+  // Counter tracks of PyTorch's allocators: process, device, name.
+  std::map<std::tuple<uint32_t, int32_t, std::string_view>, uint32_t> allocator_tracks_;
+  FlatIndex domains_;  // told: (process, domain)
 
   std::vector<GpuWork> work_;
   std::vector<trace::KernelShapeRecord> shapes_;

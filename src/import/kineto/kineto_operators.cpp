@@ -37,18 +37,20 @@ OperatorArgs ReadOperatorArgs(std::string_view name, const JsonPiece& args) {
 }
 
 AllocatorArgs ReadAllocatorArgs(const JsonPiece& args) {
-  constexpr int64_t kCpu = 0, kCuda = 1;
+  constexpr int64_t kCpu = 0, kMostDevices = 1024;
   AllocatorArgs read;
   int64_t type = kCpu, id = 0;
   if (args.kind != JsonPiece::Kind::kObject) return read;
   JsonScanner(args.text).ReadObject([&](std::string_view key, const JsonPiece& value) {
     if (!value.IsNumber()) return;
     if (key == "Bytes") read.size_bytes = ReadDecimal(value.text);
+    if (key == "Addr") read.address = ReadBits(value.text).value_or(0);
+    if (key == "Total Allocated") read.allocated_bytes = ReadDecimal(value.text);
+    if (key == "Total Reserved") read.reserved_bytes = ReadDecimal(value.text);
     if (key == "Device Type") type = ReadDecimal(value.text).value_or(kCpu);
     if (key == "Device Id") id = ReadDecimal(value.text).value_or(0);
   });
-  if (type != kCpu) read.device = (type == kCuda ? "cuda:" : "device:") + std::to_string(id);
-  if (type == kCpu) read.device = "cpu";
+  if (type != kCpu && id >= 0 && id < kMostDevices) read.device = static_cast<int32_t>(id);
   return read;
 }
 

@@ -21,8 +21,10 @@ OperatorArgs ReadOperatorArgs(std::string_view name, const JsonPiece& args);
 
 // What "[memory]" says, an event for each block of PyTorch's allocators with profile_memory.
 struct AllocatorArgs {
-  std::string device;                 // "cpu", "cuda:0"
-  std::optional<int64_t> size_bytes;  // negative where it was freed
+  int32_t device = -1;                                     // of CUDA; -1 for the host
+  uint64_t address = 0;                                    // 0 where it does not say
+  std::optional<int64_t> size_bytes;                       // negative where it was freed
+  std::optional<int64_t> allocated_bytes, reserved_bytes;  // what the allocator holds then
 };
 AllocatorArgs ReadAllocatorArgs(const JsonPiece& args);
 

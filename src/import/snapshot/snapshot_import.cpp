@@ -181,6 +181,7 @@ void SnapshotImport::Allocate(uint32_t device, uint64_t time_ns, const Block& bl
   r.device = device;
   r.correlation = call.correlation;
   builder_.Add(r);
+  AddTensorBlock(device, time_ns, block, static_cast<int64_t>(block.size_bytes));
   allocated_bytes_ += block.size_bytes;
   sizes_[block.address] = block.size_bytes;
 }
@@ -195,8 +196,19 @@ void SnapshotImport::Free(uint32_t device, uint64_t time_ns, uint64_t address) {
   r.address = address, r.size_bytes = block->second;
   r.device = device;
   builder_.Add(r);
+  AddTensorBlock(device, time_ns, {address, 0, 0, 0}, static_cast<int64_t>(0 - block->second));
   allocated_bytes_ -= block->second;
   sizes_.erase(block);
+}
+
+void SnapshotImport::AddTensorBlock(uint32_t device, uint64_t time_ns, const Block& block, int64_t size_bytes) {
+  trace::TensorBlockRecord r;
+  r.time_ns = time_ns;
+  r.device = static_cast<int32_t>(device);
+  r.address = block.address;
+  r.size_bytes = size_bytes;
+  r.stack = block.stack;
+  builder_.Add(r);
 }
 
 SnapshotImport::Tracks SnapshotImport::AddTracks(uint32_t device) {

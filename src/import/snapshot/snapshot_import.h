@@ -42,6 +42,7 @@ class SnapshotImport {
   uint64_t ReservedBefore(uint32_t device, std::span<const Pickle::Value> entries) const;
   void Allocate(uint32_t device, uint64_t time_ns, const Block& block);
   void Free(uint32_t device, uint64_t time_ns, uint64_t address);
+  void AddTensorBlock(uint32_t device, uint64_t time_ns, const Block& block, int64_t size_bytes);
   void Sample(uint32_t track, uint64_t time_ns, uint64_t size_bytes);
   Tracks AddTracks(uint32_t device);
   uint32_t AddTrack(std::string_view name, uint32_t device);

@@ -17,11 +17,13 @@ class SnapshotStacks {
  public:
   SnapshotStacks(const Pickle& pickle, ForeignBuilder* builder) : pickle_(pickle), builder_(*builder) {}
 
-  // The stack of the value "frames", innermost first; 0 without Python in it.
+  // The stack of the value "frames", innermost first: lines of Python, and operators where it has native code as well.
+  // 0 with neither.
   uint32_t StackOf(Pickle::Value frames);
 
  private:
   uint32_t FrameOf(Pickle::Value frame);
+  uint32_t OperatorFrame(std::string_view name);
 
   const Pickle& pickle_;
   ForeignBuilder& builder_;

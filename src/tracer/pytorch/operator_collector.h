@@ -7,11 +7,6 @@
 
 namespace gprof::tracer {
 
-// Events of PyTorch have NVTX domains of their own, with numbers that no program gets to.
-enum class PytorchDomain : uint32_t { kOperators = 1u << 20, kMemory };
-// [writer thread, or salvage]
-void AddPytorchEvent(PytorchDomain domain, uint64_t stamp, trace::NvtxRecord r, const RowSource& source);
-
 void RetellOperators();                  // [writer thread]
 void DrainOperators(DrainRound* round);  // [writer thread, or salvage]
 void ResetOperatorsAfterFork();          // [child of a fork]

@@ -8,11 +8,12 @@
 namespace gprof::tracer {
 namespace {
 
+// Operators have an NVTX domain of their own, with a number that no program gets to.
+constexpr uint32_t kDomain = 1u << 20;
 struct Domain {
   bool is_used, is_told;
 };
-constinit Domain domains[2] GPROF_IN_ARENA = {};
-Domain& StateOf(PytorchDomain domain) { return domains[domain == PytorchDomain::kMemory ? 1 : 0]; }
+constinit Domain state GPROF_IN_ARENA = {};
 
 // The names of operators by what their rows say, so that texts are made once. What has lost its place is made anew.
 struct Known {
@@ -32,6 +33,17 @@ trace::StringId NameOf(Bytes name, Bytes inputs) {
   return place.name;
 }
 
+void AddEvent(uint64_t stamp, trace::NvtxRecord r, const RowSource& source) {
+  state.is_used = true;
+  // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
+  const uint64_t own_ns = source.clock.ToNs(stamp);
+  if (own_ns > source.log->nvtx.last_ns) source.log->nvtx.last_ns = own_ns;
+  r.time_ns = source.log->nvtx.last_ns;
+  r.tid = source.log->tid;
+  r.domain = kDomain;
+  source.output->Add(r, source.cursor);
+}
+
 void AddBegin(const OperatorRow& row, const RowSource& source) {
   const char* const text = reinterpret_cast<const char*>(&row + 1);
   const std::size_t room = BytesOf(row.header) - sizeof row;
@@ -44,46 +56,28 @@ void AddBegin(const OperatorRow& row, const RowSource& source) {
     r.payload = static_cast<uint64_t>(row.sequence);
     r.payload_type = static_cast<uint8_t>(trace::PayloadType::kSigned64);
   }
-  AddPytorchEvent(PytorchDomain::kOperators, row.stamp, r, source);
+  AddEvent(row.stamp, r, source);
 }
 
 }  // namespace
-
-void AddPytorchEvent(PytorchDomain domain, uint64_t stamp, trace::NvtxRecord r, const RowSource& source) {
-  StateOf(domain).is_used = true;
-  // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
-  const uint64_t own_ns = source.clock.ToNs(stamp);
-  if (own_ns > source.log->nvtx.last_ns) source.log->nvtx.last_ns = own_ns;
-  r.time_ns = source.log->nvtx.last_ns;
-  r.tid = source.log->tid;
-  r.domain = static_cast<uint32_t>(domain);
-  source.output->Add(r, source.cursor);
-}
 
 void ConvertOperatorRow(const RowHeader* header, const RowSource& source) {
   if (header->type == RowType::kOperator) return AddBegin(*reinterpret_cast<const OperatorRow*>(header), source);
   trace::NvtxRecord r;
   r.event = static_cast<uint8_t>(trace::NvtxEvent::kPop);
-  AddPytorchEvent(PytorchDomain::kOperators, reinterpret_cast<const OperatorEndRow*>(header)->stamp, r, source);
+  AddEvent(reinterpret_cast<const OperatorEndRow*>(header)->stamp, r, source);
 }
 
-void RetellOperators() {
-  for (Domain& domain : domains) domain.is_told = false;
-}
+void RetellOperators() { state.is_told = false; }
 
 void DrainOperators(DrainRound*) {
-  const auto tell = [](PytorchDomain domain, const char* name) {
-    Domain& state = StateOf(domain);
-    if (!state.is_used || state.is_told) return;
-    Output().Add(trace::NvtxDomainRecord{static_cast<uint32_t>(domain), Names().Intern(name)});
-    state.is_told = true;
-  };
-  tell(PytorchDomain::kOperators, "PyTorch");
-  tell(PytorchDomain::kMemory, "PyTorch memory");
+  if (!state.is_used || state.is_told) return;
+  Output().Add(trace::NvtxDomainRecord{kDomain, Names().Intern("PyTorch")});
+  state.is_told = true;
 }
 
 void ResetOperatorsAfterFork() {
-  for (Domain& domain : domains) domain = {};
+  state = {};
   for (Known& place : known) place = {};
 }
 

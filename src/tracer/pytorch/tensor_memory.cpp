@@ -7,7 +7,7 @@
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
 #include "tracer/imports/import_slots.h"
-#include "tracer/pytorch/operator_collector.h"
+#include "tracer/store/caller_stack.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
@@ -19,8 +19,9 @@ constexpr uint8_t kCuda = 1;  // c10::DeviceType
 
 struct TensorMemoryRow {
   RowHeader header;  // its flags are the device
-  uint32_t unused;
+  uint32_t stack;    // of whoever asked for it, 0 for none
   uint64_t stamp;
+  uint64_t address;
   int64_t bytes;  // negative when they are given back
   uint64_t allocated, reserved;
 };
@@ -35,7 +36,14 @@ void OnReport(void* pointer, int64_t bytes, uint64_t allocated, uint64_t reserve
   const int kept = errno;
   ThreadLog* const log = own_log != nullptr ? own_log : AcquireLogWithinCall(true);
   if (log != nullptr) {
-    TensorMemoryRow row{RowHeaderOf<TensorMemoryRow>(RowType::kTensorMemory), 0, Stamp(), bytes, allocated, reserved};
+    const uint32_t stack = bytes > 0 ? CallerStack(log) : 0;
+    TensorMemoryRow row{RowHeaderOf<TensorMemoryRow>(RowType::kTensorMemory),
+                        stack,
+                        Stamp(),
+                        reinterpret_cast<uint64_t>(pointer),
+                        bytes,
+                        allocated,
+                        reserved};
     row.header.flags = static_cast<uint8_t>(device >> 8);
     Append(log, row);
   }
@@ -93,12 +101,6 @@ void AddSamples(const TensorMemoryRow& row, uint32_t device, uint64_t time_ns) {
   AddSample(tracks.reserved, time_ns, row.reserved);
 }
 
-trace::StringId NameOf(uint32_t device) {
-  Message name;
-  name << "cuda:" << uint64_t{device};
-  return Names().Intern(name.c_str(), name.size());
-}
-
 }  // namespace
 
 void StartTensorMemory() {
@@ -108,17 +110,20 @@ void StartTensorMemory() {
   WatchModules({.see = See, .is_urgent = [] { return target.real != nullptr; }});
 }
 
-// Tracks say what the device holds, a mark which thread was given how much.
+// Tracks say what the device holds, blocks which thread was given what, and where.
 void ConvertTensorMemoryRow(const RowHeader* header, const RowSource& source) {
   const auto& row = *reinterpret_cast<const TensorMemoryRow*>(header);
   const uint32_t device = row.header.flags % kMostDevices;
-  AddSamples(row, device, source.clock.ToNs(row.stamp));
-  trace::NvtxRecord r;
-  r.event = static_cast<uint8_t>(trace::NvtxEvent::kMark);
-  r.message = NameOf(device);
-  r.payload = static_cast<uint64_t>(row.bytes);
-  r.payload_type = static_cast<uint8_t>(trace::PayloadType::kSigned64);
-  AddPytorchEvent(PytorchDomain::kMemory, row.stamp, r, source);
+  const uint64_t time_ns = source.clock.ToNs(row.stamp);
+  AddSamples(row, device, time_ns);
+  trace::TensorBlockRecord r;
+  r.time_ns = time_ns;
+  r.tid = source.log->tid;
+  r.device = static_cast<int32_t>(device);
+  r.address = row.address;
+  r.size_bytes = row.bytes;
+  r.stack = row.stack;
+  source.output->Add(r, source.cursor);
 }
 
 // Sources are of a file; in another one they are told anew.

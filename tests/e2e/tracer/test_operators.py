@@ -65,11 +65,13 @@ class Operators(harness.Case):
         trace, large = self.record("good", "memory", options=["--pytorch-memory"]).trace, 2 << 20
         self.assertEqual(self.tracks_of(trace), {"PyTorch memory allocated": [512, large + 512, large, large // 2],
                                                  "PyTorch memory reserved": [1 << 20, 3 << 20, 3 << 20, 3 << 20]})
-        marks = collections.defaultdict(list)
-        for mark in trace.of("nvtx", event=MARK):
-            self.assertEqual((mark["message"], trace.domain_names(mark["chunk_pid"])[mark["domain"]]), ("cuda:0", "PyTorch memory"))
-            marks[mark["tid"]].append(mark["payload"] - (1 << 64 if mark["payload"] >= 1 << 63 else 0))
-        self.assertEqual(sorted(marks.values()), [[-large // 2], [512, large, -512]])
+        small, big = 0x7F0000000000, 0x7F0000200000
+        blocks = collections.defaultdict(list)
+        for block in trace.of("tensor_block"):
+            self.assertEqual((block["device"], block["stack"]), (0, 0))
+            blocks[block["tid"]].append((block["address"], block["size_bytes"]))
+        self.assertEqual(sorted(blocks.values()), [[(small, 512), (big, large), (small, -512)], [(big, -large // 2)]])
+        self.assertEqual(trace.of("nvtx", event=MARK), [])
 
     def test_without_the_option_allocations_are_not_recorded(self):
         self.assertEqual(self.tracks_of(self.record("good", "memory").trace), {})

@@ -22,7 +22,9 @@ LINES = {"forward": 12, "attention": 25, "loss": 31}
 
 def frames_of(function):
     places = [("model.py", LINES[function], function), ("train.py", 40, "step"), ("train.py", 60, "<module>"), ("??", 0, "_start")]
-    return [{"filename": file, "line": line, "name": name} for file, line, name in places]
+    native = ["at::_ops::empty_memory_format::call(c10::ArrayRef<c10::SymInt>)", f"at::_ops::{function}_Tensor::call(at::Tensor const&)"]
+    return ([{"filename": "??", "line": 0, "name": name} for name in native] +
+            [{"filename": file, "line": line, "name": name} for file, line, name in places])
 
 
 class History:
@@ -105,12 +107,16 @@ class Snapshots(unittest.TestCase):
             peaks = {row["scope"]: int(row["value"]) for row in self.table("metrics") if row["id"] == "memory.peak_bytes"}
             self.assertEqual((peaks["gpu0"], peaks["gpu1"]), tuple(history.peak for history in histories))
             for device, history in enumerate(histories):
-                expected = {}
+                expected, by_operator = {}, {}
                 for function, size in history.at_peak.values():
                     line = f"model.py:{LINES[function]} ({function})" if function else ""
                     expected[line] = expected.get(line, 0) + size
+                    name = f"aten::{function}" if function else "(no operator)"
+                    by_operator[name] = by_operator.get(name, 0) + size
                 rows = [row for row in self.table("memory.memory_at_peak") if row["device"] == f"gpu{device}"]
                 self.assertEqual({row["line"]: int(row["bytes"]) for row in rows}, expected)
+                rows = [row for row in self.table("memory.tensors_by_operator") if row["device"] == f"gpu{device}"]
+                self.assertEqual({row["operator"]: int(row["bytes"]) for row in rows}, by_operator)
 
     def test_allocated_and_reserved_memory_are_tracks(self):
         history = History(1, 0x7F00_0000_0000).run(200)

@@ -12,7 +12,7 @@
 
 #include "fake_torch.h"
 
-extern "C" void FakeAllocate(int64_t bytes);
+extern "C" void FakeAllocate(int64_t bytes, uint64_t address);
 
 namespace {
 
@@ -78,13 +78,14 @@ void RunBackward() {
 void RunAllocations() {
   const std::vector<c10::IValue> none;
   at::RecordFunction outer("aten::outer", -1, none);
-  FakeAllocate(512);
+  constexpr uint64_t kSmall = 0x7f0000000000, kLarge = 0x7f0000200000;
+  FakeAllocate(512, kSmall);
   {
     at::RecordFunction inner("aten::inner", -1, none);
-    FakeAllocate(2 << 20);
-    FakeAllocate(-512);
+    FakeAllocate(2 << 20, kLarge);
+    FakeAllocate(-512, kSmall);
   }
-  std::thread([] { FakeAllocate(-(1 << 20)); }).join();
+  std::thread([] { FakeAllocate(-(1 << 20), kLarge); }).join();
 }
 
 }  // namespace
