@@ -313,6 +313,13 @@ constexpr FindingInfo kFindings[] = {
     {"memory.growth", "every step allocates memory that is never freed", Always(kWarning), "memory_over_time",
      At("kind:api_memory name:alloc"),
      "Free in each step the memory it allocates, or reuse it in the next step: otherwise memory runs out eventually."},
+    {"memory.tensor_growth",
+     "PyTorch tensors that are kept step after step",
+     {kInfo, 0.01, 1},
+     "tensor_growth",
+     Nowhere("the timeline has what PyTorch's allocator holds as a counter track, and no event for each block"),
+     "Keep numbers instead of tensors: loss.item() or loss.detach(). A tensor that is kept keeps its graph, with all "
+     "that was saved for the backward pass. Look for lists, dictionaries and attributes that outlive the step."},
     {"memory.leaked", "blocks that were not freed when their process ended: information", Always(kInfo),
      "memory_not_freed", At("kind:api_memory name:alloc"),
      "The driver reclaims the memory when the process exits. Leaks matter in libraries and long-running programs."},

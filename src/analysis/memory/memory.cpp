@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "analysis/memory/memory_growth.h"
 #include "analysis/memory/memory_use.h"
 #include "analysis/memory/tensor_blocks.h"
+#include "analysis/memory/tensor_growth.h"
 #include "analysis/memory/tensor_peak.h"
 #include "analysis/memory/tensor_use.h"
 #include "analysis/result/analyses.h"
@@ -226,7 +228,11 @@ void AddManagedFindings(const AnalysisInput& input, const ManagedTraffic& sums, 
   }
 }
 
-// What tensors of PyTorch held.
+bool HasFinding(const std::vector<Finding>& findings, std::string_view id) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.id == id; });
+}
+
+// What tensors of PyTorch held: at the peak, and more after each step.
 void AddTensors(const AnalysisInput& input, const StepChoice* step, const AnalysisOptions& options,
                 AnalysisResult* result) {
   const Trace& trace = input.trace();
@@ -238,6 +244,10 @@ void AddTensors(const AnalysisInput& input, const StepChoice* step, const Analys
   for (Table& table : TensorPeakTables(trace, blocks, of_blocks, options.max_rows)) {
     result->tables.push_back(std::move(table));
   }
+  const TensorGrowth growth = TensorGrowthOf(blocks, trace, step, of_blocks);
+  result->tables.push_back(TensorGrowthTable(trace, growth, options.max_rows));
+  AddTensorGrowthMetric(growth, result);
+  AddTensorGrowthFinding(trace, growth, &result->findings);
 }
 
 }  // namespace
@@ -267,13 +277,13 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   result.tables.push_back(ManagedTable(managed));
   AddTensors(input, step ? &*step : nullptr, options, &result);
   AddChurnFindings(trace, churn, input.shared().window_ns(), &result.findings);
-  AddGrowthFindings(trace, growth, &result.findings);
+  // What tensors take, the driver is asked for: that is the same growth.
+  if (!HasFinding(result.findings, "memory.tensor_growth")) AddGrowthFindings(trace, growth, &result.findings);
   if (growth.sites.empty()) AddLeakFinding(trace, use, &result.findings);  // which has said it already, and worse
   AddManagedFindings(input, managed, &result.findings);
   RankFindings(&result.findings);
   // Without a finding the table is what any program does.
-  const bool has_churn = std::any_of(result.findings.begin(), result.findings.end(),
-                                     [](const Finding& finding) { return finding.id == "memory.churn"; });
+  const bool has_churn = HasFinding(result.findings, "memory.churn");
   for (Table& table : result.tables) table.is_detail |= table.id == "memory_churn" && !has_churn;
   return result;
 }
