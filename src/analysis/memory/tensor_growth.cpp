@@ -20,7 +20,7 @@
 namespace gprof {
 namespace {
 
-constexpr std::size_t kFewestSteps = 8;
+constexpr std::size_t kFewestStepsToGrow = 8;
 constexpr std::size_t kQuarters = 4;    // of the steps that are looked at: each has to grow
 constexpr std::size_t kStepsInUse = 2;  // at the end: what they hold is what any step holds
 
@@ -31,7 +31,7 @@ struct Steps {
 };
 
 std::optional<Steps> StepsOf(const Trace& trace, const StepChoice* step) {
-  if (step == nullptr || step->ranges.size() < kFewestSteps) return std::nullopt;
+  if (step == nullptr || step->ranges.size() < kFewestStepsToGrow) return std::nullopt;
   Steps steps;
   const std::size_t warm = step->ranges.size() / 3 - 1;
   for (std::size_t i = warm; i + kStepsInUse < step->ranges.size(); ++i) {

@@ -15,11 +15,11 @@
 namespace gprof {
 namespace {
 
-struct Peak {
+struct TensorPeak {
   int64_t time_ns = 0, bytes = 0;
   int64_t known_bytes = 0;  // of blocks that were seen to be given
 };
-using Peaks = std::map<MemoryOwner, Peak>;
+using TensorPeaks = std::map<MemoryOwner, TensorPeak>;
 
 struct Change {
   MemoryOwner owner;
@@ -39,17 +39,17 @@ std::vector<Change> ChangesOf(const std::vector<HeldBlock>& blocks) {
   return changes;
 }
 
-bool IsAtPeak(const HeldBlock& block, const Peak& peak) {
+bool IsAtPeak(const HeldBlock& block, const TensorPeak& peak) {
   return block.start_ns <= peak.time_ns && block.end_ns > peak.time_ns;
 }
 
 // By the allocator's own figures where they are there: they have what was given before the recording as well.
-Peaks PeaksOf(const Trace& trace, const std::vector<HeldBlock>& blocks) {
-  Peaks peaks;
+TensorPeaks PeaksOf(const Trace& trace, const std::vector<HeldBlock>& blocks) {
+  TensorPeaks peaks;
   std::map<MemoryOwner, int64_t> now_bytes;
   for (const Change& change : ChangesOf(blocks)) {
     const int64_t bytes = now_bytes[change.owner] += change.bytes;
-    Peak& peak = peaks[change.owner];
+    TensorPeak& peak = peaks[change.owner];
     if (bytes > peak.bytes) peak.bytes = bytes, peak.time_ns = change.time_ns;
   }
   for (auto& [owner, peak] : peaks) {
@@ -57,7 +57,7 @@ Peaks PeaksOf(const Trace& trace, const std::vector<HeldBlock>& blocks) {
     if (told && told->value >= peak.bytes) peak.bytes = told->value, peak.time_ns = told->start_ns;
   }
   for (const HeldBlock& block : blocks) {
-    Peak& peak = peaks.at(OwnerOf(block));
+    TensorPeak& peak = peaks.at(OwnerOf(block));
     if (IsAtPeak(block, peak)) peak.known_bytes += block.size_bytes;
   }
   return peaks;
@@ -71,7 +71,7 @@ using Shares = std::map<std::pair<MemoryOwner, std::string>, Share>;
 void AddBlock(const HeldBlock& block, Share* share) { share->bytes += block.size_bytes, ++share->blocks; }
 
 template <class F>
-void ForEachAtPeak(const std::vector<HeldBlock>& blocks, const Peaks& peaks, F&& f) {
+void ForEachAtPeak(const std::vector<HeldBlock>& blocks, const TensorPeaks& peaks, F&& f) {
   for (const HeldBlock& block : blocks) {
     if (IsAtPeak(block, peaks.at(OwnerOf(block)))) f(block);
   }
@@ -96,7 +96,7 @@ Table EmptyTable(std::string id, std::string title, bool is_of_modules, Column n
   return table;
 }
 
-std::vector<Cell> RowOf(const Trace& trace, const MemoryOwner& owner, const Peak& peak, const Share& share,
+std::vector<Cell> RowOf(const Trace& trace, const MemoryOwner& owner, const TensorPeak& peak, const Share& share,
                         bool is_of_modules) {
   std::vector<Cell> row = {MemoryDeviceName(trace, owner.second), MemoryProcessName(trace, owner.first),
                            PercentOf(share.bytes, peak.bytes), share.bytes, share.blocks};
@@ -104,7 +104,7 @@ std::vector<Cell> RowOf(const Trace& trace, const MemoryOwner& owner, const Peak
   return row;
 }
 
-void Fill(const Trace& trace, const Peaks& peaks, const Shares& shares, uint32_t max_rows, Table* table) {
+void Fill(const Trace& trace, const TensorPeaks& peaks, const Shares& shares, uint32_t max_rows, Table* table) {
   constexpr std::size_t kBytes = 3;
   const bool is_of_modules = table->columns.size() > 6;
   for (const auto& [key, share] : shares) {
@@ -122,7 +122,7 @@ void Fill(const Trace& trace, const Peaks& peaks, const Shares& shares, uint32_t
 }
 
 // A module has what those within it have.
-Shares ByModule(const std::vector<HeldBlock>& blocks, const Peaks& peaks, const BlockPlaces& places) {
+Shares ByModule(const std::vector<HeldBlock>& blocks, const TensorPeaks& peaks, const BlockPlaces& places) {
   Shares shares;
   if (places.modules().empty()) return shares;
   ForEachAtPeak(blocks, peaks, [&](const HeldBlock& block) {
@@ -143,7 +143,7 @@ Shares ByModule(const std::vector<HeldBlock>& blocks, const Peaks& peaks, const 
 }
 
 template <class F>
-Shares By(const std::vector<HeldBlock>& blocks, const Peaks& peaks, const char* unknown, F&& name_of) {
+Shares By(const std::vector<HeldBlock>& blocks, const TensorPeaks& peaks, const char* unknown, F&& name_of) {
   Shares shares;
   bool has_names = false;
   ForEachAtPeak(blocks, peaks, [&](const HeldBlock& block) {
@@ -166,7 +166,7 @@ std::vector<Table> TensorPeakTables(const Trace& trace, const std::vector<HeldBl
   tables.push_back(EmptyTable("tensors_by_line", "PyTorch memory at the peak by Python line", false,
                               {"line", "Python", Unit::kText, false}));
   if (blocks.empty()) return tables;
-  const Peaks peaks = PeaksOf(trace, blocks);
+  const TensorPeaks peaks = PeaksOf(trace, blocks);
   Fill(trace, peaks, By(blocks, peaks, "(no operator)", [&](const HeldBlock& b) { return places->OperatorOf(b); }),
        max_rows, &tables[0]);
   Fill(trace, peaks, ByModule(blocks, peaks, *places), max_rows, &tables[1]);

@@ -17,16 +17,16 @@ namespace {
 constexpr std::string_view kAllocated = "PyTorch memory allocated", kReserved = "PyTorch memory reserved";
 constexpr std::size_t kFewestSteps = 3;
 
-using Samples = std::span<const MetricSample>;
+using TrackSamples = std::span<const MetricSample>;
 
 // What held at that time; nothing before the first sample.
-std::optional<int64_t> ValueAt(Samples samples, int64_t time_ns) {
+std::optional<int64_t> ValueAt(TrackSamples samples, int64_t time_ns) {
   const auto after = std::upper_bound(samples.begin(), samples.end(), time_ns,
                                       [](int64_t time, const MetricSample& s) { return time < s.start_ns; });
   return after == samples.begin() ? std::nullopt : std::optional(std::prev(after)->value);
 }
 
-Samples TrackOf(const Trace& trace, std::string_view name, uint32_t process, uint32_t device) {
+TrackSamples TrackOf(const Trace& trace, std::string_view name, uint32_t process, uint32_t device) {
   for (std::size_t i = 0; i < trace.metric_sources.size(); ++i) {
     const MetricSource& source = trace.metric_sources[i];
     if (source.process != process || source.device != device) continue;
@@ -39,7 +39,7 @@ bool HoldsLess(const MetricSample& a, const MetricSample& b) { return a.value < 
 
 // Bytes a step by which what is left at the ends of steps grew: nothing where it did not grow from each to the next of
 // the second half.
-Cell GrowthOf(const Trace& trace, Samples samples, const StepChoice* step) {
+Cell GrowthOf(const Trace& trace, TrackSamples samples, const StepChoice* step) {
   if (step == nullptr || step->ranges.size() < kFewestSteps) return {};
   std::vector<int64_t> left;
   for (const uint32_t range : step->ranges) {
@@ -54,9 +54,9 @@ Cell GrowthOf(const Trace& trace, Samples samples, const StepChoice* step) {
 
 std::vector<Cell> RowOf(const Trace& trace, std::size_t source, const StepChoice* step) {
   const MetricSource& s = trace.metric_sources[source];
-  const Samples samples = trace.SamplesOf(static_cast<uint32_t>(source));
+  const TrackSamples samples = trace.SamplesOf(static_cast<uint32_t>(source));
   const MetricSample& peak = *std::max_element(samples.begin(), samples.end(), HoldsLess);
-  const Samples reserved = TrackOf(trace, kReserved, s.process, s.device);
+  const TrackSamples reserved = TrackOf(trace, kReserved, s.process, s.device);
   const int64_t reserved_then = ValueAt(reserved, peak.start_ns).value_or(peak.value);
   const bool is_known = s.process != kNone;
   const int64_t begin_ns = is_known ? trace.processes[s.process].start_ns : 0;
@@ -79,13 +79,13 @@ bool HasTensorMemory(const Trace& trace) {
 }
 
 std::optional<MetricSample> AllocatedPeak(const Trace& trace, uint32_t process, uint32_t device) {
-  const Samples samples = TrackOf(trace, kAllocated, process, device);
+  const TrackSamples samples = TrackOf(trace, kAllocated, process, device);
   if (samples.empty()) return std::nullopt;
   return *std::max_element(samples.begin(), samples.end(), HoldsLess);
 }
 
 int64_t ReservedAtEnd(const Trace& trace, uint32_t process, uint32_t device) {
-  const Samples samples = TrackOf(trace, kReserved, process, device);
+  const TrackSamples samples = TrackOf(trace, kReserved, process, device);
   return samples.empty() ? 0 : samples.back().value;
 }
 
