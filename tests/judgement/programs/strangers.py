@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Builds, tries and records the programs of the fifth examination on a machine with a GPU: exam5_programs.json lists them.
+"""Builds, tries and records the programs of an examination that strangers wrote, on a machine with a GPU.
 
-    exam5.py GPROF_CLI SOURCES OUT
+    strangers.py exam5|exam6 GPROF_CLI SOURCES OUT
 
-SOURCES has a folder for each repository of the list, with the name that it has there; exam5_data.py makes what data is missing.
-OUT/exam5.tgz   the captures, as they belong into tests/judgement/data
-OUT/exam5.log   what became of each program: how it was built, its exit codes, how long it took, how large its capture is
+EXAM_programs.json beside this file lists the programs, and EXAM_data.py makes what data is missing.
+SOURCES has a folder for each repository of the list, with the name that it has there.
+OUT/EXAM.tgz   the captures, as they belong into tests/judgement/data
+OUT/EXAM.log   what became of each program: how it was built, its exit codes, how long it took, how large its capture is
 
-A program that does not build, fails or runs for too long without a tracer is not recorded. Recording is one by one, with nothing beside it.
+A program that does not build, fails or runs for too long without a tracer is not recorded. Recording is one by one, with nothing beside it,
+in the order of the list. A program with `instead_of` is recorded where the one that it names is not.
 
 Variables: NUMPY            folder of a NumPy that numba takes, where the installed one is too new for it
            SECONDS_IN_ALL   no program is recorded after this long, 280 by default
@@ -15,6 +17,7 @@ Variables: NUMPY            folder of a NumPy that numba takes, where the instal
 """
 
 import concurrent.futures
+import importlib
 import json
 import os
 import pathlib
@@ -28,14 +31,12 @@ import tarfile
 import tempfile
 import time
 
-import exam5_data
-
 HERE = pathlib.Path(__file__).resolve().parent
 NVCC = ["nvcc", "-O3", "-std=c++17", "-arch=sm_90", "-w"]
-# The limits of the examination are those of the README; importing from a cold disk takes Python long once.
-MOST_SECONDS_TRIED, MOST_SECONDS_TRIED_PYTHON, MOST_SECONDS_RECORDED, MOST_SECONDS_BUILT = 10, 60, 40, 150
+# Alone a program takes 8 s at most, as the README says; several are tried at once, and importing from a cold disk takes Python long once.
+MOST_SECONDS_TRIED, MOST_SECONDS_TRIED_PYTHON, MOST_SECONDS_RECORDED, MOST_SECONDS_BUILT = 15, 60, 40, 150
 MOST_BYTES = 1 << 20
-BUILT_AT_ONCE, TRIED_AT_ONCE, PYTHON_TRIED_AT_ONCE = 12, 6, 4
+BUILT_AT_ONCE, TRIED_AT_ONCE, PYTHON_TRIED_AT_ONCE = 16, 6, 4
 # Caches get into traces, and are in somebody's home otherwise; programs that are tried at once share the memory of the GPU.
 SETTINGS = {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.2", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1",
           "CUDA_CACHE_PATH": "/tmp/ComputeCache", "CUPY_CACHE_DIR": "/tmp/cupy", "TRITON_CACHE_DIR": "/tmp/triton",
@@ -126,8 +127,8 @@ def run_alone(program, log):
     return code == 0
 
 
-def record(program, gprof, captures, log):
-    file = captures / f"exam5_{program.name}.trace"
+def record(program, gprof, file, log):
+    """True where there is a capture now."""
     tracer = [gprof, "profile", "-f", "-q", "-t", "cuda,nvtx,osrt", "--compress", "-o", str(file), "--"]
     code, said, took = program.run(tracer + program.command(), MOST_SECONDS_RECORDED)
     size = file.stat().st_size if file.is_file() else 0
@@ -135,6 +136,7 @@ def record(program, gprof, captures, log):
     log.say(f"{program.name}: recorded exit code {code}, {took:.1f} s, {size} bytes" + (f": {said}" if not is_good else ""))
     if not is_good:
         file.unlink(missing_ok=True)
+    return is_good
 
 
 def those_that_run(programs, log):
@@ -152,29 +154,37 @@ def those_that_run(programs, log):
     return [one for one in programs if one.name in good]
 
 
+def record_in_turn(programs, gprof, captures, log):
+    last = float(os.environ.get("SECONDS_IN_ALL", "280"))
+    recorded = set()
+    for program in programs:
+        if program.facts.get("instead_of") in recorded:
+            log.say(f"{program.name}: not needed")
+        elif log.seconds() > last:
+            log.say(f"{program.name}: no time left")
+        elif record(program, gprof, captures / f"{captures.name}_{program.name}.trace", log):
+            recorded.add(program.name)
+    log.say(f"{len(recorded)} captures")
+
+
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
-    gprof, sources, out = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve()
-    captures = out / "exam5"
+    exam, (gprof, sources, out) = sys.argv[1], (pathlib.Path(word).resolve() for word in sys.argv[2:])
+    captures = out / exam
     shutil.rmtree(captures, ignore_errors=True)
     captures.mkdir(parents=True)
-    log = Log(out / "exam5.log")
-    exam5_data.make(sources)
+    log = Log(out / f"{exam}.log")
+    importlib.import_module(f"{exam}_data").make(sources)
     only = re.compile(os.environ.get("ONLY", ""))
-    listed = json.loads((HERE / "exam5_programs.json").read_text(encoding="utf-8"))["programs"]
+    listed = json.loads((HERE / f"{exam}_programs.json").read_text(encoding="utf-8"))["programs"]
     programs = [Program(facts, sources) for facts in listed if only.search(facts["name"])]
     running = those_that_run(programs, log)
     log.say(f"{len(running)} of {len(programs)} programs run")
-    for program in running:
-        if log.seconds() > float(os.environ.get("SECONDS_IN_ALL", "280")):
-            log.say(f"{program.name}: no time left")
-        else:
-            record(program, gprof, captures, log)
-    with tarfile.open(out / "exam5.tgz", "w:gz") as archive:
+    record_in_turn(running, str(gprof), captures, log)
+    with tarfile.open(out / f"{exam}.tgz", "w:gz") as archive:
         for file in sorted(captures.iterdir()):
             archive.add(file, file.name)
-    log.say(f"{len(list(captures.iterdir()))} captures")
     shutil.rmtree(captures)
 
 
