@@ -38,8 +38,8 @@ FLOOR = HERE / "floor.json"
 SHOWN = 3  # findings above the tables, as src/cli/render/render_text.cpp has it
 TIME_LIMIT_S = 240
 NONE = "none"  # instead of an id: no finding is shown, or information only
-TUNING, EXAMINATION, BLIND, BLIND3, BLIND4, BLIND5 = "tuning", "examination", "blind", "blind3", "blind4", "blind5"
-HIDDEN = (EXAMINATION, BLIND, BLIND3, BLIND4, BLIND5)  # nobody looks at these one by one
+TUNING, EXAMINATION = "tuning", "examination"
+HIDDEN = (EXAMINATION, "blind", "blind3", "blind4", "blind5", "blind6")  # nobody looks at these one by one
 SETS = (TUNING, *HIDDEN)
 MADE_BY = {"synthetic": synthetic.CAPTURES, "examination": examination.CAPTURES, "examination2": examination2.CAPTURES,
            "examination3": examination3.CAPTURES}
@@ -151,7 +151,7 @@ def contradictions(report):
 def load():
     """The mechanisms, and the captures of all sets: the labels of the examinations have files of their own."""
     corpus = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
-    for name in ("examination.json", "examination2.json", "examination3.json", "examination4.json", "examination5.json"):
+    for name in ("examination.json", *(f"examination{number}.json" for number in range(2, 7))):
         corpus["captures"] += json.loads((HERE / name).read_text(encoding="utf-8"))["captures"]
     return corpus
 

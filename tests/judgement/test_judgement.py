@@ -32,6 +32,10 @@ def ids_of_the_docs():
     return set(re.findall(r"`([a-z]+\.[a-z_]+)`", page)) | set(CORPUS["planned"]) | {score.NONE}
 
 
+def strangers_of(exam):
+    return json.loads((PROGRAMS / f"{exam}_programs.json").read_text(encoding="utf-8"))
+
+
 class Score(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -82,7 +86,7 @@ class Labels(unittest.TestCase):
                     folder = "blind" if examination2.is_blind(capture["examination2"]) else "open"
                     self.assertEqual(capture["name"], f"{folder}/{capture['examination2']}")
                 folder, _, name = capture["name"].partition("/")
-                if folder[-1] in ("3", "4", "5"):
+                if folder[-1] in ("3", "4", "5", "6"):
                     self.assertEqual(folder, ("blind" if examination2.is_blind(name) else "open") + folder[-1])
                     self.assertTrue("examination3" in capture or f"/exam{folder[-1]}_" in capture["file"])
 
@@ -148,13 +152,27 @@ class Captures(unittest.TestCase):
                 of_python = variants.names_in(PROGRAMS / f"{exam}_variants.py")
                 self.assertEqual(labelled, {f"cuda_{name}" for name in of_cuda} | set(of_python))
 
-    def test_every_program_of_the_fifth_examination_has_a_label(self):
-        listed = json.loads((PROGRAMS / "exam5_programs.json").read_text(encoding="utf-8"))
-        labelled = {c["name"].partition("/")[2]: c["file"] for c in CAPTURES if "/exam5_" in c.get("file", "")}
-        names = [program["name"] for program in listed["programs"]]
-        self.assertEqual(labelled, {name: f"{RECORDED}exam5_{name}.trace" for name in names})
-        self.assertEqual(len(names), len(set(names)))
-        self.assertLessEqual({program["repository"] for program in listed["programs"]}, set(listed["repositories"]))
+    def test_every_program_of_strangers_has_a_label(self):
+        for exam in ("exam5", "exam6"):
+            with self.subTest(exam=exam):
+                listed = strangers_of(exam)
+                labelled = {c["name"].partition("/")[2]: c["file"] for c in CAPTURES if f"/{exam}_" in c.get("file", "")}
+                names = [program["name"] for program in listed["programs"]]
+                self.assertEqual(labelled, {name: f"{RECORDED}{exam}_{name}.trace" for name in names})
+                self.assertEqual(len(names), len(set(names)))
+                self.assertLessEqual({program["repository"] for program in listed["programs"]}, set(listed["repositories"]))
+
+    def test_no_program_of_strangers_is_in_two_examinations(self):
+        names = [{program["name"] for program in strangers_of(exam)["programs"]} for exam in ("exam5", "exam6")]
+        self.assertEqual(set.intersection(*names), set())
+
+    def test_a_program_stands_behind_the_one_that_it_replaces(self):
+        for exam in ("exam5", "exam6"):
+            before = set()
+            for program in strangers_of(exam)["programs"]:
+                with self.subTest(program=program["name"]):
+                    self.assertTrue("instead_of" not in program or program["instead_of"] in before)
+                before.add(program["name"])
 
     def test_every_fix_and_every_intervention_exists(self):
         of_cuda = set(re.findall(r'^ +\{"(\w+)", \w+\},$', (PROGRAMS / "cuda_variants.cu").read_text(encoding="utf-8"), re.MULTILINE))
