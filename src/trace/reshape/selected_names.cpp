@@ -24,7 +24,17 @@ std::optional<uint32_t> NumberOf(std::string_view word) {
   return number;
 }
 
-[[noreturn]] void FailUnknown(const std::string& what, const std::string& word, const std::set<std::string>& known) {
+// Numbers by their value, before names.
+struct InOrder {
+  bool operator()(const std::string& a, const std::string& b) const {
+    const std::optional<uint32_t> left = NumberOf(a), right = NumberOf(b);
+    if (left && right) return *left < *right;
+    return left.has_value() != right.has_value() ? left.has_value() : a < b;
+  }
+};
+using Known = std::set<std::string, InOrder>;
+
+[[noreturn]] void FailUnknown(const std::string& what, const std::string& word, const Known& known) {
   std::string list;
   std::size_t named = 0;
   for (const std::string& name : known) {
@@ -54,7 +64,7 @@ std::vector<uint8_t> Chosen(const std::string& what, const std::vector<std::stri
       is_found = true;
     }
     if (is_found) continue;
-    std::set<std::string> known;
+    Known known;
     for (uint32_t i = 0; i < count; ++i) {
       if (is_allowed(i)) known.insert(name_of(i).empty() ? std::to_string(number_of(i)) : std::string(name_of(i)));
     }
@@ -68,7 +78,7 @@ std::vector<uint8_t> Chosen(const std::string& what, const std::vector<std::stri
 std::vector<uint8_t> SelectedNames::Processes() const {
   if (selection_.capture && std::none_of(trace_.captures.begin(), trace_.captures.end(),
                                          [&](const Capture& c) { return c.number == *selection_.capture; })) {
-    std::set<std::string> known;
+    Known known;
     for (const Capture& c : trace_.captures) known.insert(std::to_string(c.number));
     FailUnknown("capture", std::to_string(*selection_.capture), known);
   }
@@ -127,7 +137,7 @@ std::vector<uint8_t> SelectedNames::Ranges() const {
   if (selection_.nvtx.empty()) return {};
   enum : uint8_t { kNotTried, kOther, kSelected };
   std::vector<uint8_t> is_selected(trace_.ranges.size(), 0), of_path(trace_.strings.size(), kNotTried);
-  std::set<std::string> known;
+  Known known;
   bool is_found = false;
   for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
     const NvtxRange& range = trace_.ranges[i];
@@ -148,7 +158,7 @@ std::vector<uint8_t> SelectedNames::Ranges() const {
 std::vector<uint8_t> SelectedNames::Kernels() const {
   if (selection_.kernel.empty()) return {};
   std::vector<uint8_t> is_kernel(trace_.strings.size(), 0), is_tried(trace_.strings.size(), 0);
-  std::set<std::string> known;
+  Known known;
   bool is_found = false;
   try {
     const std::regex expression(selection_.kernel);
