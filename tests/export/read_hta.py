@@ -34,6 +34,7 @@ def main():
         "kernels": len(kernels),
         "copies": int((category == "gpu_memcpy").sum()),
         "calls": int(category.isin(["cuda_runtime", "cuda_driver"]).sum()),
+        "operators": sorted(names[number] for number in events[category == "cpu_op"]["name"]),
         "kernel_ns": int(sum(round(us * 1000) for us in kernels["dur"])),
         "linked_kernels": int((kernels["index_correlation"] > 0).sum()),
         "analyses": done,

@@ -1,4 +1,4 @@
-"""HolisticTraceAnalysis, made for torch.profiler, loads what `export --format chrome` writes, and finds the same.
+"""HolisticTraceAnalysis and TensorBoard's plug-in, made for torch.profiler, load what `export --format chrome` writes, and find the same.
 
 Runs with GPROF_TEST_HTA=1, as the packages that it needs are large. Skips (77) without, and where they cannot be had.
 """
@@ -12,17 +12,18 @@ import sys
 import exporting
 import packages
 
-READER = pathlib.Path(__file__).with_name("read_hta.py")
-# What it imports; its own list brings notebooks as well, which are half a gigabyte.
-PACKAGES = (["--no-deps", "HolisticTraceAnalysis==0.5.0"], ["numpy", "pandas", "networkx", "plotly", "psutil", "pyyaml"])
+HTA, TENSORBOARD = (pathlib.Path(__file__).with_name(f"read_{name}.py") for name in ("hta", "tensorboard"))
+# What they import; the lists of HTA bring notebooks as well, which are half a gigabyte.
+PACKAGES = (["--no-deps", "HolisticTraceAnalysis==0.5.0", "torch_tb_profiler==0.4.3"],
+            ["numpy", "pandas", "networkx", "plotly", "psutil", "pyyaml", "tensorboard"])
 IS_ASKED_FOR = os.environ.get("GPROF_TEST_HTA") == "1"
 PYTHON, WHY_NOT = packages.python_with("hta", *PACKAGES) if IS_ASKED_FOR else (None, "GPROF_TEST_HTA is not 1")
 CHOSEN = ("normalise_v2", "many_small_copies", "known_facts_graph_nodes")
 
 
 class Hta(exporting.ExportTest):
-    def read(self, path):
-        done = subprocess.run([PYTHON, "-B", READER, path], capture_output=True, text=True, timeout=240)
+    def read(self, path, reader=HTA):
+        done = subprocess.run([PYTHON, "-B", reader, path], capture_output=True, text=True, timeout=240)
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
         return json.loads(done.stdout.splitlines()[-1])
 
@@ -32,6 +33,20 @@ class Hta(exporting.ExportTest):
                 trace = exporting.DATA / f"{name}.trace"
                 found = self.read(self.export(trace, "chrome", name=f"{name}/trace.json.gz").parent)
                 self.check(trace, found)
+
+    def test_operators_are_there(self):
+        trace = exporting.case_trace("report/operators_by_callbacks.test", self.folder / "run.trace")
+        path = self.export(trace, "chrome", name="operators/trace.json")
+        self.assertEqual(self.read(path.parent)["operators"], ["MmBackward0", "aten::mm"])
+        # Calls and ns on the host. The plug-in does not know the category of CUDA calls, so it has no time of the GPU.
+        self.assertEqual(self.read(path, TENSORBOARD)["operators"],
+                         {"aten::mm [[64, 256], [256, 512]]": [1, 9000], "MmBackward0 []": [1, 7000]})
+
+    def test_allocations_are_there(self):
+        trace = exporting.DATA / "torch" / "attention.json.gz"
+        found = self.read(self.export(trace, "chrome", name="blocks/trace.json"), TENSORBOARD)
+        blocks = exporting.csv_rows(exporting.ExportTest.export(self, trace, "csv", "--kind", "tensor_block", name="blocks.csv"))
+        self.assertEqual(found["allocations"], len(blocks))
 
     def export(self, trace, form, *options, name=None):
         (self.folder / name).parent.mkdir()

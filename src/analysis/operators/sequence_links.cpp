@@ -63,10 +63,7 @@ class Linker {
     const NvtxRange range = trace_.ranges[index];
     if (!range.is_push_pop) return;
     const std::string_view name = trace_.Text(range.name);
-    const std::string_view domain =
-        range.domain == kNone ? std::string_view() : trace_.Text(trace_.domains[range.domain].name);
-    const bool has_payload = IsInteger(range.payload_type) && (domain == "cpu_op" || domain == "PyTorch");
-    const std::optional<uint64_t> number = has_payload ? std::optional(range.payload) : NumberInName(name);
+    const std::optional<uint64_t> number = SequenceNumber(trace_, range);
     if (!number) return;
     auto& list = IsOfBackward(name) ? backward_ : forward_;
     list.push_back({trace_.threads[range.thread].process, *number, range.start_ns, index});
@@ -86,6 +83,13 @@ class Linker {
 };
 
 }  // namespace
+
+std::optional<uint64_t> SequenceNumber(const Trace& trace, const NvtxRange& range) {
+  const std::string_view domain =
+      range.domain == kNone ? std::string_view() : trace.Text(trace.domains[range.domain].name);
+  const bool has_payload = IsInteger(range.payload_type) && (domain == "cpu_op" || domain == "PyTorch");
+  return has_payload ? std::optional(range.payload) : NumberInName(trace.Text(range.name));
+}
 
 std::vector<uint32_t> LinkBackward(const Trace& trace) { return Linker(trace).Link(); }
 

@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gprof/trace.h"
 
 namespace gprof {
 
+// In the names that emit_nvtx() gives ("AddmmBackward0, seq = 4"), and payloads of operators of torch.profiler and of
+// --pytorch=ops.
+std::optional<uint64_t> SequenceNumber(const Trace& trace, const NvtxRange& range);
+
 // By range: the range of the forward pass whose gradient is computed in it; kNone where it is no such range, or where
-// the number is not that of any range of the process that began before. Numbers are in the names that emit_nvtx() gives
-// ("AddmmBackward0, seq = 4"), and are payloads of operators of torch.profiler and of --pytorch=ops.
+// the number is not that of any range of the process that began before.
 std::vector<uint32_t> LinkBackward(const Trace& trace);
 
 }  // namespace gprof

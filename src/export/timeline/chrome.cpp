@@ -22,6 +22,8 @@
 #include "export/exporters.h"
 #include "export/timeline/chrome_events.h"
 #include "export/timeline/chrome_head.h"
+#include "export/timeline/chrome_memory.h"
+#include "export/timeline/chrome_operators.h"
 
 namespace gprof {
 namespace {
@@ -55,8 +57,10 @@ class ChromeWriter {
  private:
   void Host(uint32_t thread);
   void Call(uint32_t call, Place place);
+  void Range(uint32_t range, Place place);
   void StartEndRanges();
   void Marks();
+  void TensorBlocks();
   void Ops(uint32_t device);
   void Op(const GpuOp& op, Place place);
   void ProjectedRanges();
@@ -85,6 +89,7 @@ class ChromeWriter {
   ExportProgress progress_;
   Labels labels_;
   EventArgs args_;
+  ChromeOperators operators_;
   TrackIds ids_;
   std::vector<bool> has_several_;  // processes, by device
   Times times_;
@@ -97,9 +102,11 @@ class ChromeWriter {
 ChromeWriter::ChromeWriter(const Trace& trace, const ExportOptions& options, OutputStream& out)
     : trace_(trace),
       out_(out),
-      progress_(options, trace.api_calls.size() + trace.ranges.size() + trace.marks.size() + trace.ops.size()),
+      progress_(options, trace.api_calls.size() + trace.ranges.size() + trace.marks.size() +
+                             trace.tensor_blocks.size() + trace.ops.size()),
       labels_(trace),
       args_(trace),
+      operators_(trace, &labels_),
       ids_(trace),
       has_several_(DevicesOfSeveralProcesses(trace)),
       times_(TimesOf(trace)),
@@ -113,6 +120,7 @@ void ChromeWriter::Write() {
   for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) Host(thread);
   StartEndRanges();
   Marks();
+  TensorBlocks();
   for (uint32_t device = 0; device < trace_.devices.size(); ++device) Ops(device);
   ProjectedRanges();
   Counters();
@@ -170,11 +178,21 @@ void ChromeWriter::Host(uint32_t thread) {
     progress_.Add();
     const Place place = LaneOf(&places, lanes.Place(event.time), name);
     if (event.call != kNone) return Call(event.call, place);
-    events_.Open('X', "user_annotation", labels_.Of(trace_.ranges[event.range].name), place, event.time.start_ns);
-    events_.Duration(event.time);
-    events_.Args([&](ArgSink& sink) { args_.OfRange(event.range, sink); });
-    events_.Close();
+    Range(event.range, place);
   });
+}
+
+void ChromeWriter::Range(uint32_t range, Place place) {
+  const NvtxRange& r = trace_.ranges[range];
+  const ChromeOperator* const op = operators_.Of(range);
+  events_.Open('X', op != nullptr ? "cpu_op" : "user_annotation", op != nullptr ? op->label : labels_.Of(r.name), place,
+               r.start_ns);
+  events_.Duration({r.start_ns, r.end_ns});
+  events_.Args([&](ChromeArgs& sink) {
+    args_.OfRange(range, sink);
+    if (op != nullptr) operators_.AddArgs(range, *op, sink);
+  });
+  events_.Close();
 }
 
 void ChromeWriter::Call(uint32_t call, Place place) {
@@ -211,6 +229,17 @@ void ChromeWriter::Marks() {
     events_.Open('i', "user_annotation", labels_.Of(mark.name), PlaceOf(mark.thread), mark.time_ns);
     events_.Add(",\"s\":\"t\"");
     events_.Args([&](ArgSink& sink) { args_.OfMark(i, sink); });
+    events_.Close();
+  }
+}
+
+void ChromeWriter::TensorBlocks() {
+  const ChromeMemory memory(trace_);
+  for (const TensorBlock& block : trace_.tensor_blocks) {
+    progress_.Add();
+    events_.Open('i', "cpu_instant_event", labels_.Of("[memory]"), PlaceOf(block.thread), block.time_ns);
+    events_.Add(",\"s\":\"t\"");
+    events_.Args([&](ArgSink& sink) { memory.AddArgs(block, sink); });
     events_.Close();
   }
 }
@@ -258,7 +287,8 @@ void ChromeWriter::ProjectedRanges() {
   std::pair<uint32_t, uint32_t> of = {kNone, kNone};
   std::string name;
   for (const ProjectedRange& range : ProjectRanges(trace_)) {
-    if (range.device == kNone) continue;
+    // As torch.profiler, which has annotations there, and no operators: readers would count them twice.
+    if (range.device == kNone || operators_.Of(range.range) != nullptr) continue;
     if (places.empty() || of != std::pair{range.device, range.stream}) {
       of = {range.device, range.stream};
       name = "NVTX of " + StreamTitle(trace_, range.stream, has_several_[range.device]);

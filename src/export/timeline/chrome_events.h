@@ -53,6 +53,11 @@ class ChromeArgs : public ArgSink {
     }
     *line_ += ']';
   }
+  // `value` is JSON.
+  void Json(std::string_view key, std::string_view value) {
+    Key(key);
+    *line_ += value;
+  }
 
  private:
   void Key(std::string_view key) {

@@ -131,12 +131,19 @@ void KinetoImport::ReadNvtxArgs(const JsonPiece& args, ClosedRange* range) {
   DomainOf(domain, range);
 }
 
-// Numbers of autograd are payloads: as parts of names they would make every name another one.
+// Numbers of autograd are payloads: as parts of names they would make every name another one. What emit_nvtx() named
+// had them there, and no domain that would tell what its payload is.
 void KinetoImport::TakeOperatorArgs(const Slice& slice, ClosedRange* range) {
   const std::string_view name = builder_.TextOf(slice.name);
   const OperatorArgs args = ReadOperatorArgs(name, slice.args);
-  if (args.sequence) range->payload_type = trace::PayloadType::kUnsigned64, range->payload = *args.sequence;
-  if (!args.facts.empty()) range->text = builder_.Text(std::string(name) + args.facts);
+  std::string facts;
+  if (args.sequence && range->domain != 0) {
+    range->payload_type = trace::PayloadType::kUnsigned64, range->payload = *args.sequence;
+  } else if (args.sequence) {
+    facts = ", seq = " + std::to_string(*args.sequence);
+  }
+  facts += args.facts;
+  if (!facts.empty()) range->text = builder_.Text(std::string(name) + facts);
 }
 
 void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push_pop, bool is_open) {
@@ -153,6 +160,7 @@ void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push
     TakeOperatorArgs(slice, &range);
   } else {
     ReadNvtxArgs(slice.args, &range);
+    if (builder_.TextOf(slice.category_text) == "cpu_op") TakeOperatorArgs(slice, &range);
     if (auto payload = payloads_.ReadMembers(slice.args.text, kPayloadPrefix, range.domain)) {
       range.attached = ranges_.Attach(*std::move(payload));
     }

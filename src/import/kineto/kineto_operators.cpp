@@ -6,11 +6,14 @@
 namespace gprof {
 namespace {
 
-// A list on one line and without quotes, which no size, type or number needs.
+// A list on one line and without quotes, which no size, type ("long int") or number needs.
 std::string PlainList(std::string_view json) {
   std::string text;
+  bool is_quoted = false;
   for (const char c : json) {
-    if (c == '"' || c == ' ' || c == '\n' || c == '\r' || c == '\t') continue;
+    if (c == '"') is_quoted = !is_quoted;
+    const bool is_space = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (c == '"' || (is_space && (!is_quoted || text.ends_with(' ')))) continue;
     text += c;
     if (c == ',') text += ' ';
   }
