@@ -19,7 +19,7 @@
 
 struct CUpti_RangeProfiler_Object {
   CUcontext context = nullptr;
-  bool is_spoilt = false, is_configured = false, is_running = false, is_user = false, is_pushed = false,
+  bool is_spoilt = false, is_midway = false, is_configured = false, is_running = false, is_user = false, is_pushed = false,
        has_replay = false;
   CUpti_ProfilerReplayMode replay = CUPTI_KernelReplay;
   int passes = 0;
@@ -149,6 +149,9 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p)
   const Image* const image = ImageOf(p->pCounterDataImage);
   if (image->magic != kRangeMagic || image->capacity < p->maxRangesPerPass)
     return Refuse(object, CUPTI_ERROR_INVALID_PARAMETER);
+  if (object->is_midway)
+    Violation("an object of the range profiler that made one of several passes is used for another launch: libcupti 13.0 "
+              "counts nothing of it");
   object->is_configured = true;
   object->is_user = p->range == CUPTI_UserRange;
   if (object->has_replay && object->replay != p->replayMode)
@@ -200,6 +203,7 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
   const bool is_one = object->replay == CUPTI_ApplicationReplay;
   p->passIndex = is_one ? object->pass_index + 1 : 0;
   p->targetNestingLevel = 1;
+  object->is_midway = object->passes > 1 && is_one;
   p->isAllPassSubmitted = !is_one || object->pass_index + 1 >= static_cast<size_t>(object->passes) ? 1 : 0;
   return CUPTI_SUCCESS;
 }

@@ -36,12 +36,23 @@ inline constexpr char kSampling[] =
     "sampling";  // instructions are sampled instead, every 2^n cycles; 0: as CUPTI has it
 // Of application replay: the number of the run, from 0, and the folder where one run leaves for the next one what it
 // has counted. There a file has the number of passes, on a line for each device of each process; and a file for each
-// launch has another ending when all passes were made.
+// launch, which begins with a ReplayedLaunch, has another ending when all passes were made.
 inline constexpr char kReplayRun[] = "replay-run";
 inline constexpr char kReplayFolder[] = "replay-folder";
 inline constexpr char kPassesFile[] = "passes";
 inline constexpr char kImageEnding[] = ".image";
 inline constexpr char kWholeEnding[] = ".whole";
+
+struct ReplayedLaunch {
+  static constexpr uint64_t kMagic = 0x3259414c50455247;  // "GREPLAY2"
+  uint64_t magic, plan, image_bytes;
+  uint64_t runs;  // that have counted it
+  uint64_t pass_index, nesting_level;
+  uint32_t grid[3], block[3];
+  char kernel[232];  // its name without arguments
+};
+static_assert(sizeof(ReplayedLaunch) == 304);
+
 inline constexpr char kCodeFolder[] = "code-folder";  // where the tracer leaves code that was sampled
 
 // And what tracers tell the launcher while they measure: a page in the folder of the run, which the first of them

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "cli/measuring/scratch_folder.h"
 #include "cli/recording/leftovers.h"
@@ -34,7 +35,7 @@ class Replay {
     }
     if (result_.failure.empty()) GoesOn(first, result_.passes);
     RestoreInheritedSignals();
-    result_.incomplete = result_.launches - std::min(result_.launches, FilesWith(words::kWholeEnding));
+    FindIncomplete();
     return result_;
   }
 
@@ -96,6 +97,26 @@ class Replay {
       count += file.path().extension() == ending ? 1 : 0;
     }
     return count;
+  }
+
+  // In the order of their names, so that the same one is named each time.
+  void FindIncomplete() {
+    namespace fs = std::filesystem;
+    std::set<fs::path> incomplete;
+    for (const auto& file : fs::directory_iterator(folder_.path())) {
+      const fs::path& path = file.path();
+      if (path.extension() == words::kImageEnding && !fs::exists(fs::path(path).replace_extension(words::kWholeEnding)))
+        incomplete.insert(path);
+    }
+    result_.incomplete = incomplete.size();
+    if (!incomplete.empty()) result_.incomplete_one = LaunchIn(*incomplete.begin());
+  }
+
+  static std::string LaunchIn(const std::filesystem::path& file) {
+    words::ReplayedLaunch launch{};
+    std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&launch), sizeof launch);
+    launch.kernel[sizeof launch.kernel - 1] = 0;
+    return fmt::format("{} with grid {} x {} x {}", launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2]);
   }
 
   CounterWishes wishes_;

@@ -13,6 +13,7 @@ struct ReplayedRuns {
   uint32_t passes = 0;         // 0: no run said how many there are
   std::size_t launches = 0;    // that the first run measured
   std::size_t incomplete = 0;  // of those, that did not come in each run
+  std::string incomplete_one;  // one of them: "saxpy with grid 4 x 1 x 1"
   std::string failure;         // why there are no values: a run ended otherwise than the first one
 };
 

@@ -233,9 +233,18 @@ class ApplicationReplay(Counters):
         plan, = run.trace.of("counter_plan")
         self.assertEqual((self.folder / "dots").read_text(), "." * plan["passes"])
         self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 2)
-        self.assertIn(f"1 of 7 launches did not come in each of {plan['passes']} runs", run.err)
-        self.assertTrue(any("the runs before did not have" in n["message"] for n in run.trace.of("notice")))
+        self.assertIn("the program is not deterministic: 1 of 7 launches, such as alpha with grid 101 x 1 x 1, did not come "
+                      f"in each of {plan['passes']} runs, and has no values", run.err)
+        self.assertTrue(any("the program is not the same in each run: alpha was launched with grid 1" in n["message"]
+                            for n in run.trace.of("notice")))
         self.assertEqual([f["number"] for f in run.facts("run")], [1])  # the output of the first run alone
+
+    def test_later_runs_measure_what_the_first_one_did(self):
+        """Whichever thread comes first to the count of launches."""
+        for _ in range(3):
+            run = self.replay("threads", 3, options=[*self.OPTIONS, "-c", "5"])
+            self.assertEqual(len(self.launches(run.trace)), 5, run.err)
+            self.assertNotIn("deterministic", run.err)
 
     def test_one_pass_is_one_run(self):
         run = self.replay("runs", str(self.folder / "dots"), options=["--replay-mode", "application"])

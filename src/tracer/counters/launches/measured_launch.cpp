@@ -65,14 +65,25 @@ void Choose(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData* 
   if (open->session->plan().replay == trace::ReplayMode::kApplication)
     open->replay_name = ReplayNameOf(open->launch.kernel.launch);
   open->choice = measuring.filter.Choose(open->launch.kernel.launch);
+  if (open->replay_name != 0)
+    open->choice = ChooseReplayed(open->replay_name, open->launch.kernel.launch, open->choice);
   if (open->choice == Choice::kMeasured) open->launch.nvtx = PathOf(open->launch.kernel.launch.nvtx);
   open->launch.kernel.launch.nvtx = {};
 }
 
+void SayUncounted(uint32_t ranges) {
+  Message message;
+  message << "libcupti counted " << ranges << " kernels where one was launched: the launch has no values";
+  Say(trace::NoticeLevel::kWarning, message);
+}
+
 void EndAlone(const OpenLaunch& open, bool has_run) {
   const uint32_t ranges = open.session->End();
-  if (ranges == 0 || !has_run) return;
-  if (open.replay_name != 0 && (ranges != 1 || !open.session->EndPass(open.replay_name))) return;
+  if (!has_run) return;
+  if (ranges != 1 && open.session->IsUsable()) SayUncounted(ranges);
+  if (ranges == 0) return;
+  if (open.replay_name != 0 && (ranges != 1 || !open.session->EndPass(open.replay_name, open.launch.kernel.launch)))
+    return;
   KeepLaunch(*open.session, open.launch, ranges == 1 ? 0 : -1);
 }
 

@@ -25,6 +25,7 @@ namespace gprof::tracer {
   X(cuptiProfilerHostGetNumOfPasses)              \
   X(cuptiProfilerHostEvaluateToGpuValues)         \
   X(cuptiRangeProfilerEnable)                     \
+  X(cuptiRangeProfilerDisable)                    \
   X(cuptiRangeProfilerSetConfig)                  \
   X(cuptiRangeProfilerStart)                      \
   X(cuptiRangeProfilerStop)                       \

@@ -52,12 +52,21 @@ bool RangeSession::Prepare() {
   const uint64_t wanted = TheCounterRequest()->devices;
   if (wanted != 0 && (device >= 64 || (wanted >> device & 1) == 0)) return false;
   plan_ = PlanOf(device);
-  if (plan_ == nullptr) return false;
+  return plan_ != nullptr && Enable();
+}
+
+bool RangeSession::Enable() {
   GPROF_PARAMETERS(CUpti_RangeProfiler_Enable, p);
   p.ctx = context_;
   if (!Check("cuptiRangeProfilerEnable", Profiler().cuptiRangeProfilerEnable(&p))) return false;
   profiler_ = p.pRangeProfilerObject;
   return true;
+}
+
+bool RangeSession::Renew() {
+  GPROF_PARAMETERS(CUpti_RangeProfiler_Disable, p);
+  p.pRangeProfilerObject = profiler_;
+  return Check("cuptiRangeProfilerDisable", Profiler().cuptiRangeProfilerDisable(&p)) && Enable();
 }
 
 bool RangeSession::MakeRoom(uint32_t most_ranges) {
@@ -100,17 +109,20 @@ bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) 
   return MakeRoom(most_ranges) && InitializeImage() && TakeTurn() && BeginNow(most_ranges, CUPTI_AutoRange, replay);
 }
 
+// With libcupti 13.0 an object that has made one of several passes counts nothing of another launch (H100, driver 580).
+// So each launch has one of its own.
 bool RangeSession::BeginPass(uint64_t replay_name) {
   has_own_range_ = false;
-  has_begun_ = true;
   pass_ = {};
-  if (!MakeRoom(1) || !LoadReplayed(replay_name, plan_->fingerprint, image_, image_size_, &pass_)) return false;
+  if (!MakeRoom(1) || !LoadReplayed(replay_name, {plan_->fingerprint, image_, image_size_}, &pass_)) return false;
+  if (has_begun_ && plan_->passes > 1 && !Renew()) return false;
+  has_begun_ = true;
   if (pass_.index == 0 && !InitializeImage()) return false;
   return TakeTurn() && BeginNow(1, CUPTI_AutoRange, CUPTI_ApplicationReplay);
 }
 
-bool RangeSession::EndPass(uint64_t replay_name) {
-  return SaveReplayed(replay_name, plan_->fingerprint, image_, image_size_, pass_) && pass_.are_all_made;
+bool RangeSession::EndPass(uint64_t replay_name, const Launch& launch) {
+  return SaveReplayed(replay_name, launch, {plan_->fingerprint, image_, image_size_}, pass_) && pass_.are_all_made;
 }
 
 bool RangeSession::BeginOneRange(const char* name) {

@@ -31,7 +31,7 @@ class RangeSession {
   // all runs (replay_state.h). False: it is not.
   bool BeginPass(uint64_t replay_name);
   // After End(): keeps what was counted for the next run. True: this was the last pass, and the values are there.
-  bool EndPass(uint64_t replay_name);
+  bool EndPass(uint64_t replay_name, const Launch& launch);
   // All that runs from here on is one range, and streams overlap as ever.
   bool BeginOneRange(const char* name);
   bool IsInOneRange() const { return has_own_range_; }
@@ -44,6 +44,8 @@ class RangeSession {
   static constexpr uint32_t kMaxContexts = 64;
   static RangeSession (&All())[kMaxContexts];
   bool Prepare();
+  bool Enable();
+  bool Renew();
   bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
   bool TakeTurn();
   bool MakeRoom(uint32_t most_ranges);

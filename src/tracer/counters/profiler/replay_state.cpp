@@ -11,6 +11,7 @@
 #include "gprof/trace/counter_request.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/rank.h"
+#include "tracer/counters/request/kernel_name.h"
 #include "tracer/counters/request/wanted_counters.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/system/system_calls.h"
@@ -93,29 +94,40 @@ bool WriteAll(int fd, const void* from, std::size_t size) {
   return true;
 }
 
-constexpr uint64_t kMagic = 0x3159414c50455247;  // "GREPLAY1"
-
-struct Head {
-  uint64_t magic, plan, image_size;
-  uint64_t runs;  // that have counted it
-  uint64_t pass_index, nesting_level;
-};
-
-bool Load(int fd, uint64_t plan, uint8_t* image, std::size_t size, PassState* pass) {
-  Head head;
-  if (!ReadAll(fd, &head, sizeof head) || head.magic != kMagic || head.plan != plan || head.image_size != size)
+bool Load(int fd, const CounterImage& image, PassState* pass) {
+  words::ReplayedLaunch head;
+  if (!ReadAll(fd, &head, sizeof head) || head.magic != words::ReplayedLaunch::kMagic || head.plan != image.plan ||
+      head.image_bytes != image.size)
     return false;
-  if (head.runs != ThisRun() || !ReadAll(fd, image, size)) return false;
+  if (head.runs != ThisRun() || !ReadAll(fd, image.bytes, image.size)) return false;
   pass->index = head.pass_index;
   pass->nesting_level = static_cast<uint16_t>(head.nesting_level);
   return true;
 }
 
-void SayUnmatched() {
+words::ReplayedLaunch HeadOf(const Launch& launch, const CounterImage& image, const PassState& pass) {
+  words::ReplayedLaunch head = {};
+  head.magic = words::ReplayedLaunch::kMagic;
+  head.plan = image.plan;
+  head.image_bytes = image.size;
+  head.runs = ThisRun() + 1;
+  head.pass_index = pass.index;
+  head.nesting_level = pass.nesting_level;
+  std::memcpy(head.grid, launch.grid, sizeof head.grid);
+  std::memcpy(head.block, launch.block, sizeof head.block);
+  const NamePart kernel = FunctionNameOf(launch.symbol);
+  std::memcpy(head.kernel, kernel.at, kernel.size < sizeof head.kernel ? kernel.size : sizeof head.kernel - 1);
+  return head;
+}
+
+void SayNotTheSame(const Launch& launch) {
+  const NamePart kernel = FunctionNameOf(launch.symbol);
+  char name[256] = {};
+  std::memcpy(name, kernel.at, kernel.size < sizeof name ? kernel.size : sizeof name - 1);
   Message message;
-  message
-      << "launches came that the runs before did not have: they are not measured, as each pass of a launch is made by "
-         "a run of its own";
+  message << "the program is not the same in each run: " << name << " was launched with grid " << launch.grid[0] << " x "
+          << launch.grid[1] << " x " << launch.grid[2]
+          << ", as in no launch that the first run measured. Such launches are not measured";
   Say(trace::NoticeLevel::kWarning, message);
 }
 
@@ -131,21 +143,27 @@ uint64_t ReplayNameOf(const Launch& launch) {
   return name == 0 ? 1 : name;
 }
 
-bool LoadReplayed(uint64_t name, uint64_t plan, uint8_t* image, std::size_t size, PassState* pass) {
+Choice ChooseReplayed(uint64_t name, const Launch& launch, Choice by_filter) {
+  if (ThisRun() == 0) return by_filter;
+  if (access(PathOf(name, words::kImageEnding).text, F_OK) == 0) return Choice::kMeasured;
+  if (by_filter == Choice::kMeasured) SayNotTheSame(launch);
+  return Choice::kLeftOut;
+}
+
+bool LoadReplayed(uint64_t name, const CounterImage& image, PassState* pass) {
   if (ThisRun() == 0) return true;
   const int fd = open(PathOf(name, words::kImageEnding).text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  const bool is_loaded = fd >= 0 && Load(fd, plan, image, size, pass);
+  const bool is_loaded = fd >= 0 && Load(fd, image, pass);
   if (fd >= 0) close(fd);
-  if (!is_loaded) SayUnmatched();
   return is_loaded;
 }
 
-bool SaveReplayed(uint64_t name, uint64_t plan, const uint8_t* image, std::size_t size, const PassState& pass) {
+bool SaveReplayed(uint64_t name, const Launch& launch, const CounterImage& image, const PassState& pass) {
   const Path made = PathOf(name, ".new");
   const Path path = PathOf(name, pass.are_all_made ? words::kWholeEnding : words::kImageEnding);
   const int fd = open(made.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  const Head head = {kMagic, plan, size, ThisRun() + 1, pass.index, pass.nesting_level};
-  const bool is_written = fd >= 0 && WriteAll(fd, &head, sizeof head) && WriteAll(fd, image, size);
+  const words::ReplayedLaunch head = HeadOf(launch, image, pass);
+  const bool is_written = fd >= 0 && WriteAll(fd, &head, sizeof head) && WriteAll(fd, image.bytes, image.size);
   if (fd >= 0) close(fd);
   if (is_written && rename(made.text, path.text) == 0) return true;
   unlink(made.text);
