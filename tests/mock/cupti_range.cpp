@@ -197,6 +197,7 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
   CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
   if (!IsGood(object, "cuptiRangeProfilerStop")) return CUPTI_ERROR_INVALID_OPERATION;
   if (!object->is_running) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
+  if (const long ms = EnvNumber("MOCK_RANGE_STOP_MS", 0)) WaitUntilNs(NowNs() + static_cast<uint64_t>(ms) * 1000000);
   object->is_running = false;
   running = nullptr;
   // Kernels that run again have made all passes; else this was one of them.

@@ -478,8 +478,13 @@ class Trouble(Counters):
         self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 3)
 
     def test_a_launch_that_hangs_is_named(self):
-        run = self.counters("maps", options=["--hang-limit", "1"], env={"MOCK_LAUNCH_US": "2500000"})
-        self.assertIn("measuring alpha has taken 1 s and is not done", run.err)
+        for options, env in ((["--set", "full"], {"MOCK_LAUNCH_US": "2500000"}), ([], {"MOCK_RANGE_STOP_MS": "2500"})):
+            with self.subTest(options=options):
+                run = self.counters("maps", options=["--hang-limit", "1", *options], env=env)
+                self.assertEqual(run.code, 0, run.err)
+                self.assertEqual(run.err.count("measuring one launch of alpha has taken 1 s so far"), 1, run.err)
+                for advice in ("waits for a later launch", "--replay-mode range", "leave this one out with -k", "--hang-limit"):
+                    self.assertIn(advice, run.err)
 
     def test_a_program_without_cuda(self):
         done = subprocess.run([str(harness.GPROF), "counters", "-o", "x.trace", "true"], capture_output=True, check=False,

@@ -2,6 +2,7 @@
 
 #include "tracer/capture/capture.h"
 #include "tracer/counters/launches/driver_facts.h"
+#include "tracer/counters/launches/hang_watch.h"
 #include "tracer/counters/results/held_up.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
@@ -91,6 +92,7 @@ void CloseBatch() {
   if (!measuring.batch.IsOpen()) return;
   const CurrentContext current(measuring.batch.context());
   measuring.batch.Close();
+  UnwatchLaunch();
   if (!measuring.sampler.IsOn()) return;
   measuring.sampler.Ended();
   if (!measuring.batch.PaysOff()) measuring.sampler.GiveUp();

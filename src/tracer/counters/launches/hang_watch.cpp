@@ -24,6 +24,8 @@ void WatchLaunch(const char* symbol, uint64_t now_ns) {
 
 void UnwatchLaunch() { measured_since_ns.store(0, std::memory_order_release); }
 
+bool IsLaunchWatched() { return measured_since_ns.load(std::memory_order_relaxed) != 0; }
+
 void SayIfLong() {
   static uint64_t said_ns = 0;
   const uint64_t since = measured_since_ns.load(std::memory_order_acquire);
@@ -36,9 +38,10 @@ void SayIfLong() {
   const NamePart function = FunctionNameOf(text);
   text[function.at - text + static_cast<std::ptrdiff_t>(function.size)] = 0;
   Message message;
-  message << "measuring " << function.at << " has taken " << limit / 1'000'000'000
-          << " s and is not done: a kernel that waits for another one, or for another GPU, never ends while it is "
-             "measured. Leave it out with -k or -s";
+  message << "measuring one launch of " << function.at << " has taken " << limit / 1'000'000'000
+          << " s so far. Nothing else runs on the GPU meanwhile: if the kernel waits for a later launch, for another GPU "
+             "or for the host, it never ends. Then stop the program, and use --replay-mode range, which lets kernels run "
+             "side by side, or leave this one out with -k. If it only takes long, set a longer --hang-limit";
   Say(trace::NoticeLevel::kWarning, message);
 }
 

@@ -1,4 +1,4 @@
-// Says which launch it is that is measured and does not end, as its kernel waits for another one.
+// Says which launch it is that is measured and does not end, perhaps as its kernel waits for another one.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@ namespace gprof::tracer {
 // [the thread that measures; one at a time]
 void WatchLaunch(const char* symbol, uint64_t now_ns);
 void UnwatchLaunch();
+bool IsLaunchWatched();
 // [writer thread]
 void SayIfLong();
 

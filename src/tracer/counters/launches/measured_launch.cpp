@@ -103,17 +103,21 @@ void LetThrough(OpenLaunch* open) {
   }
 }
 
-// The launch is the only one from here on, if it is measured.
+void Watch(const OpenLaunch& open) { WatchLaunch(open.launch.kernel.launch.symbol, open.launch.start_ns); }
+
+// The launch is the only one from here on, if it is measured. One of a batch returns before its kernel has ended, and
+// what waits for that is the next launch or the end of the batch.
 void Measure(OpenLaunch* open) {
   if (!measuring.gate.Close(measuring.PatienceNs())) return LetThrough(open);
   const bool is_for_batch = IsForBatch(*open);
   if (!is_for_batch && measuring.batch.IsOpen()) CloseBatch();
   open->launch.start_ns = MonotonicNs();
-  WatchLaunch(open->launch.kernel.launch.symbol, open->launch.start_ns);
+  if (!is_for_batch) Watch(*open);
   if (!measuring.sampler.IsOn() && open->choice == Choice::kMeasured)
     TellMeasuring(open->launch.kernel.launch.symbol, open->session->plan().passes);
   if (is_for_batch) {
     BeginInBatch(open);
+    if (!IsLaunchWatched()) Watch(*open);
   } else if (open->choice == Choice::kMeasured) {
     BeginAlone(open);
   }
@@ -158,10 +162,11 @@ void OnExit(const CUpti_CallbackData* info) {
   if (info->functionReturnValue != nullptr) std::memcpy(&result, info->functionReturnValue, sizeof result);
   if (open.part == LaunchPart::kAlone) {
     EndAlone(open, result == 0);
+    UnwatchLaunch();
   } else if (result == 0) {
     measuring.batch.Add(open.launch, open.choice == Choice::kMeasured);
+    Watch(open);
   }
-  UnwatchLaunch();
   if (result == 0 && !measuring.sampler.IsOn() && open.choice == Choice::kMeasured) CountMeasured();
   measuring.gate.Open();
 }
