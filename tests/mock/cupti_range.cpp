@@ -19,8 +19,8 @@
 
 struct CUpti_RangeProfiler_Object {
   CUcontext context = nullptr;
-  bool is_spoilt = false, is_midway = false, is_configured = false, is_running = false, is_user = false, is_pushed = false,
-       has_replay = false;
+  bool is_spoilt = false, is_midway = false, is_configured = false, is_running = false, is_user = false,
+       is_pushed = false, has_replay = false;
   CUpti_ProfilerReplayMode replay = CUPTI_KernelReplay;
   int passes = 0;
   size_t pass_index = 0;
@@ -150,8 +150,9 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p)
   if (image->magic != kRangeMagic || image->capacity < p->maxRangesPerPass)
     return Refuse(object, CUPTI_ERROR_INVALID_PARAMETER);
   if (object->is_midway)
-    Violation("an object of the range profiler that made one of several passes is used for another launch: libcupti 13.0 "
-              "counts nothing of it");
+    Violation(
+        "an object of the range profiler that made one of several passes is used for another launch: libcupti 13.0 "
+        "counts nothing of it");
   object->is_configured = true;
   object->is_user = p->range == CUPTI_UserRange;
   if (object->has_replay && object->replay != p->replayMode)

@@ -156,10 +156,11 @@ class Counters : public Command {
       return runs.last.exit_code != 0 ? runs.last.exit_code : CodeOf(ExitCode::kInconclusive);
     }
     if (runs.incomplete > 0)
-      Warn(fmt::format("the program is not deterministic: {} of {}, such as {}, did not come in each of {} runs, and {} "
-                       "no values. A launch is the same one by its process, kernel, grid, block and order",
-                       runs.incomplete, CountOf(static_cast<int64_t>(runs.launches), "launch", "launches"),
-                       runs.incomplete_one, runs.passes, runs.incomplete == 1 ? "has" : "have"));
+      Warn(
+          fmt::format("the program is not deterministic: {} of {}, such as {}, did not come in each of {} runs, and {} "
+                      "no values. A launch is the same one by its process, kernel, grid, block and order",
+                      runs.incomplete, CountOf(static_cast<int64_t>(runs.launches), "launch", "launches"),
+                      runs.incomplete_one, runs.passes, runs.incomplete == 1 ? "has" : "have"));
     return Show(runs.last);
   }
 

@@ -125,8 +125,8 @@ void SayNotTheSame(const Launch& launch) {
   char name[256] = {};
   std::memcpy(name, kernel.at, kernel.size < sizeof name ? kernel.size : sizeof name - 1);
   Message message;
-  message << "the program is not the same in each run: " << name << " was launched with grid " << launch.grid[0] << " x "
-          << launch.grid[1] << " x " << launch.grid[2]
+  message << "the program is not the same in each run: " << name << " was launched with grid " << launch.grid[0]
+          << " x " << launch.grid[1] << " x " << launch.grid[2]
           << ", as in no launch that the first run measured. Such launches are not measured";
   Say(trace::NoticeLevel::kWarning, message);
 }
