@@ -243,7 +243,7 @@ bool IsSumOverGpus(const Finding& finding) {
 
 std::vector<RankedFinding> RankedFindings(const Report& report) {
   std::vector<RankedFinding> ranked = report.programs.empty() ? JudgedAsOne(report) : RankedByProgram(report);
-  const std::size_t gpus = UsedGpuCount(report.trace);
+  const std::size_t gpus = UsedDevices(report.trace).size();
   for (RankedFinding& one : ranked) {
     if (IsSumOverGpus(*one.finding)) one.gpus = gpus;
   }

@@ -55,12 +55,6 @@ std::string Bar(double kernel_ns, double copy_ns, double window_ns, std::size_t 
 
 }  // namespace
 
-std::size_t UsedGpuCount(const Trace& trace) {
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < trace.devices.size(); ++i) used += HasGpuWork(trace, i) ? 1 : 0;
-  return used;
-}
-
 std::optional<TimeSplit> TimeSplitOf(const Report& report) {
   const auto window_ns = ValueOf(report, "gpu.window_ns"), kernel_ns = ValueOf(report, "gpu.kernel_ns"),
              copy_ns = ValueOf(report, "gpu.copy_only_ns"), idle_ns = ValueOf(report, "gpu.idle_ns");
@@ -72,7 +66,7 @@ std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
   const std::optional<TimeSplit> split = TimeSplitOf(report);
   if (!split) return {};
   const auto share = [&](double ns) { return FormatPercent(100 * ns / split->window_ns); };
-  const std::size_t gpus = UsedGpuCount(report.trace);
+  const std::size_t gpus = UsedDevices(report.trace).size();
   std::string text = "kernels " + share(split->kernel_ns) + ", copies (no kernel) " + share(split->copy_ns) +
                      ", idle " + share(split->idle_ns) + " of the " + FormatNs(split->window_ns) + " GPU window";
   const std::string combined = gpus > 1 ? ", " + std::to_string(gpus) + " GPUs combined" : "";

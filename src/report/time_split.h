@@ -16,9 +16,6 @@ struct TimeSplit {
   double window_ns, kernel_ns, copy_ns, idle_ns;
 };
 
-// GPUs on which something ran.
-std::size_t UsedGpuCount(const Trace& trace);
-
 // Nothing where the analysis `devices` did not run or there was no GPU work.
 std::optional<TimeSplit> TimeSplitOf(const Report& report);
 

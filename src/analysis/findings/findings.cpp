@@ -10,6 +10,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/kept_results.h"
 
 namespace gprof {
 namespace {
@@ -194,15 +195,10 @@ std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, s
   return ranked;
 }
 
-std::string UsedDevices(const Trace& trace) {
-  uint32_t used = 0, last = 0;
-  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    if (trace.device_ops[device].first == trace.device_ops[device].last) continue;
-    ++used;
-    last = device;
-  }
-  if (used == 0) return "no GPU";
-  return used == 1 ? DeviceScope(trace, last) : std::to_string(used) + " GPUs";
+std::string NameOfUsedDevices(const Trace& trace) {
+  const std::vector<uint32_t> used = UsedDevices(trace);
+  if (used.empty()) return "no GPU";
+  return used.size() == 1 ? DeviceScope(trace, used.front()) : std::to_string(used.size()) + " GPUs";
 }
 
 }  // namespace gprof

@@ -33,8 +33,8 @@ struct RankedFinding {
 std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, std::span<const Metric> totals,
                                          int64_t window_ns);
 
-// "gpu0" or "3 GPUs": the devices that the trace has operations for.
-std::string UsedDevices(const Trace& trace);
+// "gpu0" or "3 GPUs": those that have GPU work.
+std::string NameOfUsedDevices(const Trace& trace);
 
 // Idle time of all devices in the steady time (idle/steady_time.h).
 struct SteadyIdle {

@@ -15,6 +15,7 @@
 #include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/kept_results.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
@@ -38,15 +39,13 @@ struct Load {
 };
 
 // Empty where it is not several.
-std::vector<Load> UsedGpus(const Trace& trace) {
+std::vector<Load> LoadsOf(const Trace& trace) {
   std::vector<Load> loads;
-  const auto used = std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
-                                  [](const Trace::Slice& slice) { return slice.first != slice.last; });
-  if (used < 2) return loads;
+  const std::vector<uint32_t> used = UsedDevices(trace);
+  if (used.size() < 2) return loads;
   const NcclKernels of_nccl(trace);
-  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+  for (const uint32_t device : used) {
     const Trace::Slice slice = trace.device_ops[device];
-    if (slice.first == slice.last) continue;
     Load load;
     load.device = device;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
@@ -243,7 +242,7 @@ void AddFinding(const AnalysisInput& input, const std::vector<Load>& loads, int6
 AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  std::vector<Load> loads = UsedGpus(trace);
+  std::vector<Load> loads = LoadsOf(trace);
   if (loads.empty()) return result;
   AddWaits(input, &loads);
   int64_t busy_ns = 0, most_ns = 0, waiting_ns = 0;

@@ -35,7 +35,7 @@ std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 
 // "gpu0 is", "2 GPUs are"
 std::string DevicesAre(const Trace& trace) {
-  const std::string devices = UsedDevices(trace);
+  const std::string devices = NameOfUsedDevices(trace);
   return devices + (devices.ends_with("GPUs") ? " are" : " is");
 }
 

@@ -167,8 +167,8 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
   const bool are_contexts = AreContexts(trace, summary, cause, place);
   const std::string happened = (are_contexts ? "CUDA was making or destroying contexts" : VerbOf(trace, cause)) +
                                Where(trace, place, summary.Sum().split[cause]);
-  finding.message = UsedDevices(trace) + " idle for " + FormatPercent(PercentOf(idle_ns, judged.window_ns)) + " of " +
-                    FormatNs(static_cast<double>(judged.window_ns)) + judged.when + ": " + spent + happened;
+  finding.message = NameOfUsedDevices(trace) + " idle for " + FormatPercent(PercentOf(idle_ns, judged.window_ns)) +
+                    " of " + FormatNs(static_cast<double>(judged.window_ns)) + judged.when + ": " + spent + happened;
   if (!is_first)
     finding.message =
         "For " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), " + happened;

@@ -17,6 +17,14 @@ bool HasGpuWork(const Trace& trace, size_t device) {
   return device < trace.device_ops.size() && trace.device_ops[device].first != trace.device_ops[device].last;
 }
 
+std::vector<uint32_t> UsedDevices(const Trace& trace) {
+  std::vector<uint32_t> used;
+  for (uint32_t device = 0; device < trace.devices.size(); ++device) {
+    if (HasGpuWork(trace, device)) used.push_back(device);
+  }
+  return used;
+}
+
 AnalysisResult ResultOf(const Analysis& analysis, const AnalysisInput& input, const AnalysisOptions& options) {
   const KeptResults* const kept = input.trace().kept.get();
   if (kept == nullptr) return analysis.run(input, options);

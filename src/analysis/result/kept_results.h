@@ -44,6 +44,7 @@ struct KeptResults {
 // Of a trace with records or without.
 bool HasGpuWork(const Trace& trace);
 bool HasGpuWork(const Trace& trace, size_t device);
+std::vector<uint32_t> UsedDevices(const Trace& trace);  // those that have GPU work
 
 // What `analysis` finds, or found when the partial was made; its tables cut to the rows that are asked for.
 AnalysisResult ResultOf(const Analysis& analysis, const AnalysisInput& input, const AnalysisOptions& options);
