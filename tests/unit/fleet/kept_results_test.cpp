@@ -1,0 +1,96 @@
+// What a partial keeps in place of records: it comes back as it was, and no text that stands for it breaks a reader.
+#include "analysis/result/kept_results.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "fleet/join_results.h"
+#include "fleet/kept_json.h"
+#include "fleet/partial_file.h"
+#include "fleet/rank_summary.h"
+#include "gprof/error.h"
+#include "report/report.h"
+#include "report/report_head.h"
+
+namespace gprof {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kTraces[] = {"../data/known_facts.trace", "../data/captures.trace", "../data/memory.trace"};
+
+RankSummary SummaryOf(const char* path) { return SummarizeRanks(LoadTrace(path)).front(); }
+
+std::string ReportOf(const Trace& trace) {
+  std::vector<const Analysis*> all;
+  for (const Analysis& analysis : AllAnalyses()) all.push_back(&analysis);
+  const cli::Report report = cli::RunAnalyses(trace, all, {});
+  EXPECT_FALSE(cli::HeadOf(report, 80).empty());
+  return cli::RenderReportJson(report);
+}
+
+// Every value of a document that is no list or object.
+void CollectLeaves(Json* json, std::vector<Json*>* leaves) {
+  if (!json->is_structured()) return leaves->push_back(json);
+  for (Json& child : *json) CollectLeaves(&child, leaves);
+}
+
+Json Strange(std::mt19937* chance) {
+  const Json values[] = {nullptr,   -1,         0,    1,     true, 4294967295u, 4294967294u,   INT64_MAX,
+                         INT64_MIN, UINT64_MAX, -0.5, 1e300, "",   "gpu0#9",    Json::array(), Json::object()};
+  return values[(*chance)() % std::size(values)];
+}
+
+TEST(KeptResults, ComeBackAsTheyWere) {
+  for (const char* const path : kTraces) {
+    const RankSummary summary = SummaryOf(path);
+    EXPECT_EQ(KeptText(ParseKept(summary.results, path)), summary.results) << path;
+  }
+}
+
+TEST(KeptResults, ArePartOfTheFile) {
+  const RankSummary summary = SummaryOf(kTraces[0]);
+  const std::string file = WritePartial({summary});
+  size_t ranks = 0;
+  ReadResults({{"file", file}}, [&](const RankSummary& read, const Trace& trace) {
+    ++ranks;
+    EXPECT_EQ(read.pid, summary.pid);
+    EXPECT_EQ(KeptText(trace), summary.results);
+  });
+  EXPECT_EQ(ranks, 1u);
+}
+
+TEST(KeptResults, StrangeValuesAreRefusedOrReported) {
+  std::mt19937 chance(27);
+  size_t refused = 0, reported = 0;
+  for (const char* const path : kTraces) {
+    const RankSummary summary = SummaryOf(path);
+    for (int round = 0; round < 24; ++round) {
+      Json json = Json::parse(summary.results);
+      std::vector<Json*> leaves;
+      CollectLeaves(&json, &leaves);
+      for (int change = 0; change < 1 + round % 4; ++change) *leaves[chance() % leaves.size()] = Strange(&chance);
+      try {
+        ResultsJoin alone, together;
+        alone.Add(summary, ParseKept(json.dump(), path));
+        together.Add(summary, ParseKept(json.dump(), path));
+        together.Add(summary, ParseKept(summary.results, path));
+        EXPECT_FALSE(ReportOf(alone.Finish()).empty());
+        EXPECT_FALSE(ReportOf(together.Finish()).empty());
+        ++reported;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::kUnreadable) << error.what();
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 10u);
+  EXPECT_GT(reported, 10u);
+}
+
+}  // namespace
+}  // namespace gprof
