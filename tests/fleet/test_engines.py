@@ -80,6 +80,24 @@ class Inputs(fleet.FleetTest):
         self.assertEqual([entry["trace"] for entry in found["unreadable"]], ["notes.trace"])
         self.assertEqual(found["ranks"], self.RANKS - 1)
 
+    def test_nothing_that_can_be_read_is_an_error_and_no_report(self):
+        for form in ("text", "json", "html"):
+            done = self.cli("analyze", "gone.trace", "--format", form, code=3)
+            self.assertEqual(done.stdout, "")
+            self.assertIn("cannot read 'gone.trace': No such file", done.stderr)
+            self.assertIn("hint: check the names", done.stderr)
+        (self.folder / "notes.trace").write_text("no trace\n")
+        several = self.cli("analyze", "notes.trace", "gone.trace", code=3).stderr
+        for words in ("none of the 2 traces can be read", "'notes.trace': not a gprof-cli trace", "'gone.trace': No such"):
+            self.assertIn(words, several)
+
+    def test_a_list_of_which_some_are_gone(self):
+        (self.folder / "list.txt").write_text("".join(f"{path}\n" for path in [*self.paths[:8], "gone.trace"]))
+        found = self.analyze("list.txt")
+        self.assertEqual([entry["trace"] for entry in found["unreadable"]], ["gone.trace"])
+        self.assertEqual(found["ranks"], 8)
+        self.assertIn("[fleet.unreadable]", self.cli("analyze", "list.txt").stdout)
+
     def test_a_list(self):
         (self.folder / "list.txt").write_text("".join(f"{path}\n" for path in self.paths))
         self.assertEqual(self.analyze("list.txt"), self.analyze(self.traces))

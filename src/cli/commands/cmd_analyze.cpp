@@ -53,6 +53,7 @@ std::vector<std::string> RecipeNames() {
 }
 
 constexpr uint32_t kTextRowsOfRanks = 16;
+constexpr size_t kReasonsTold = 3;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
 class Analyze : public Command {
@@ -148,6 +149,7 @@ class Analyze : public Command {
     // The page has room for more rows, and sorts and filters them.
     const uint32_t rows = rows_.value_or(format_ == "html" ? kPageRows : kTextRowsOfRanks);
     FleetVerdict verdict = JudgeFleet(summaries, rows);
+    RequireRanks(verdict);
     if (is_exact_) {
       verdict = JudgeFleet(summaries, rows, SearchExactly(verdict, paths, workers_ > 0 ? workers_ : UsableCores()));
     }
@@ -157,7 +159,20 @@ class Analyze : public Command {
     } else {
       WritePaged(format_ == "json" ? VerdictJson(verdict) : RenderFleetText(verdict, DetectTerminal(STDOUT_FILENO)));
     }
-    return CodeOf(verdict.ranks.empty() ? ExitCode::kUnreadable : ExitCode::kGood);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  // Of nobody there is nothing to say but why.
+  static void RequireRanks(const FleetVerdict& verdict) {
+    if (!verdict.ranks.empty()) return;
+    const size_t count = verdict.unreadable.size();
+    std::string why = count == 0   ? "there are no ranks in the input"
+                      : count == 1 ? ""
+                                   : "none of the " + std::to_string(count) + " traces can be read: ";
+    for (size_t i = 0; i < std::min(count, kReasonsTold); ++i)
+      why += (i > 0 ? "; " : "") + verdict.unreadable[i]->unreadable;
+    if (count > kReasonsTold) why += "; and so on";
+    throw Error(ExitCode::kUnreadable, why, "check the names; 'gprof-cli profile -o FILE -- APP' writes a trace");
   }
 
   void KeepTable(FleetVerdict* verdict) const {
