@@ -122,7 +122,8 @@ std::vector<AnalysisResult> RunForSummary(const AnalysisInput& input) {
   constexpr std::string_view kOfSummary[] = {"idle", "memcpy", "gpu_metrics"};
   std::vector<const Analysis*> analyses;
   for (const std::string_view name : kOfSummary) analyses.push_back(FindAnalysis(name));
-  std::vector<AnalysisResult> some = RunAll(input, analyses, {.max_rows = kKeptRows});
+  // A summary has nothing of what a report shows only to those who ask for it.
+  std::vector<AnalysisResult> some = RunAll(input, analyses, {.max_rows = kKeptRows, .is_brief = true});
   std::vector<AnalysisResult> results(AllAnalyses().size());
   for (size_t i = 0; i < some.size(); ++i) {
     results[static_cast<size_t>(analyses[i] - AllAnalyses().data())] = std::move(some[i]);

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/machine/parallel.h"
 #include "fleet/kept_json.h"
 #include "fleet/summary_json.h"
 #include "gprof/error.h"
@@ -228,12 +229,13 @@ void MergePartials(const std::vector<NamedBytes>& files, const std::function<voi
 }
 
 std::vector<RankSummary> ReadPartial(std::string_view bytes, const std::string& name) {
-  std::vector<RankSummary> ranks;
   const NamedBytes file{name, bytes};
-  for (const Entry& entry : EntriesOf(file)) {
-    ranks.push_back(ParseSummary(Unpacked(entry.summary, name), name));
-    if (KeyOf(ranks.back()) != entry.key) Damaged(name, "the key of an entry is not that of its contents");
-  }
+  const std::vector<Entry> entries = EntriesOf(file);
+  std::vector<RankSummary> ranks(entries.size());
+  ForEachSideBySide(entries.size(), UsableCores(), [&](size_t i) {
+    ranks[i] = ParseSummary(Unpacked(entries[i].summary, name), name);
+    if (KeyOf(ranks[i]) != entries[i].key) Damaged(name, "the key of an entry is not that of its contents");
+  });
   return ranks;
 }
 

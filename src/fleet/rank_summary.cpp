@@ -15,6 +15,7 @@
 #include "analysis/result/analyses.h"
 #include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
+#include "base/saturate.h"
 #include "fleet/histogram.h"
 #include "fleet/keep_results.h"
 #include "fleet/kept_json.h"
@@ -190,7 +191,7 @@ class Summarizer {
   void AddClock(uint32_t device) {
     uint32_t source = FindSource(trace_, device, "GPC Clock Frequency", "MHz");
     if (source == kNone) source = FindSource(trace_, device, "SM clock", "MHz");
-    const std::optional<Interval> window = GpuWindow(trace_, device);
+    const std::optional<Interval> window = GpuWindow(input_, device);
     if (source == kNone || !window) return;
     const auto samples = SamplesWithin(trace_.SamplesOf(source), *window);
     if (samples.empty()) return;
@@ -207,40 +208,47 @@ class Summarizer {
 
   void Kernels() {
     const KernelGroups& groups = input_.shared().kernels();
-    const std::vector<Statistics>& times = input_.shared().kernel_times();
     rank_.kernels = groups.kernels();
-    std::vector<uint32_t> order(times.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return times[a].total != times[b].total ? times[a].total > times[b].total : groups.Name(a) < groups.Name(b);
-    });
-    constexpr size_t kNotKept = SIZE_MAX;
-    std::vector<size_t> place(times.size(), kNotKept);
-    for (size_t i = 0; i < order.size() && i < kKeptKernels; ++i) {
-      const Statistics& s = times[order[i]];
-      place[order[i]] = i;
-      rank_.kernel_times.push_back({KeptName(groups.Name(order[i])), s.count, s.total, s.min, s.max, {}});
+    const std::vector<uint32_t> order = MostTimeFirst(groups);
+    const size_t kept = std::min(order.size(), kKeptKernels);
+    std::vector<size_t> places(order.size(), kept);  // of groups; what is not kept shares the last place
+    for (size_t i = 0; i < kept; ++i) {
+      places[order[i]] = i;
+      rank_.kernel_times.push_back({KeptName(groups.Name(order[i])), 0, 0, INT64_MAX, INT64_MIN, {}});
     }
-    AddHistograms(groups, place);
-    if (order.size() <= kKeptKernels) return;
-    RankKernel others;
-    for (size_t i = kKeptKernels; i < order.size(); ++i) {
-      others.count += times[order[i]].count;
-      others.total_ns += times[order[i]].total;
-      others.max_ns = std::max(others.max_ns, times[order[i]].max);
-    }
-    rank_.kernel_times.push_back(std::move(others));
+    if (order.size() > kept) rank_.kernel_times.emplace_back();
+    AddTimes(groups, places);
   }
 
-  void AddHistograms(const KernelGroups& groups, const std::vector<size_t>& place) {
+  std::vector<uint32_t> MostTimeFirst(const KernelGroups& groups) const {
+    std::vector<int64_t> totals_ns(groups.size());
+    const std::vector<OpFacts::Sum>& sums = input_.shared().ops().sums();
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const uint32_t group = groups.of_traits()[i];
+      if (group != kNone) AddWrapping(&totals_ns[group], sums[i].time_ns);
+    }
+    std::vector<uint32_t> order(totals_ns.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return totals_ns[a] != totals_ns[b] ? totals_ns[a] > totals_ns[b] : groups.Name(a) < groups.Name(b);
+    });
+    return order;
+  }
+
+  void AddTimes(const KernelGroups& groups, const std::vector<size_t>& places) {
     std::vector<std::vector<uint32_t>> counts(rank_.kernel_times.size(),
                                               std::vector<uint32_t>(static_cast<size_t>(kBuckets)));
     for (const Operation op : OperationsOf(trace_)) {
       const uint32_t group = groups.of_traits()[op.kind_number()];
-      if (group == kNone || place[group] >= counts.size()) continue;
-      ++counts[place[group]][static_cast<size_t>(std::min(BucketOf(op.duration_ns()), kBuckets - 1))];
+      if (group == kNone) continue;
+      const int64_t duration_ns = op.duration_ns();
+      RankKernel& kernel = rank_.kernel_times[places[group]];
+      ++kernel.count;
+      AddWrapping(&kernel.total_ns, duration_ns);
+      kernel.min_ns = std::min(kernel.min_ns, duration_ns), kernel.max_ns = std::max(kernel.max_ns, duration_ns);
+      ++counts[places[group]][static_cast<size_t>(std::min(BucketOf(duration_ns), kBuckets - 1))];
     }
-    for (size_t i = 0; i < counts.size(); ++i) {
+    for (size_t i = 0; i < counts.size() && i < kKeptKernels; ++i) {
       for (size_t bucket = 0; bucket < counts[i].size(); ++bucket) {
         if (counts[i][bucket] == 0) continue;
         rank_.kernel_times[i].buckets.push_back(static_cast<int64_t>(bucket));

@@ -1,22 +1,24 @@
 #include "report/trace_amounts.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string_view>
 
+#include "analysis/facts/operations.h"
 #include "analysis/result/kept_results.h"
 
 namespace gprof::cli {
 namespace {
 
 std::vector<Amount> Counted(const Trace& trace) {
-  const auto ops = [&trace](auto&& is_one) {
-    return static_cast<std::size_t>(std::count_if(trace.ops.begin(), trace.ops.end(), is_one));
-  };
-  return {{"kernels", "Kernels", ops([](const GpuOp& op) { return op.kind == OpKind::kKernel; })},
-          {"graph_launches", "Graph launches", ops([](const GpuOp& op) { return op.kind == OpKind::kGraph; })},
-          {"copies", "Copies", ops([](const GpuOp& op) { return op.IsCopy(); })},
-          {"memsets", "Memsets", ops([](const GpuOp& op) { return op.kind == OpKind::kMemset; })},
+  std::array<std::size_t, 5> counts{};
+  for (const Operation op : OperationsOf(trace)) ++counts[static_cast<std::size_t>(op.shared().kind)];
+  const auto ops = [&counts](OpKind kind) { return counts[static_cast<std::size_t>(kind)]; };
+  return {{"kernels", "Kernels", ops(OpKind::kKernel)},
+          {"graph_launches", "Graph launches", ops(OpKind::kGraph)},
+          {"copies", "Copies", ops(OpKind::kMemcpy) + ops(OpKind::kPeerCopy)},
+          {"memsets", "Memsets", ops(OpKind::kMemset)},
           {"api_calls", "CUDA calls", trace.api_calls.size()},
           {"syncs", "Synchronisations", trace.syncs.size()},
           {"memory_events", "Memory operations", trace.memory_events.size()},

@@ -22,7 +22,8 @@ namespace gprof {
 namespace {
 
 // What the trace is about: all of it, or the selected time, to which its processes are clipped.
-Interval SpanOf(const Trace& trace) {
+Interval SpanOf(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
   Interval span{trace.start_ns, trace.end_ns};
   if (!trace.device_windows.empty() && !trace.processes.empty()) {
     span = {trace.processes.front().start_ns, trace.processes.front().end_ns};
@@ -33,7 +34,8 @@ Interval SpanOf(const Trace& trace) {
   const auto include = [&span](int64_t start_ns, int64_t end_ns) {
     span = {std::min(span.start_ns, start_ns), std::max(span.end_ns, end_ns)};
   };
-  for (const GpuOp& op : trace.ops) include(op.start_ns, op.end_ns);
+  const Interval& operations = input.shared().ops().window();
+  include(operations.start_ns, operations.end_ns);
   for (const DeviceWindow& window : trace.device_windows) {
     if (window.time.DurationNs() > 0) include(window.time.start_ns, window.time.end_ns);
   }
@@ -48,31 +50,24 @@ std::string ShapeText(const Trace& trace, uint32_t shape) {
 
 // The innermost push/pop range that an operation was launched in; the work of a graph that was launched outside of any
 // belongs to the range that its node was made in.
-NameId PathOf(const Trace& trace, const GpuOp& op) {
-  const uint32_t call = OutermostCall(trace, op.api);
-  uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
-  if (range == kNone && op.node != kNone) range = trace.graph_nodes[op.node].range;
+NameId PathOf(const Trace& trace, const Operation& op) {
+  const uint32_t call = OutermostCall(trace, op.call());
+  uint32_t range = call == kNone ? kNone : Call(trace.api_calls, call).range();
+  if (range == kNone && op.shared().node != kNone) range = trace.graph_nodes[op.shared().node].range;
   return range == kNone ? NameId{} : trace.ranges[range].path;
 }
 
-// The operations of one device, added in the order of the trace.
+// The operations of one device.
 class Operations {
  public:
-  explicit Operations(const Trace& trace) : trace_(trace) {}
-
-  void Add(const GpuOp& op) {
-    const int64_t hidden_ns = Hide(op);
-    AddWrapping(&hidden_ns_, hidden_ns);
-    const NameId path = PathOf(trace_, op);
-    PathTime& of_path = paths_[path.value];
-    ++of_path.operations;
-    AddWrapping(&of_path.operation_ns, op.DurationNs());
-    AddWrapping(&of_path.hidden_ns, hidden_ns);
-    if (IsKernelLike(op)) {
-      AddKernel(op, path);
-    } else {
-      AddTransfer(op);
+  Operations(const AnalysisInput& input, uint32_t device) : trace_(input.trace()) {
+    const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+    for (uint32_t i = 0; i < sums.size(); ++i) {
+      const PackedOps::Traits& traits = trace_.ops.TraitsAt(i);
+      if (sums[i].count == 0 || traits.device != device) continue;
+      IsKernelLike(traits.kind) ? AddKernel(traits, sums[i]) : AddTransfer(traits, sums[i]);
     }
+    for (const Operation op : OperationsOf(trace_, trace_.device_ops[device])) AddToPath(op);
   }
 
   void Fill(DeviceTime* device) const {
@@ -84,30 +79,40 @@ class Operations {
   std::unordered_map<uint32_t, PathTime>& paths() { return paths_; }  // by NameId
 
  private:
+  // In the order of their starts.
+  void AddToPath(const Operation& op) {
+    const int64_t hidden_ns = Hide(op);
+    AddWrapping(&hidden_ns_, hidden_ns);
+    PathTime& of_path = paths_[PathOf(trace_, op).value];
+    ++of_path.operations;
+    AddWrapping(&of_path.operation_ns, op.duration_ns());
+    AddWrapping(&of_path.hidden_ns, hidden_ns);
+  }
+
   // Part of the operation in which others that began earlier were running.
-  int64_t Hide(const GpuOp& op) {
-    const int64_t from_ns = is_first_ ? op.start_ns : std::max(op.start_ns, busy_until_ns_);
-    busy_until_ns_ = is_first_ ? op.end_ns : std::max(busy_until_ns_, op.end_ns);
+  int64_t Hide(const Operation& op) {
+    const int64_t from_ns = is_first_ ? op.start_ns() : std::max(op.start_ns(), busy_until_ns_);
+    busy_until_ns_ = is_first_ ? op.end_ns() : std::max(busy_until_ns_, op.end_ns());
     is_first_ = false;
-    return std::min(from_ns, op.end_ns) - op.start_ns;
+    return std::min(from_ns, op.end_ns()) - op.start_ns();
   }
 
-  void AddKernel(const GpuOp& op, NameId path) {
-    const bool is_graph = op.kind == OpKind::kGraph;
-    const uint64_t key = is_graph ? UINT64_MAX : uint64_t{op.name.value} << 32 | op.shape;
-    Kernel& kernel = kernels_[key];
-    if (kernel.count == 0) kernel = {is_graph, op.name, op.shape, path, kernels_.size() - 1, 0, 0};
-    ++kernel.count;
-    AddWrapping(&kernel.total_ns, op.DurationNs());
+  void AddKernel(const PackedOps::Traits& traits, const OpFacts::Sum& sum) {
+    const bool is_graph = traits.kind == OpKind::kGraph;
+    const uint64_t key = is_graph ? UINT64_MAX : uint64_t{traits.name.value} << 32 | traits.shape;
+    Kernel& kernel = kernels_.try_emplace(key, Kernel{is_graph, traits.name, traits.shape}).first->second;
+    kernel.first = std::min(kernel.first, sum.first);
+    kernel.count += sum.count;
+    AddWrapping(&kernel.total_ns, sum.time_ns);
   }
 
-  void AddTransfer(const GpuOp& op) {
-    const bool is_fill = op.kind == OpKind::kMemset;
-    const auto direction = is_fill ? kDirectionCount : static_cast<size_t>(DirectionOf(op));
-    TransferTime& transfer = transfers_[{direction, op.source_memory, op.destination_memory}];
-    ++transfer.count;
-    AddWrapping(&transfer.total_ns, op.DurationNs());
-    AddWrapping(&transfer.size_bytes, static_cast<int64_t>(op.size_bytes));
+  void AddTransfer(const PackedOps::Traits& traits, const OpFacts::Sum& sum) {
+    const bool is_fill = traits.kind == OpKind::kMemset;
+    const auto direction = is_fill ? kDirectionCount : static_cast<size_t>(DirectionOf(trace_.ops[sum.first]));
+    TransferTime& transfer = transfers_[{direction, traits.source_memory, traits.destination_memory}];
+    transfer.count += sum.count;
+    AddWrapping(&transfer.total_ns, sum.time_ns);
+    AddWrapping(&transfer.size_bytes, static_cast<int64_t>(static_cast<uint64_t>(sum.count) * traits.size_bytes));
   }
 
   // Mangled names may read alike, and shapes differ in what is not shown.
@@ -117,11 +122,11 @@ class Operations {
       const Kernel& kernel = entry.second;
       const std::string name = kernel.is_graph ? std::string(kWholeGraph) : KernelName(trace_, kernel.name);
       const std::string shape = kernel.is_graph ? std::string() : ShapeText(trace_, kernel.shape);
-      const auto place = static_cast<int64_t>(kernel.place);
+      const int64_t place = kernel.first;
       KernelTime& row = by_name.try_emplace({name, shape}, KernelTime{name, shape, {}, place, 0, 0}).first->second;
       if (place <= row.place) {
         row.place = place;
-        row.path = trace_.Text(kernel.path);
+        row.path = trace_.Text(PathOf(trace_, Operation(trace_.ops, kernel.first)));
       }
       row.count += kernel.count;
       AddWrapping(&row.total_ns, kernel.total_ns);
@@ -159,8 +164,7 @@ class Operations {
     bool is_graph = false;
     NameId name;
     uint32_t shape = kNone;
-    NameId path;
-    size_t place = 0;
+    uint32_t first = kNone;  // operation
     int64_t count = 0, total_ns = 0;
   };
   using TransferKey = std::tuple<size_t, trace::MemoryKind, trace::MemoryKind>;
@@ -186,15 +190,6 @@ void FillPaths(const Trace& trace, const IdleGroups& idle, std::unordered_map<ui
             [](const PathTime& a, const PathTime& b) { return a.path < b.path; });
 }
 
-// From the first to the last operation, or the selected time.
-Interval WindowOf(const Trace& trace, uint32_t device) {
-  if (!trace.device_windows.empty()) return trace.device_windows[device].time;
-  const Trace::Slice slice = trace.device_ops[device];
-  Interval window{trace.ops[slice.first].start_ns, trace.ops[slice.first].end_ns};
-  for (uint32_t i = slice.first; i < slice.last; ++i) window.end_ns = std::max(window.end_ns, trace.ops[i].end_ns);
-  return window;
-}
-
 int64_t RecordedNs(const RecordedTime& recorded, uint32_t device, int64_t from_ns, int64_t to_ns) {
   return from_ns < to_ns ? recorded.ForEachOfDevice(device, from_ns, to_ns, [](int64_t, int64_t) {}) : 0;
 }
@@ -204,17 +199,15 @@ DeviceTime TimeOf(const AnalysisInput& input, uint32_t device, const Interval& s
   DeviceTime time;
   time.device = DeviceScope(trace, device);
   IdleGroups idle(input, false);
-  Operations operations(trace);
+  Operations operations(input, device);
   time.window_ns = input.shared().window_ns(device);
   ForEachIdleRun(input, device, [&](const IdleRun& run) {
     for (const Part& part : run.parts) time.idle_ns[static_cast<size_t>(part.cause)] += part.duration_ns;
     idle.Add(run);
   });
-  const Trace::Slice ops = trace.device_ops[device];
-  for (uint32_t op = ops.first; op < ops.last; ++op) operations.Add(trace.ops[op]);
   operations.Fill(&time);
   FillPaths(trace, idle, &operations.paths(), &time);
-  const Interval window = WindowOf(trace, device);
+  const Interval window = input.shared().gaps(device).window();
   time.before_ns = RecordedNs(input.shared().recorded(), device, span.start_ns, window.start_ns);
   time.after_ns = RecordedNs(input.shared().recorded(), device, window.end_ns, span.end_ns);
   time.unrecorded_ns = span.DurationNs() - time.before_ns - time.window_ns - time.after_ns;
@@ -266,11 +259,6 @@ std::optional<StepSums> StepsOf(const AnalysisInput& input, const std::string& s
                   BlockMedians(times)};
 }
 
-int64_t CountLaunches(const Trace& trace) {
-  return std::count_if(trace.api_calls.begin(), trace.api_calls.end(),
-                       [](const ApiCall& call) { return call.parent == kNone && IsLaunch(call.api_class); });
-}
-
 template <class Rows, class F>
 int64_t SumIf(const Rows& rows, F&& is_counted) {
   int64_t sum_ns = 0;
@@ -296,11 +284,11 @@ int64_t DeviceTime::FillNs() const {
 
 Breakdown BreakDown(const AnalysisInput& input, const std::string& step) {
   const Trace& trace = input.trace();
-  const Interval span = SpanOf(trace);
+  const Interval span = SpanOf(input);
   Breakdown breakdown;
   breakdown.is_known = true;
   breakdown.wall_ns = span.DurationNs();
-  breakdown.launches = CountLaunches(trace);
+  breakdown.launches = input.shared().calls().CountLaunches();
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (HasWindow(trace, device)) breakdown.devices.push_back(TimeOf(input, device, span));
   }

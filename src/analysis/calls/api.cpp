@@ -16,6 +16,13 @@
 namespace gprof {
 namespace {
 
+bool HasCallStacks(const Trace& trace) {
+  for (uint32_t i = 0; i < trace.api_calls.TraitsCount(); ++i) {
+    if (HasFunctions(trace, trace.api_calls.TraitsAt(i).stack)) return true;
+  }
+  return false;
+}
+
 // Calls by the place that made them, where --cudabacktrace recorded it: of those alone that took long.
 Table CallSiteTable(const AnalysisInput& input, uint32_t max_rows) {
   Table table{
@@ -30,15 +37,12 @@ Table CallSiteTable(const AnalysisInput& input, uint32_t max_rows) {
       {},
       "Calls with a recorded call stack (--cudabacktrace). GPU time: kernels, copies and fills that they launched."};
   const Trace& trace = input.trace();
+  if (!HasCallStacks(trace)) return table;
   struct Sum {
     int64_t total_ns = 0, calls = 0, operations = 0, gpu_ns = 0;
   };
-  std::vector<Sum> of_traits(trace.api_calls.TraitsCount());
-  for (const Call call : CallsOf(trace)) {
-    if (!call.is_outermost()) continue;
-    Sum& sum = of_traits[trace.api_calls.TraitsIndex(call.index())];
-    ++sum.calls, sum.total_ns += call.duration_ns();
-  }
+  std::vector<Sum> of_traits;
+  for (const CallFacts::Sum& calls : input.shared().calls().sums()) of_traits.push_back({calls.total_ns, calls.count});
   for (const Operation op : OperationsOf(trace)) {
     const uint32_t call = OutermostCall(trace, op.call());
     if (call == kNone) continue;

@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "analysis/facts/operations.h"
 #include "analysis/result/display_names.h"
 
 namespace gprof {
@@ -23,27 +24,28 @@ std::array<double, kShape.size()> ShapeOf(const Trace& trace, uint32_t range) {
   return shape;
 }
 
-Key KeyOf(const Trace& trace, const GpuOp& op, const std::string& name) {
-  const trace::KernelShapeRecord& shape = trace.shapes[op.shape];
-  return {name,
-          op.device,
+Key KeyOf(const Trace& trace, const PackedOps::Traits& launches) {
+  const trace::KernelShapeRecord& shape = trace.shapes[launches.shape];
+  return {KernelName(trace, launches.name),
+          launches.device,
           {static_cast<double>(shape.grid_x), static_cast<double>(shape.grid_y), static_cast<double>(shape.grid_z),
            static_cast<double>(shape.block_x), static_cast<double>(shape.block_y), static_cast<double>(shape.block_z)}};
 }
 
 // What the kernels took of the run.
 void AddTimeline(const Trace& trace, const std::map<Key, std::size_t>& places, std::vector<KernelCounters>* kernels) {
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, KernelCounters*> known;
-  for (const GpuOp& op : trace.ops) {
-    if (op.kind != OpKind::kKernel || op.shape == kNone) continue;
-    const auto [at, is_new] = known.try_emplace({op.name.value, op.shape, op.device}, nullptr);
-    if (is_new) {
-      const auto place = places.find(KeyOf(trace, op, KernelName(trace, op.name)));
-      if (place != places.end()) at->second = &(*kernels)[place->second];
-    }
-    if (at->second == nullptr) continue;
-    at->second->timeline_ns += static_cast<double>(op.end_ns - op.start_ns);
-    ++at->second->timeline_launches;
+  std::vector<KernelCounters*> of_traits(trace.ops.TraitsCount(), nullptr);
+  for (uint32_t i = 0; i < of_traits.size(); ++i) {
+    const PackedOps::Traits& launches = trace.ops.TraitsAt(i);
+    if (launches.kind != OpKind::kKernel || launches.shape == kNone) continue;
+    const auto place = places.find(KeyOf(trace, launches));
+    if (place != places.end()) of_traits[i] = &(*kernels)[place->second];
+  }
+  for (const Operation op : OperationsOf(trace)) {
+    KernelCounters* const kernel = of_traits[op.kind_number()];
+    if (kernel == nullptr) continue;
+    kernel->timeline_ns += static_cast<double>(op.duration_ns());
+    ++kernel->timeline_launches;
   }
 }
 
@@ -71,6 +73,7 @@ std::string_view KernelCounters::TextOf(std::string_view metric) const {
 }
 
 std::vector<KernelCounters> KernelCountersOf(const Trace& trace) {
+  if (trace.counter_ranges.empty()) return {};
   std::vector<KernelCounters> kernels;
   std::map<Key, std::size_t> places;
   for (uint32_t i = 0; i < trace.counter_ranges.size(); ++i) {

@@ -75,13 +75,6 @@ class OverTime {
   std::size_t last_slice_ = 0;
 };
 
-Interval WindowOf(const AnalysisInput& input, uint32_t device) {
-  const Trace& trace = input.trace();
-  if (!trace.device_windows.empty()) return trace.device_windows[device].time;
-  const uint32_t last = input.shared().gaps(device).last_ended();
-  return {trace.ops[trace.device_ops[device].first].start_ns, trace.ops[last].end_ns};
-}
-
 OverTime Gather(const Trace& trace, const OpFacts& ops, uint32_t device, Interval window) {
   OverTime result(window.start_ns, window.end_ns);
   int64_t busy_until_ns = window.start_ns;
@@ -113,7 +106,7 @@ Table LaunchesOverTime(const AnalysisInput& input) {
       "of their launch call. Queue depth: operations launched and not finished, mean over the slice."};
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (!HasWindow(trace, device)) continue;
-    const Interval window = WindowOf(input, device);
+    const Interval window = input.shared().gaps(device).window();
     if (window.DurationNs() < static_cast<int64_t>(kSlices)) continue;
     const OverTime over_time = Gather(trace, input.shared().ops(), device, window);
     for (std::size_t i = 0; i < kSlices; ++i) {

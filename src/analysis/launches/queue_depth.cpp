@@ -151,11 +151,8 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   const Trace::Slice slice = trace.device_ops[device];
   if (!HasWindow(trace, device)) return {};
   const GapList& gaps = input.shared().gaps(device);
-  const bool is_selected = !trace.device_windows.empty();
-  const Interval window = is_selected ? trace.device_windows[device].time
-                                      : Interval{trace.ops[slice.first].start_ns, trace.ops[gaps.last_ended()].end_ns};
   const std::vector<int64_t> launches_ns = LaunchTimes(trace, ops, slice);
-  RecordedDepths times(gaps.pauses(), window);
+  RecordedDepths times(gaps.pauses(), gaps.window());
   auto launch_ns = launches_ns.begin();
   int64_t depth = 0, max = 0;
   for (EndTimes ends(trace, slice); !ends.IsEmpty(); --depth) {

@@ -311,7 +311,7 @@ void AddEnergy(const AnalysisInput& input, const StepChoice* step, uint32_t max_
   double all_joules = 0, step_joules = 0;
   bool is_known = false;
   for (uint32_t device = 0; device < trace.devices.size(); ++device) {
-    const std::optional<Interval> window = HasSource(trace, device) ? GpuWindow(trace, device) : std::nullopt;
+    const std::optional<Interval> window = HasSource(trace, device) ? GpuWindow(input, device) : std::nullopt;
     const std::optional<PowerCurve> power = window ? PowerCurve::Of(trace, device) : std::nullopt;
     if (!power) continue;
     const auto known_ns = static_cast<double>(power->CoveredNs(*window));

@@ -232,7 +232,7 @@ SharedStates OfSteps(const Trace& trace, const StepChoice& step) {
 
 void AddDevice(const AnalysisInput& input, uint32_t device, const std::optional<StepChoice>& step, Tables* tables) {
   const Trace& trace = input.trace();
-  const std::optional<Interval> window = GpuWindow(trace, device);
+  const std::optional<Interval> window = GpuWindow(input, device);
   if (!window) return;
   std::vector<uint32_t> sources;
   ForEachSourceOf(trace, device, [&](uint32_t i) {
@@ -292,12 +292,13 @@ std::optional<double> ValueOf(const Trace& trace, uint32_t device, const Interva
 }
 
 // Of the whole trace: the mean over the devices that have it.
-void AddMetrics(const Trace& trace, AnalysisResult* result) {
+void AddMetrics(const AnalysisInput& input, AnalysisResult* result) {
+  const Trace& trace = input.trace();
   for (const KnownCounter& known : kKnownCounters) {
     double sum = 0;
     int64_t count = 0;
     for (uint32_t device = 0; device < trace.devices.size(); ++device) {
-      const std::optional<Interval> window = GpuWindow(trace, device);
+      const std::optional<Interval> window = GpuWindow(input, device);
       const std::optional<double> value = window ? ValueOf(trace, device, *window, known) : std::nullopt;
       if (!value) continue;
       AddMetric(result, known.id, *value, DeviceScope(trace, device));
@@ -334,7 +335,7 @@ AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& 
   for (uint32_t device = 0; device < trace.devices.size(); ++device) add_all(device);
   add_all(kNone);  // GPUs that the program did not use
   AddGpuStateFindings(input, &result);
-  if (has_any) AddMetrics(trace, &result);
+  if (has_any) AddMetrics(input, &result);
   if (!options.is_brief) {
     const std::optional<StepChoice> step = has_any ? FindStep(input, options.step) : std::nullopt;
     for (uint32_t device = 0; device < trace.devices.size(); ++device) {

@@ -272,7 +272,7 @@ void AddGpuStateFindings(const AnalysisInput& input, AnalysisResult* result) {
   std::optional<double> most_others;
   Table clock_limits = ClockLimitsTable();
   for (uint32_t i = 0; i < trace.devices.size(); ++i) {
-    const std::optional<Interval> window = HasSource(trace, i) ? GpuWindow(trace, i) : std::nullopt;
+    const std::optional<Interval> window = HasSource(trace, i) ? GpuWindow(input, i) : std::nullopt;
     if (!window || window->DurationNs() <= 0) continue;
     SampledDevice device(input, i, *window, result);
     device.FindThrottling(&clock_limits);

@@ -75,13 +75,9 @@ std::string StateName(uint32_t state) {
   return state == kBusyState ? "busy" : "idle: " + std::string(InfoOf(static_cast<Cause>(state - 1)).name);
 }
 
-std::optional<Interval> GpuWindow(const Trace& trace, uint32_t device) {
-  if (device == kNone || !HasWindow(trace, device)) return std::nullopt;
-  if (!trace.device_windows.empty()) return trace.device_windows[device].time;
-  const Trace::Slice ops = trace.device_ops[device];
-  Interval window{trace.ops[ops.first].start_ns, INT64_MIN};
-  for (uint32_t i = ops.first; i < ops.last; ++i) window.end_ns = std::max(window.end_ns, trace.ops[i].end_ns);
-  return window;
+std::optional<Interval> GpuWindow(const AnalysisInput& input, uint32_t device) {
+  if (device == kNone || !HasWindow(input.trace(), device)) return std::nullopt;
+  return input.shared().gaps(device).window();
 }
 
 std::vector<StateInterval> DeviceStates(const AnalysisInput& input, uint32_t device, const Interval& window) {

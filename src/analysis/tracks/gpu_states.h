@@ -22,7 +22,7 @@ inline constexpr uint32_t kBusyState = 0, kDeviceStates = 1 + static_cast<uint32
 std::string StateName(uint32_t state);
 
 // From its first operation to the end of its last.
-std::optional<Interval> GpuWindow(const Trace& trace, uint32_t device);
+std::optional<Interval> GpuWindow(const AnalysisInput& input, uint32_t device);
 // The window of a device without a hole: what is not idle is busy.
 std::vector<StateInterval> DeviceStates(const AnalysisInput& input, uint32_t device, const Interval& window);
 

@@ -41,6 +41,11 @@ GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t devi
   }
 }
 
+Interval GapList::window() const {
+  if (!trace_.device_windows.empty()) return trace_.device_windows[device_].time;
+  return {start_ns_, trace_.ops[last_ended_].end_ns};
+}
+
 // An operation that began before the window is busy from its start on, although nothing was idle before the window.
 void GapList::FindIdle(int64_t start_ns) {
   idle_until_ns_.resize(ops_.last - ops_.first + 1);

@@ -18,6 +18,7 @@ class GapList {
 
   // From the first to the last operation, or of the selected time, less what was not recorded.
   int64_t window_ns() const { return window_ns_; }
+  Interval window() const;  // the same with what was not recorded; of a device that has a window (HasWindow)
   int64_t start_ns() const { return start_ns_; }  // of the window
   int64_t end_ns() const { return std::max(tail_.start_ns, tail_.end_ns); }
   int64_t idle_ns() const { return idle_ns_; }  // within it
