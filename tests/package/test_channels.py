@@ -118,6 +118,14 @@ class Recipes(Channels):
         for name in ("post", "test", "runscript"):
             self.shell(found[name])
 
+    def test_the_spack_recipe_of_protozero_is_sound(self):
+        tree = ast.parse((package.SCRIPTS / "spack_protozero.py").read_text(encoding="utf-8"))
+        recipe, = (node for node in tree.body if isinstance(node, ast.ClassDef))
+        self.assertEqual((recipe.name, recipe.bases[0].id), ("Protozero", "CMakePackage"))
+        calls = [node.value for node in recipe.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+        version, = (call for call in calls if call.func.id == "version")
+        self.assertEqual(f"v{version.args[0].value}", version.keywords[0].value.value)
+
     def test_the_spack_recipe_is_sound(self):
         import release
         sdist = self.folder / "sdist.tar.gz"

@@ -113,7 +113,7 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual(sorted(path.name for path in self.dist.iterdir()), sorted((
             f"gprof-cli_{version}_{debian}.deb", f"gprof-cli-{version}-1.{machine}.rpm", f"gprof-cli-{version}-Linux-{machine}.tar.gz",
             f"gprof_cli-{version}-py3-none-manylinux_2_28_{machine}.whl", f"gprof_cli-{version}.tar.gz",
-            f"gprof-cli-{machine}.cdx.json", "spack_package.py", "Dockerfile", "gprof-cli.def", "SHA256SUMS", "notes.md")))
+            f"gprof-cli-{machine}.cdx.json", "spack_package.py", "spack_protozero.py", "Dockerfile", "gprof-cli.def", "SHA256SUMS", "notes.md")))
 
     def test_checksums_are_of_what_is_published(self):
         done = package.run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=self.dist)

@@ -58,7 +58,7 @@ publish() {
   say "source archive, recipes, checksums"
   (cd "$here" && python3 -B -c 'import sys, native_wheel; native_wheel.build_sdist(sys.argv[1])' "$2")
   release spack "$2/gprof_cli-$version.tar.gz" >"$2/spack_package.py"
-  cp "$here/Dockerfile" "$here/gprof-cli.def" "$2/"
+  cp "$here/Dockerfile" "$here/gprof-cli.def" "$here/spack_protozero.py" "$2/"
   release checksums "$2" >&2
   release notes "${3:-$version}"
 }
