@@ -140,7 +140,7 @@ void WritePaged(std::string_view text) {
 
 void AddPagerOption(CLI::App& app) {
   app.add_flag_callback(
-         "--no-pager", [] { setenv(trace::env::kPager, "", 1); }, "do not show long output on a terminal in a pager")
+         "--no-pager", [] { setenv(trace::env::kPager, "", 1); }, "do not page long output on a terminal")
       ->group("Display");
 }
 

@@ -20,7 +20,7 @@ using Candidates = std::vector<std::string>;
 
 const CounterSet& RequireSet(const std::string& name) {
   const CounterSet* const set = FindCounterSet(name);
-  if (set == nullptr) throw Error(ExitCode::kUsage, "there is no set '" + name + "'", "--list-sets has their names");
+  if (set == nullptr) throw Error(ExitCode::kUsage, "there is no set '" + name + "'", "--list-sets lists them");
   return *set;
 }
 

@@ -180,7 +180,7 @@ Chip::Cost Chip::CostOf(const std::vector<std::string>& metrics) const {
 
 HostLibrary::HostLibrary(const std::string& chosen) {
   std::string why =
-      chosen.empty() ? "none of the places where CUDA is installed has one" : "'" + chosen + "' cannot be opened";
+      chosen.empty() ? "CUDA is not installed in any of the usual places" : "'" + chosen + "' cannot be opened";
   for (const std::string& file : pm::CuptiFiles(chosen)) {
     if (file.find('/') != std::string::npos) OpenCompanion(file);
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

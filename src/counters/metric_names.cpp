@@ -66,7 +66,7 @@ bool NeedsChip(const std::string& word) { return word.starts_with(kRegex) || wor
 Metrics MetricsOfSection(const std::string& name) {
   const CounterSection* const section = FindCounterSection(name);
   if (section == nullptr)
-    throw Error(ExitCode::kUsage, "there is no section '" + name + "'", "--list-sections has their names");
+    throw Error(ExitCode::kUsage, "there is no section '" + name + "'", "--list-sections lists them");
   Metrics metrics;
   for (const auto names : MetricsOf(*section)) metrics.emplace_back(names.begin(), names.end());
   return metrics;
@@ -84,8 +84,7 @@ Metrics MetricsOfWord(const Chip& chip, const std::string& word) {
 Metrics MetricsOfWord(const std::string& word) {
   if (word.starts_with(kGroup)) return MetricsOfSection(word.substr(kGroup.size()));
   if (NeedsChip(word))
-    throw Error(ExitCode::kUsage, "'" + word + "' needs the chip whose metrics it is about",
-                "add --chip, for example --chip GH100");
+    throw Error(ExitCode::kUsage, "'" + word + "' needs the name of a chip", "add --chip, for example --chip GH100");
   if (word.find('.') != std::string::npos) return {{word}};
   Metrics metrics;
   for (const auto& rollups : kRollups) {

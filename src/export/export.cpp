@@ -18,11 +18,11 @@ constexpr std::array kExporters = {
              .write = WritePerfetto},
     Exporter{.name = "chrome", .extension = ".json",
              .summary = "timeline as torch.profiler writes it: chrome://tracing, Perfetto, HTA", .write = WriteChrome},
-    Exporter{.name = "sqlite", .extension = ".sqlite", .summary = "database as Nsight Systems exports it, for SQL and its reports",
+    Exporter{.name = "sqlite", .extension = ".sqlite", .summary = "SQLite database like that of Nsight Systems, for SQL and nsys stats",
              .write_file = WriteSqlite},
     Exporter{.name = "csv", .extension = ".csv", .summary = "one table per record kind; a single one with --kind",
              .write = WriteCsv, .write_folder = WriteCsvFolder},
-    Exporter{.name = "jsonl", .extension = ".jsonl", .summary = "the same tables, a JSON object in each line",
+    Exporter{.name = "jsonl", .extension = ".jsonl", .summary = "the same tables, one JSON object per line",
              .write = WriteJsonl, .write_folder = WriteJsonlFolder},
     Exporter{.name = "parquet", .extension = ".parquet", .summary = "the same tables as Parquet files, for DuckDB, Polars and Spark",
              .write_folder = WriteParquetFolder},
@@ -32,7 +32,7 @@ constexpr std::array kExporters = {
              .summary = "stacks for flame graphs, from NVTX ranges and kernels or from CPU samples", .write = WriteFolded},
     Exporter{.name = "speedscope", .extension = ".speedscope.json", .summary = "CPU samples by thread, for speedscope.app",
              .write = WriteSpeedscope},
-    Exporter{.name = "pprof", .extension = ".pb", .summary = "CPU samples for pprof, with gzip around them",
+    Exporter{.name = "pprof", .extension = ".pb", .summary = "CPU samples for pprof (gzip-compressed)",
              .is_compressed = true, .write = WritePprof},
 };
 // clang-format on

@@ -265,7 +265,7 @@ class Judge {
     Finding finding;
     finding.severity = Severity::kWarning;
     finding.gain_ns = rank.above_median_ns;
-    finding.basis = "time that is not spent waiting for other ranks, above the median";
+    finding.basis = "time not spent waiting for other ranks, above the median";
     finding.subject.process = about;
     finding.message = who + ": ";
     switch (static_cast<Excess>(reason)) {
@@ -359,7 +359,7 @@ class Judge {
     const Arrivals& arrivals = rank.arrivals;
     if (arrivals.collectives == 0 || arrivals.late_ns == 0) return "";
     const bool is_host_late = 10 * arrivals.late_host_ns > arrivals.late_ns;
-    return fmt::format("; in {}{} it arrived later than the median rank, by {} in all{}",
+    return fmt::format("; in {}{} it arrived later than the median rank, by {} in total{}",
                        CountOf(arrivals.collectives, "collective"),
                        arrivals.last > 0 ? " (last in " + FormatCount(arrivals.last) + ")" : "", Ns(arrivals.late_ns),
                        is_host_late ? "; its host called NCCL later by " + Ns(arrivals.late_host_ns) : "");
@@ -420,10 +420,10 @@ class Judge {
       if (!verdict_.ranks[host.ranks.front()].rank->has_day) continue;
       Finding finding;
       finding.id = "fleet.skewed_clock";
-      finding.message =
-          fmt::format("{}: its clock is {} {} of that of most hosts, by {} (residual {}); times of {} were corrected",
-                      host.host, Ns(std::abs(host.offset_ns)), host.offset_ns > 0 ? "ahead" : "behind",
-                      CountOf(host.collectives, "collective"), Ns(host.residual_ns), RanksText(NumbersOf(host)));
+      finding.message = fmt::format(
+          "{}: its clock is {} {} of the clock of most hosts, by {} (residual {}); times of {} were corrected",
+          host.host, Ns(std::abs(host.offset_ns)), host.offset_ns > 0 ? "ahead" : "behind",
+          CountOf(host.collectives, "collective"), Ns(host.residual_ns), RanksText(NumbersOf(host)));
       finding.advice = "Let NTP or PTP set the clock of this host; logs and other tools rely on it.";
       verdict_.findings.push_back(std::move(finding));
     }
@@ -455,7 +455,7 @@ class Judge {
       add("fleet.missing",
           fmt::format("{} of {} missing: {}", CountOf(static_cast<int64_t>(verdict_.missing.size()), "rank"),
                       FormatCount(verdict_.world_size), RangesText(verdict_.missing)),
-          "Add their traces. What they did is unknown, also whether they were late.");
+          "Add their traces: what they did, and whether they were late, is unknown.");
     }
     for (const RankSummary* rank : verdict_.unreadable) {
       add("fleet.unreadable", "A trace was left out: " + rank->unreadable, "");
@@ -466,7 +466,7 @@ class Judge {
       for (const std::string& problem : rank.rank->problems) {
         message += (problem == rank.rank->problems.front() ? ": " : "; ") + problem;
       }
-      add("fleet.damaged", std::move(message), "Its figures cover what is there; see gprof-cli info.");
+      add("fleet.damaged", std::move(message), "Its figures cover only the data that is there; see gprof-cli info.");
     }
     for (const RankSummary* rank : verdict_.duplicates) {
       add("fleet.duplicate", NameOf(*rank) + " is there more than once: " + rank->source + " was left out", "");

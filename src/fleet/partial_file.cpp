@@ -92,7 +92,7 @@ void CheckHead(std::string_view bytes, const std::string& name) {
                 "read it with the version that wrote it, or a newer one");
   }
   if (bytes.size() < kHeadBytes || Crc(bytes.substr(0, 20)) != NumberAt(bytes, 20)) {
-    Damaged(name, "the checksum of its head is wrong");
+    Damaged(name, "the checksum of its header is wrong");
   }
 }
 
@@ -109,7 +109,7 @@ std::vector<Entry> EntriesOf(const NamedBytes& file) {
     LetGo(entries.back());
     read = 0;
   }
-  if (at != file.bytes.size()) Damaged(file.name, "there are bytes behind the last entry");
+  if (at != file.bytes.size()) Damaged(file.name, "there are bytes after the last entry");
   return entries;
 }
 

@@ -45,8 +45,8 @@ Table RankTable(const FleetVerdict& verdict, uint32_t max_rows) {
        {"gpu", "GPU", Unit::kText, true},
        {"trace", "Trace", Unit::kText, true}},
       {},
-      "Own time: all but exposed collectives and MPI calls. Last: collectives in which it arrived last. Late by: "
-      "after the median rank, in all collectives. Waited: in collectives, for the last rank."};
+      "Own time: all time except exposed collectives and MPI calls. Last: collectives in which the rank arrived last. "
+      "Late by: delay after the median rank, summed over collectives. Waited: for the last rank, in collectives."};
   std::vector<const RankVerdict*> order;
   for (const RankVerdict& rank : verdict.ranks) order.push_back(&rank);
   std::stable_sort(order.begin(), order.end(),
@@ -156,8 +156,8 @@ Table KernelTable(const FleetVerdict& verdict, uint32_t max_rows) {
                {"ranks", "Ranks", Unit::kCount, true},
                {"slowest_mean_ns", "Slowest mean", Unit::kNs, true}},
               {},
-              "Percent of the time of all kernels. Percentiles are within 0.8% (histograms with 64 buckets in each "
-              "doubling). Slowest in: the rank with the longest mean."};
+              "Percent of the time of all kernels. Percentiles are accurate to 0.8%. Slowest in: the rank with the "
+              "longest mean."};
   std::map<std::string, OfKernel> kernels;
   SaturatingSum all_ns;
   for (const RankVerdict& rank : verdict.ranks) {
@@ -223,8 +223,8 @@ Table HostTable(const FleetVerdict& verdict, uint32_t max_rows) {
                {"residual_ns", "Residual", Unit::kNs, false},
                {"collectives", "Collectives", Unit::kCount, false}},
               {},
-              "Clock ahead by: of the clock of most hosts, by the ends of collectives. Residual: median of what that "
-              "does not explain."};
+              "Clock ahead by: compared with the clock of most hosts, from the ends of collectives. Residual: median "
+              "of the rest."};
   for (const ClockOfHost& host : verdict.alignment.hosts) {
     std::vector<int64_t> ranks;
     for (const size_t i : host.ranks) ranks.push_back(verdict.ranks[i].rank->rank);

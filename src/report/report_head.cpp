@@ -68,7 +68,8 @@ std::string PartialText(const Trace& trace) {
   const auto ranks = static_cast<int64_t>(trace.kept->traces.size());
   if (ranks == 1) return "of " + trace.kept->traces.front().path + ": results without records";
   return "of " + CountOf(ranks, "trace") +
-         ": sums; medians are within 0.8% or left out, as is what ranks do to each other";
+         ": sums over the ranks; medians are accurate to 0.8% or omitted, and effects of ranks on each other are not "
+         "included";
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
     std::string names;
     for (const ProgramVerdict& program : report.programs) names += (names.empty() ? "" : ", ") + program.name;
     add("Programs", CountOf(static_cast<int64_t>(report.programs.size()), "program") +
-                        " one after the other, each judged by itself: " + names);
+                        " in sequence, each judged separately: " + names);
   }
   add("Selected", report.selected);
   const std::string captures = CapturesText(trace), mode = CaptureModeText(trace);

@@ -192,8 +192,7 @@ std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
   std::vector<std::string> reasons;
   if (!trace.processes.empty() && std::all_of(trace.processes.begin(), trace.processes.end(), IsSeen)) {
     reasons.emplace_back(
-        "No CUDA or NVTX call was seen in any process of this run: what follows is what the CPU did, as seen from "
-        "outside.");
+        "No process of this run made a CUDA or NVTX call: the report covers what the CPU did, observed from outside.");
   }
   for (const Notice& notice : trace.notices) {
     if (notice.level != trace::NoticeLevel::kInfo) reasons.emplace_back(trace.Text(notice.message));
@@ -201,7 +200,7 @@ std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
   if (!reasons.empty()) return reasons;
   // Blocks are known, and not by calls of CUDA: a snapshot of memory.
   if (trace.Lacks(Fact::kApiCalls) && !trace.memory_events.empty())
-    return {"The file is about memory alone: see report --only memory."};
+    return {"The file covers memory only: see report --only memory."};
   if (HasOnlyWaited(trace)) return {"No capture started. Requested: " + CaptureModeText(trace) + "."};
   if (trace.processes.empty()) return {"Nothing was recorded: the program made no CUDA or NVTX call."};
   if (trace.api_calls.empty() && !trace.recorder.empty()) {

@@ -104,8 +104,8 @@ std::string CostText(const Trust& trust) {
   if (!cost.is_known) return "unknown: not recorded by gprof-cli";
   std::string text = OverheadText(trust);
   if (cost.measured.IsKnown())
-    return text + "; by the time from one call of " + std::string(trust.trace.Text(cost.measured.function)) +
-           " to the next, with recording and without; not subtracted";
+    return text + "; from the time between calls of " + std::string(trust.trace.Text(cost.measured.function)) +
+           ", with and without recording; not subtracted";
   if (!cost.threads.empty()) {
     text += "; " + Ns(cost.TotalNs()) + " on " + CountOf(static_cast<int64_t>(cost.threads.size()), "thread") +
             ", most of it on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " + Ns(cost.LargestNs()) +

@@ -88,7 +88,7 @@ class LowMemory(unittest.TestCase):
         kind = subprocess.run(["stat", "-f", "-c", "%T", shm], capture_output=True, text=True).stdout.strip()
         if kind != "tmpfs" or not os.access(shm, os.W_OK):
             self.skipTest(f"{shm} is no folder in memory here")
-        self.refused(self.report("--low-memory", "--temp-dir", shm), "lies in memory itself")
+        self.refused(self.report("--low-memory", "--temp-dir", shm), "is in memory itself")
 
 
 if __name__ == "__main__":

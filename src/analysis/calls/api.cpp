@@ -35,7 +35,7 @@ Table CallSiteTable(const AnalysisInput& input, uint32_t max_rows) {
        {"function", "Function", Unit::kText, false},
        {"place", "Called from", Unit::kText, false}},
       {},
-      "Calls with a recorded call stack (--cudabacktrace). GPU time: kernels, copies and fills that they launched."};
+      "Calls with a recorded call stack (--cudabacktrace). GPU time: kernels, copies and memsets they launched."};
   const Trace& trace = input.trace();
   if (!HasCallStacks(trace)) return table;
   struct Sum {

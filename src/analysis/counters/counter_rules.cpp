@@ -85,13 +85,12 @@ class Rules {
   void LowOccupancy() {
     constexpr double kLow = 80;
     if (!limits_ || limits_->percent >= kLow || TopPercent() >= kSaturatedPercent) return;
-    Diagnose(
-        "kernel.low_occupancy", std::min(100 - limits_->percent, LatencyRoom()),
-        fmt::format("at most {} of the warps that an SM can hold fit, limited by {} ({} {} of {} threads per SM); {} "
-                    "were there on average",
-                    Percent(limits_->percent), limits_->limiter, Count(limits_->blocks_per_sm),
-                    limits_->blocks_per_sm == 1 ? "block" : "blocks", Count(k_.OfOrZero("launch__block_size")),
-                    Percent(k_.OfOrZero("sm__warps_active.avg.pct_of_peak_sustained_active"))));
+    Diagnose("kernel.low_occupancy", std::min(100 - limits_->percent, LatencyRoom()),
+             fmt::format("at most {} of the warps that an SM can hold fit, limited by {} ({} {} of {} threads per SM); "
+                         "{} were resident on average",
+                         Percent(limits_->percent), limits_->limiter, Count(limits_->blocks_per_sm),
+                         limits_->blocks_per_sm == 1 ? "block" : "blocks", Count(k_.OfOrZero("launch__block_size")),
+                         Percent(k_.OfOrZero("sm__warps_active.avg.pct_of_peak_sustained_active"))));
   }
 
   // The last, partly filled wave takes as long as a full one, unless what limits the kernel is busy all the time: what
@@ -116,7 +115,7 @@ class Rules {
     const double percent = 100 * (most - mean) / elapsed;
     if (percent < kLeastImbalance) return;
     Diagnose("kernel.imbalance", percent,
-             fmt::format("the busiest SM was active for {} cycles, an SM on average for {}", Count(most), Count(mean)));
+             fmt::format("the busiest SM was active for {} cycles, the average SM for {}", Count(most), Count(mean)));
   }
 
   void Divergence() {
@@ -140,7 +139,7 @@ class Rules {
     const double pipe =
         k_.Of("sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed").value_or(fp64->Percent());
     Diagnose("kernel.fp64", share * (1 - fp64->peak_per_second / fp32->peak_per_second) * pipe,
-             fmt::format("it computes in FP64 at {} of its peak, which is {:.1f} times below that of FP32",
+             fmt::format("FP64 arithmetic runs at {} of its peak, which is {:.1f} times lower than the FP32 peak",
                          Percent(fp64->Percent()), fp32->peak_per_second / fp64->peak_per_second));
   }
 
@@ -192,7 +191,7 @@ class Rules {
     }
     if (excess <= 0) return;
     Diagnose("kernel.uncoalesced", excess / all * memory_,
-             fmt::format("global {}; {} of the sectors would do", words, Percent(100 * (1 - excess / all))));
+             fmt::format("global {}; {} of the sectors would suffice", words, Percent(100 * (1 - excess / all))));
   }
 
   // Spilled registers, and arrays that are indexed by variables, live in memory.

@@ -21,7 +21,7 @@ Table BreakdownTable(const Trace&, std::span<const KernelCounters> kernels) {
                {"part", "Part", Unit::kText},
                {"part_percent", "Of peak", Unit::kPercent}},
               {},
-              "A throughput is that of its busiest part. At most 4 of each, from 1% on."};
+              "A throughput is that of its busiest component. At most 4 components each, from 1%."};
   for (const KernelCounters& kernel : kernels) {
     std::string_view throughput;
     std::size_t count = 0;
@@ -57,19 +57,18 @@ Table TrafficTable(const Trace&, std::span<const KernelCounters> kernels) {
 }
 
 Table WhatIfTable(const Trace& trace, std::span<const KernelCounters> kernels) {
-  Table table{
-      "counter_what_if",
-      "Occupancy with other launches",
-      {{"kernel", "Kernel", Unit::kText},
-       {"resource", "Change", Unit::kText},
-       {"now", "Now", Unit::kCount},
-       {"then", "Then", Unit::kCount},
-       {"blocks_per_sm", "Blocks/SM", Unit::kCount},
-       {"theoretical_percent", "Theoretical", Unit::kPercent},
-       {"now_percent", "Theoretical now", Unit::kPercent, true}},
-      {},
-      "The least change of registers per thread, bytes of shared memory per block or threads per block by which "
-      "more warps fit, and the one by which most do; all else as it is."};
+  Table table{"counter_what_if",
+              "Occupancy with other launches",
+              {{"kernel", "Kernel", Unit::kText},
+               {"resource", "Change", Unit::kText},
+               {"now", "Now", Unit::kCount},
+               {"then", "Then", Unit::kCount},
+               {"blocks_per_sm", "Blocks/SM", Unit::kCount},
+               {"theoretical_percent", "Theoretical", Unit::kPercent},
+               {"now_percent", "Theoretical now", Unit::kPercent, true}},
+              {},
+              "The smallest change in registers per thread, shared memory per block or threads per block that lets "
+              "more warps fit, and the one that lets the most fit, with everything else unchanged."};
   for (const KernelCounters& kernel : kernels) {
     const trace::DeviceRecord* const device = DeviceFactsOf(trace, kernel);
     for (const WhatIf& w : WhatIfsOf(kernel, device)) {
@@ -90,7 +89,7 @@ Table StallTable(const Trace&, std::span<const KernelCounters> kernels) {
                {"share_percent", "Share", Unit::kPercent},
                {"warps_per_issue", "Warps/issue", Unit::kCount}},
               {},
-              "% of the time of a warp between two of its instructions; reasons below 1% left out."};
+              "% of the time of a warp between two of its instructions; reasons below 1% are omitted."};
   for (const KernelCounters& kernel : kernels) {
     for (const Stall& stall : StallsOf(kernel)) {
       if (stall.percent < kLeastShownPercent) continue;

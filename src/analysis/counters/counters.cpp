@@ -30,7 +30,7 @@ constexpr const char* kPassesNote =
     "Mean of the launches of a kernel with one grid and block size. % of the peak of the unit over the time of the "
     "kernel.";
 constexpr const char* kPartsNote =
-    " Compute and memory are at least that: not all of their parts were counted (--set basic does).";
+    " Compute and memory are lower bounds: not all of their components were measured (--set basic measures all).";
 
 struct Diagnosed {
   const KernelCounters* kernel;

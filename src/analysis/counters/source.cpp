@@ -109,7 +109,7 @@ class Source {
                  {"issued_percent", "Issued", Unit::kPercent},
                  {"stalls", "Warps wait for", Unit::kText}},
                 {},
-                "Warps of the kernel that were found at an instruction; \"issued\": in the cycle of the sample."};
+                "Warps of the kernel sampled at an instruction; \"issued\": in the cycle of the sample."};
     for (const Spot& spot : SpotsOf(trace_, [&](const PcSample& s) { return Place{NameOf(s), {}, 0, 0, 0}; })) {
       table.rows.push_back(
           {spot.place.kernel, Count(spot.samples), Percent(spot.samples, all_), Issued(spot), TopReasons(spot)});
@@ -149,19 +149,18 @@ class Source {
   }
 
   Table Instructions(uint32_t max_rows) const {
-    Table table{
-        "source_instructions",
-        "Instructions",
-        {{"instruction", "Instruction", Unit::kText},
-         {"kernel", "Kernel", Unit::kText},
-         {"offset", "Offset", Unit::kText, true},
-         {"line", "Line", Unit::kText},
-         {"samples", "Samples", Unit::kCount, true},
-         {"kernel_percent", "Of kernel", Unit::kPercent},
-         {"issued_percent", "Issued", Unit::kPercent, true},
-         {"stalls", "Warps wait for", Unit::kText}},
-        {},
-        trace_.instructions.empty() ? "Instructions are named where nvdisasm of a CUDA Toolkit was found." : ""};
+    Table table{"source_instructions",
+                "Instructions",
+                {{"instruction", "Instruction", Unit::kText},
+                 {"kernel", "Kernel", Unit::kText},
+                 {"offset", "Offset", Unit::kText, true},
+                 {"line", "Line", Unit::kText},
+                 {"samples", "Samples", Unit::kCount, true},
+                 {"kernel_percent", "Of kernel", Unit::kPercent},
+                 {"issued_percent", "Issued", Unit::kPercent, true},
+                 {"stalls", "Warps wait for", Unit::kText}},
+                {},
+                trace_.instructions.empty() ? "Instructions are shown if nvdisasm of a CUDA Toolkit was found." : ""};
     for (const Spot& spot : SpotsOf(trace_, [&](const PcSample& s) {
            return Place{NameOf(s), trace_.Text(s.file), s.line, s.cubin, s.offset};
          })) {

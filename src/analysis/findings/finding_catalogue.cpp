@@ -121,32 +121,32 @@ constexpr FindingInfo kFindings[] = {
      "If 10 bits of mantissa are enough, use TF32: torch.set_float32_matmul_precision('high'), or "
      "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH). BF16 or FP16 (torch.autocast) are twice as fast again.",
      kKernels},
-    {"gemm.misaligned", "matrix multiplications whose matrices are not aligned as tensor cores want them", From(25),
-     "gemms", At("kind:kernel"),
-     "Pad the sizes to multiples of 8 elements of 16 bits (16 of 8 bits, 4 of 32 bits): vocabulary, heads, features.",
+    {"gemm.misaligned", "matrix multiplications whose operands are not aligned for tensor cores", From(25), "gemms",
+     At("kind:kernel"),
+     "Pad sizes (vocabulary, heads, features) to multiples of 8 elements of 16 bits (16 of 8 bits, 4 of 32 bits).",
      kKernels},
-    {"library.fp32", "matrix products and convolutions in FP32, without tensor cores, by the names of kernels",
+    {"library.fp32", "matrix products and convolutions in FP32, without tensor cores, judging by kernel names",
      From(25), "kernel_kinds", At("kind:kernel", "name", &Subject::kernel),
      "If 10 bits of mantissa are enough, use TF32: torch.set_float32_matmul_precision('high') for products and "
      "torch.backends.cudnn.allow_tf32 = True for convolutions. BF16 or FP16 (torch.autocast) are twice as fast again.",
      kKernels, false, Layer::kDetail},
-    {"library.misaligned", "matrix products on tensor cores whose rows are not aligned, by the names of kernels",
+    {"library.misaligned", "matrix products on tensor cores whose rows are not aligned, judging by kernel names",
      From(25), "kernel_kinds", At("kind:kernel", "name", &Subject::kernel),
-     "Pad the sizes to multiples of 8 elements of 16 bits: vocabulary, heads, features, length of a sequence.",
-     kKernels, false, Layer::kDetail},
-    {"library.layout", "conversions between the orders NCHW and NHWC of images", From(25), "kernel_kinds",
+     "Pad sizes (vocabulary, heads, features, sequence length) to multiples of 8 elements of 16 bits.", kKernels, false,
+     Layer::kDetail},
+    {"library.layout", "layout conversions between NCHW and NHWC", From(25), "kernel_kinds",
      At("kind:kernel", "name", &Subject::kernel),
-     "Keep weights and images in channels-last order: model.to(memory_format=torch.channels_last), the same for the "
-     "input. Outside PyTorch: descriptors with CUDNN_TENSOR_NHWC.",
+     "Keep weights and inputs in channels-last layout: call .to(memory_format=torch.channels_last) on the model and on "
+     "its input. Outside PyTorch, use descriptors with CUDNN_TENSOR_NHWC.",
      kKernels, false, Layer::kDetail},
-    {"library.attention", "attention that runs as separate kernels: products, softmax, masks", From(25), "kernel_kinds",
-     At("kind:kernel", "name", &Subject::kernel),
-     "Use a fused kernel, which does not write the matrix of scores to memory: "
+    {"library.attention", "attention that is not fused: separate kernels for products, softmax and masks", From(25),
+     "kernel_kinds", At("kind:kernel", "name", &Subject::kernel),
+     "Use a fused kernel, which does not write the score matrix to memory: "
      "torch.nn.functional.scaled_dot_product_attention, FlashAttention, cuDNN's fused attention.",
      kKernels, false, Layer::kDetail},
-    {"library.elementwise", "element-wise kernels one after the other that could be one", From(25), "kernel_kinds",
+    {"library.elementwise", "consecutive element-wise kernels that could be fused", From(25), "kernel_kinds",
      At("kind:kernel", "name", &Subject::kernel),
-     "Fuse them: torch.compile, cupy.fuse, fused=True for optimisers of PyTorch.", kKernels, false, Layer::kDetail},
+     "Fuse them: torch.compile, cupy.fuse, fused=True for PyTorch optimisers.", kKernels, false, Layer::kDetail},
     {"kernels.chain",
      "a stream repeats the same chain of operations with idle gaps inside: a candidate for a CUDA graph",
      From(25),
@@ -317,9 +317,9 @@ constexpr FindingInfo kFindings[] = {
      "PyTorch tensors that are kept step after step",
      {kInfo, 0.01, 1},
      "tensor_growth",
-     Nowhere("the timeline has what PyTorch's allocator holds as a counter track, and no event for each block"),
-     "Keep numbers instead of tensors: loss.item() or loss.detach(). A tensor that is kept keeps its graph, with all "
-     "that was saved for the backward pass. Look for lists, dictionaries and attributes that outlive the step."},
+     Nowhere("the timeline shows what PyTorch's allocator holds as a counter track, without an event for each block"),
+     "Keep numbers instead of tensors: loss.item() or loss.detach(). A tensor that is kept also keeps its graph and "
+     "everything saved for the backward pass. Look for lists, dictionaries and attributes that outlive the step."},
     {"memory.leaked", "blocks that were not freed when their process ended: information", Always(kInfo),
      "memory_not_freed", At("kind:api_memory name:alloc"),
      "The driver reclaims the memory when the process exits. Leaks matter in libraries and long-running programs."},
@@ -540,9 +540,8 @@ constexpr FindingInfo kFindings[] = {
      "(--trace)."},
     {"health.bad_times", "operations without usable times, excluded from all figures", Always(kWarning), "health",
      Nowhere(kTrust),
-     "CUPTI could not time them. Of CUDA graphs that run on several GPUs it times all with --cuda-graph-trace node; "
-     "for "
-     "others, try a newer driver."},
+     "CUPTI could not time them. If they belong to CUDA graphs that run on several GPUs, record with "
+     "--cuda-graph-trace node; otherwise try a newer driver."},
     {"health.unmatched_launches", "launch calls without a GPU operation", Always(kNote), "health", Nowhere(kTrust),
      "Their operations had not been delivered when recording ended, or were lost: idle time may be too high."},
     {"health.unmatched_ops", "GPU operations without a CUDA call", Always(kNote), "health", Nowhere(kTrust),

@@ -232,7 +232,7 @@ void AddFinding(const AnalysisInput& input, const std::vector<Load>& loads, int6
   Finding finding = NewFinding("balance.uneven", percent);
   finding.message = std::move(message);
   finding.gain_ns = gain_ns;
-  finding.basis = "busy time that the other GPUs lack, as far as they waited for others; summed over GPUs";
+  finding.basis = "busy time the other GPUs lack, limited to the time they waited for others; summed over GPUs";
   finding.subject.device = DeviceScope(trace, most.device);
   result->findings.push_back(std::move(finding));
 }

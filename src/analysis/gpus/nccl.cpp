@@ -137,8 +137,8 @@ Table MessageTable(const NcclMessages& messages, uint32_t max_rows) {
               "last end of the kernels of a call. Calls inside a group are not included."};
   if (messages.AreRecords()) {
     table.note =
-        "By the range that the kernel was launched in. Algorithm and bus bandwidth as in nccl-tests, for the "
-        "time of the kernels; that of a group is divided by bytes.";
+        "By the range in which the kernel was launched. Algorithm and bus bandwidth as in nccl-tests, based on kernel "
+        "time; the time of a group is shared out by bytes.";
   }
   std::map<NameId, Traffic> paths;
   for (const NcclMessage& message : messages.all()) {
@@ -170,8 +170,8 @@ Table OperationTable(const NcclMessages& messages, uint32_t max_rows) {
        {"protocol", "Protocol", Unit::kText, false},
        {"function", "Function", Unit::kText, false}},
       {},
-      "As NCCL reported them to its profiler plug-in, by size of one. Bandwidth as in nccl-tests, for the time of the "
-      "kernels; that of a group is divided by bytes. Time and bandwidth leave out what was captured into CUDA graphs."};
+      "As reported by NCCL to its profiler plug-in, by message size. Bandwidth as in nccl-tests, based on kernel time; "
+      "the time of a group is shared out by bytes. Time and bandwidth exclude operations captured into CUDA graphs."};
   using Key = std::tuple<NameId, uint64_t, NameId, NameId, NameId, uint32_t, int64_t>;
   std::map<Key, Traffic> groups;
   for (const NcclMessage& message : messages.all()) {

@@ -201,8 +201,8 @@ Table WaitTable(const Trace& trace, const Waits& waits, uint32_t max_rows) {
   if (waits.knows_hosts()) {
     table.columns.push_back({"for_hosts_ns", "For late hosts", Unit::kNs, false});
     table.note +=
-        " For late hosts: part of Waiting in which the host of the last rank had not called NCCL yet; in the "
-        "rest its GPU had other work, or the kernel was on its way.";
+        " For late hosts: part of Waiting in which the host of the last rank had not yet called NCCL; for the rest, "
+        "its GPU had other work or had not yet started the launched kernel.";
   }
   for (const auto& [device, of_device] : waits.devices()) {
     const auto [most_for, ns] = MostOf(of_device.waited_for_ns);
@@ -218,7 +218,7 @@ Table WaitTable(const Trace& trace, const Waits& waits, uint32_t max_rows) {
 std::string HostText(const Waits& waits, const OfDevice& straggler, int64_t slow_ns) {
   if (!waits.knows_hosts()) return "";
   const double percent = PercentOf(straggler.late_host_ns, slow_ns);
-  return ". For " + FormatPercent(percent) + " of that time its host had not called NCCL yet: " +
+  return ". For " + FormatPercent(percent) + " of that time its host had not yet called NCCL: " +
          (percent >= 50 ? "the host is late" : "its GPU is, with work from before");
 }
 

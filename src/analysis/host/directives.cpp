@@ -75,22 +75,22 @@ struct DirectiveSum {
 using DirectiveKey = std::tuple<NameId, NameId, std::string>;  // model, construct, place
 
 Table DirectiveTable(const Trace& trace, uint32_t max_rows) {
-  Table table{"directives",
-              "OpenMP and OpenACC",
-              {{"total_ns", "Total", Unit::kNs, false},
-               {"count", "Count", Unit::kCount, false},
-               {"median_ns", "Median", Unit::kNs, false},
-               {"max_ns", "Max", Unit::kNs, false},
-               {"gpu_ns", "GPU time", Unit::kNs, false},
-               {"bytes", "Bytes", Unit::kBytes, true},
-               {"threads", "Threads", Unit::kCount, true},
-               {"model", "Model", Unit::kText, false},
-               {"construct", "Construct", Unit::kText, false},
-               {"place", "Place", Unit::kText, false}},
-              {},
-              "Time of threads within constructs, inner ones included. GPU time: of what was launched from the "
-              "construct itself. Place: source line, kernel or variable where the runtime says it, else the address "
-              "that the construct returns to."};
+  Table table{
+      "directives",
+      "OpenMP and OpenACC",
+      {{"total_ns", "Total", Unit::kNs, false},
+       {"count", "Count", Unit::kCount, false},
+       {"median_ns", "Median", Unit::kNs, false},
+       {"max_ns", "Max", Unit::kNs, false},
+       {"gpu_ns", "GPU time", Unit::kNs, false},
+       {"bytes", "Bytes", Unit::kBytes, true},
+       {"threads", "Threads", Unit::kCount, true},
+       {"model", "Model", Unit::kText, false},
+       {"construct", "Construct", Unit::kText, false},
+       {"place", "Place", Unit::kText, false}},
+      {},
+      "Thread time within constructs, including nested ones. GPU time: work launched by the construct itself. Place: "
+      "source line, kernel or variable if the runtime reports it, otherwise the return address of the construct."};
   std::map<DirectiveKey, DirectiveSum> sums;
   const std::vector<int64_t> gpu_times_ns = GpuTimes(trace);
   for (size_t i = 0; i < trace.directives.size(); ++i) {
@@ -164,8 +164,8 @@ Table RegionTable(const Regions& regions, uint32_t max_rows) {
                {"waiting_percent", "Waiting (%)", Unit::kPercent, false},
                {"place", "Place", Unit::kText, false}},
               {},
-              "Thread time: time times threads of the region. Waiting: of these threads at barriers, taskwait and "
-              "taskgroup, until the region ended, in percent of the thread time."};
+              "Thread time: duration of the region times its threads. Waiting: time these threads spent at barriers, "
+              "taskwait and taskgroup until the region ended, in percent of the thread time."};
   for (const auto& [place, sum] : regions.sums()) {
     table.rows.push_back({int64_t{sum.region_ns}, sum.count, int64_t{sum.thread_ns}, int64_t{sum.waiting_ns},
                           PercentOf(sum.waiting_ns, sum.thread_ns), place});

@@ -53,8 +53,8 @@ Table MpiSumTable(const Trace& trace, MpiFunctions& functions, uint32_t max_rows
               "MPI calls",
               TimeColumns(),
               {},
-              "Percent of the time in all MPI calls, summed over all threads. Sent, received: size of the buffers that "
-              "calls hand over and receive into."};
+              "Percent of the time in all MPI calls, summed over all threads. Sent, received: sizes of the send and "
+              "receive buffers."};
   table.columns.push_back({"function", "Function", Unit::kText, false});
   table.columns.push_back({"sent_bytes", "Sent", Unit::kBytes, false});
   table.columns.push_back({"received_bytes", "Received", Unit::kBytes, false});
@@ -84,7 +84,7 @@ Table SizeTable(const Trace& trace, MpiFunctions& functions, uint32_t max_rows) 
                {"max_bytes", "Max", Unit::kBytes, false},
                {"function", "Function", Unit::kText, false}},
               {},
-              "Of each call the larger of what it sends and receives; calls without data are left out."};
+              "For each call, the larger of bytes sent and received; calls without data are excluded."};
   for (auto& [name, function] : functions) {
     if (function.message_bytes.empty()) continue;
     const Statistics sizes = Summarize(function.message_bytes);
@@ -111,8 +111,8 @@ Table RankTable(const Trace& trace, const MpiLateness& lateness, uint32_t max_ro
                {"held_up_ns", "Others waited", Unit::kNs, false},
                {"host", "Host", Unit::kText, true}},
               {},
-              "Waited for others: in collectives on MPI_COMM_WORLD, until the last rank had arrived; known where all "
-              "ranks are in the trace. Others waited: summed over the other ranks, where this one was last."};
+              "Waited for others: in collectives on MPI_COMM_WORLD, until the last rank had arrived; known if all "
+              "ranks are in the trace. Others waited: summed over the other ranks when this one was last."};
   struct MpiOfProcess {
     int64_t total_ns = 0, calls = 0;
   };

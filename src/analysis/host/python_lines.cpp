@@ -77,8 +77,8 @@ void AddSampledLines(const Trace& trace, const PythonLines& lines, uint32_t max_
                {"line", "Line", Unit::kText, false},
                {"file", "File", Unit::kText, true}},
               {},
-              "Line: the innermost line of the program itself, not of installed packages. Times of all sampled threads "
-              "together. Waiting: for the GIL, a lock, a file, or in a sleep."};
+              "Line: the innermost line of the program itself, not of installed packages. Times are summed over all "
+              "sampled threads. Waiting: for the GIL, a lock or a file, or sleeping."};
   const std::size_t shown = RowsShown(order.size(), max_rows);
   for (std::size_t i = 0; i < shown; ++i) {
     const SampledLine& sum = sums[order[i]];

@@ -114,18 +114,17 @@ std::map<uint32_t, ThreadShare> SharesOfThreads(const Trace& trace) {
 }
 
 Table ShareTable(const Trace& trace, uint32_t max_rows) {
-  Table table{
-      "threads",
-      "Threads",
-      {{"cpu_percent", "CPU", Unit::kPercent, false},
-       {"running_ns", "Running", Unit::kNs, false},
-       {"waiting_ns", "Waiting for a CPU", Unit::kNs, false},
-       {"blocked_ns", "Blocked", Unit::kNs, false},
-       {"thread", "Thread", Unit::kText, false},
-       {"seen_ns", "Observed", Unit::kNs, true}},
-      {},
-      "CPU: running time in percent of the time observed. From the counts of /proc, as context switches were not "
-      "recorded."};
+  Table table{"threads",
+              "Threads",
+              {{"cpu_percent", "CPU", Unit::kPercent, false},
+               {"running_ns", "Running", Unit::kNs, false},
+               {"waiting_ns", "Waiting for a CPU", Unit::kNs, false},
+               {"blocked_ns", "Blocked", Unit::kNs, false},
+               {"thread", "Thread", Unit::kText, false},
+               {"seen_ns", "Observed", Unit::kNs, true}},
+              {},
+              "CPU: running time in percent of the time observed. From /proc counters, because context switches were "
+              "not recorded."};
   for (const auto& [thread, share] : SharesOfThreads(trace)) {
     const auto running_ns = std::llround(share.running_ns), waiting_ns = std::llround(share.waiting_ns);
     table.rows.push_back(

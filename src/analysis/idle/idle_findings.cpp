@@ -165,7 +165,7 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = "for " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), ";
   const bool are_contexts = AreContexts(trace, summary, cause, place);
-  const std::string happened = (are_contexts ? "CUDA was making or destroying contexts" : VerbOf(trace, cause)) +
+  const std::string happened = (are_contexts ? "CUDA was creating or destroying contexts" : VerbOf(trace, cause)) +
                                Where(trace, place, summary.Sum().split[cause]);
   finding.message = NameOfUsedDevices(trace) + " idle for " + FormatPercent(PercentOf(idle_ns, judged.window_ns)) +
                     " of " + FormatNs(static_cast<double>(judged.window_ns)) + judged.when + ": " + spent + happened;
@@ -185,8 +185,8 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
   }
   if (are_contexts) {
     finding.advice =
-        "Keep one context for the whole run: leave out cudaDeviceReset, after which the next call has to "
-        "make a context and load all code again.";
+        "Keep one context for the whole run: remove cudaDeviceReset, after which the next call has to create a context "
+        "and load all code again.";
   }
   const int64_t all_ns = summary.Sum().split[cause];
   if (cause == Cause::kQueue && all_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
@@ -304,7 +304,7 @@ void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, int64_t la
   finding.message = "Warm-up: GPU idle for " + FormatNs(static_cast<double>(once_ns)) + ", " +
                     FormatPercent(PercentOf(once_ns, window_ns)) + " of the GPU window, " +
                     (steady.step.empty() ? "until the kernels had run once"
-                                         : "before the \"" + steady.step + "\" iterations that count");
+                                         : "before the measured \"" + steady.step + "\" iterations");
   const std::string parts = PartsOf(steady.before, once_ns, &finding);
   if (!parts.empty()) finding.message += ": " + parts;
   if (PercentOf(steady.copied_before_ns, window_ns) >= kCausePercentWorthAFinding) {
@@ -326,7 +326,7 @@ void TakeWhatComesOnce(Judged* judged, std::vector<Finding>* findings) {
   if (percent < kIdlePercentWorthAFinding) return;
   Finding finding = NewFinding("startup.first_launches", percent);
   finding.message = "No kernel ran twice: GPU idle for " + FormatNs(static_cast<double>(once.Total())) + ", " +
-                    FormatPercent(percent) + " of the GPU window, around work that comes once: ";
+                    FormatPercent(percent) + " of the GPU window, around one-time work: ";
   finding.message += PartsOf(once, once.Total(), &finding);
   finding.gain_ns = once.Total();
   finding.basis = "all of this idle time";

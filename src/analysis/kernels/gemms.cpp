@@ -243,8 +243,8 @@ Table GemmTable(const Trace& trace, const std::vector<GemmSum>& sums, uint32_t m
        {"device", "GPU", Unit::kText, true},
        {"function", "Function", Unit::kText, false}},
       {},
-      "Calls of cuBLAS that multiply matrices: C (M x N) = A (M x K) B (K x N). Runs: with those of CUDA graphs. "
-      "Peak: of the type, dense, at the highest clock. Aligned: addresses and leading dimensions are multiples "
+      "cuBLAS matrix multiplications: C (M x N) = A (M x K) B (K x N). Runs: including those in CUDA graphs. Peak: "
+      "dense peak of the data type at the maximum clock. Aligned: addresses and leading dimensions are multiples "
       "of 16 bytes."};
   SaturatingSum gpu_ns;
   for (const GemmSum& sum : sums) gpu_ns += sum.gpu_ns;
@@ -365,14 +365,15 @@ void FindMisaligned(const Trace& trace, const std::vector<GemmSum>& sums, int64_
   const Gemm& like = group.longest->like;
   Finding finding = NewFinding("gemm.misaligned", percent);
   finding.message = "Matrices of " + CountOf(group.runs, "multiplication") + " are not aligned to " +
-                    std::to_string(kTensorCoreBytes) + " bytes, as tensor cores want them: " + FormatPercent(percent) +
+                    std::to_string(kTensorCoreBytes) +
+                    " bytes, which tensor cores need for full speed: " + FormatPercent(percent) +
                     " of the kernel time (" + FormatNs(static_cast<double>(int64_t{group.gpu_ns})) + ") at " +
                     Tera(group.PerSecond()) + ". Longest: " + SizeOf(like) + " in " +
                     std::string(NameOf(group.longest->math())) + ", leading dimensions " + std::to_string(like.lda) +
                     ", " + std::to_string(like.ldb) + " and " + std::to_string(like.ldc);
   if (has_aligned) {
     finding.gain_ns = group.GainNs();
-    finding.basis = "if they were as fast as aligned ones of like size in this run";
+    finding.basis = "if they were as fast as aligned ones of similar size in this run";
   }
   result->findings.push_back(std::move(finding));
 }

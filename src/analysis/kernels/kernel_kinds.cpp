@@ -1,4 +1,4 @@
-// Kernels by what they do, as far as their names say it, and what the names of library kernels say about how it is
+// Kernels by type, as far as their names say it, and what the names of library kernels say about how it is
 // done.
 #include <algorithm>
 #include <array>
@@ -91,14 +91,14 @@ class Kinds {
 
 Table KindTable(const Kinds& kinds, uint32_t max_rows) {
   Table table{"kernel_kinds",
-              "Kernels by what they do",
+              "Kernels by type",
               {{"kernel_percent", "Time (%)", Unit::kPercent, true},
                {"total_ns", "Total", Unit::kNs, false},
                {"count", "Count", Unit::kCount, false},
                {"kind", "Kind", Unit::kText, false},
-               {"longest", "Most of it", Unit::kText, false}},
+               {"longest", "Top kernel", Unit::kText, false}},
               {},
-              "As far as the names of kernels say it. Percent of total kernel time."};
+              "Types are taken from kernel names. Percent of total kernel time."};
   for (std::size_t i = 0; i < kKernelKindCount; ++i) {
     const auto kind = static_cast<KernelKind>(i);
     const KernelSum& sum = kinds.Of(kind);
@@ -115,7 +115,7 @@ std::string Share(const Kinds& kinds, int64_t ns, int64_t count) {
          CountOf(count, "launch", "launches") + ")";
 }
 
-std::string MostOfIt(const Kinds& kinds, uint32_t longest) { return ", most of it " + ShortName(kinds.Name(longest)); }
+std::string MostOfIt(const Kinds& kinds, uint32_t longest) { return ", mostly " + ShortName(kinds.Name(longest)); }
 
 // `finding` is about these kernels.
 Finding About(Finding finding, const Kinds& kinds, uint32_t longest) {
@@ -141,7 +141,7 @@ std::optional<Finding> Fp32(const Trace& trace, const Kinds& kinds) {
       "Matrix products and convolutions in FP32 run without tensor cores: " + Share(kinds, sum.ns, sum.count) +
       MostOfIt(kinds, sum.longest);
   finding.gain_ns = static_cast<int64_t>(static_cast<double>(int64_t{sum.ns}) * (1 - fp32 / tf32));
-  finding.basis = "assumes that TF32 is " + FormatNumber(tf32 / fp32) + " times as fast, as its peak is";
+  finding.basis = "assumes TF32 is " + FormatNumber(tf32 / fp32) + " times as fast, the ratio of the peaks";
   return finding;
 }
 
@@ -162,8 +162,9 @@ std::optional<Finding> Layout(const Kinds& kinds) {
   const KernelSum& sum = kinds.Of(KernelKind::kLayout);
   if (kinds.Percent(sum.ns) < kPercentWorthSaying) return std::nullopt;
   Finding finding = About(NewFinding("library.layout", kinds.Percent(sum.ns)), kinds, sum.longest);
-  finding.message = "Conversions between NCHW and NHWC order take " + Share(kinds, sum.ns, sum.count) +
-                    ": tensor-core kernels want channels last (NHWC), but the tensors are stored channels first (NCHW)";
+  finding.message =
+      "Conversions between NCHW and NHWC layout take " + Share(kinds, sum.ns, sum.count) +
+      ": tensor-core kernels expect channels-last (NHWC), but the tensors are stored channels-first (NCHW)";
   finding.gain_ns = sum.ns;
   finding.basis = "without these conversions";
   return finding;
@@ -175,11 +176,10 @@ std::optional<Finding> Attention(const Trace& trace, const Kinds& kinds) {
   if (kinds.Percent(sum.ns) < kPercentWorthSequences) return std::nullopt;
   Finding finding = About(NewFinding("library.attention", kinds.Percent(sum.ns)), kinds, sum.longest);
   finding.message =
-      "Attention runs as separate kernels: softmax between two matrix products, with what scales and masks "
-      "beside it, takes " +
+      "Attention is not fused: separate kernels for the two matrix products, softmax, scaling and masking take " +
       Share(kinds, sum.ns, sum.kernels) + MostOfIt(kinds, sum.longest);
   finding.gain_ns = sum.ns;
-  finding.basis = "assumes one fused kernel that takes as long as the products do now";
+  finding.basis = "assumes one fused kernel takes as long as the matrix products do now";
   return finding;
 }
 
@@ -189,9 +189,9 @@ std::optional<Finding> Elementwise(const Trace& trace, const Kinds& kinds) {
   const SequenceSum sum = ElementwiseInARow(trace, kinds.groups());
   if (kinds.Percent(sum.saved_ns) < kPercentWorthSequences) return std::nullopt;
   Finding finding = About(NewFinding("library.elementwise", kinds.Percent(sum.ns)), kinds, sum.longest);
-  finding.message = "Element-wise kernels run one after the other, each reading and writing whole tensors: " +
-                    Share(kinds, sum.ns, sum.kernels) + " in " + CountOf(sum.sequences, "sequence") +
-                    " of two or more" + MostOfIt(kinds, sum.longest);
+  finding.message =
+      "Consecutive element-wise kernels each read and write whole tensors: " + Share(kinds, sum.ns, sum.kernels) +
+      " in " + CountOf(sum.sequences, "sequence") + " of two or more" + MostOfIt(kinds, sum.longest);
   finding.gain_ns = sum.saved_ns;
   finding.basis = "if each sequence takes as long as its longest kernel";
   return finding;

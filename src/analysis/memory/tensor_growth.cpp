@@ -178,7 +178,7 @@ Table TensorGrowthTable(const Trace& trace, const TensorGrowth& growth, uint32_t
                {"operator", "Operator", Unit::kText, false},
                {"line", "Python", Unit::kText, false}},
               {},
-              "Blocks that were given in the steps after the warm-up and are still held at the end of the last step."};
+              "Blocks allocated in steps after warm-up and still held at the end of the last step."};
   for (const KeptTensors& kept : growth.kept) {
     table.rows.push_back({MemoryDeviceName(trace, growth.owner.second), PercentOf(kept.bytes, growth.bytes),
                           kept.bytes / growth.steps, kept.blocks, growth.steps, TextOrNothing(kept.module),
@@ -203,7 +203,7 @@ void AddTensorGrowthFinding(const Trace& trace, const TensorGrowth& growth, std:
                     " more after each " + Utf8(trace.Text(growth.step)) + " (" + CountOf(growth.blocks, "block") +
                     " in " + CountOf(growth.steps, "step") + ")";
   if (const std::string place = PlaceText(worst); !place.empty()) {
-    finding.message += (growth.kept.size() == 1 ? ", asked for by " : ", the largest share by ") + place;
+    finding.message += (growth.kept.size() == 1 ? ", allocated by " : ", the largest share by ") + place;
   }
   finding.message += WhenFull(trace, growth);
   findings->push_back(std::move(finding));

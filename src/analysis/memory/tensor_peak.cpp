@@ -86,11 +86,11 @@ Table EmptyTable(std::string id, std::string title, bool is_of_modules, Column n
                {"bytes", "Bytes", Unit::kBytes, false},
                {"blocks", "Blocks", Unit::kCount, false}},
               {},
-              "What tensors of each GPU and process held when they held most."};
+              "Memory held by the tensors of each GPU and process at its peak."};
   if (is_of_modules) {
     table.columns.push_back({"self_bytes", "Self", Unit::kBytes, false});
     table.columns.push_back({"backward_bytes", "Backward", Unit::kBytes, false});
-    table.note += " Self: excluding modules within. Backward: by operators of the backward pass.";
+    table.note += " Self: excluding modules within. Backward: allocated by operators of the backward pass.";
   }
   table.columns.push_back(std::move(name));
   return table;

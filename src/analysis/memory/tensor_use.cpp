@@ -102,14 +102,14 @@ Table TensorMemoryTable(const Trace& trace, const StepChoice* step) {
        {"process", "Process", Unit::kText, true},
        {"peak_bytes", "Peak allocated", Unit::kBytes, false},
        {"reserved_bytes", "Reserved then", Unit::kBytes, false},
-       {"unused_bytes", "Not in use then", Unit::kBytes, false},
+       {"unused_bytes", "Not in use at peak", Unit::kBytes, false},
        {"peak_reserved_bytes", "Peak reserved", Unit::kBytes, false},
        {"left_bytes", "At the end", Unit::kBytes, false},
        {"growth_bytes", "Growth a step", Unit::kBytes, true},
        {"peak_ns", "Peak after", Unit::kNs, false}},
       {},
-      "Allocated: tensors hold it. Reserved: PyTorch's allocator holds it. Not in use: reserved and in no tensor, "
-      "as it is kept or in pieces. Growth: of what is left at the ends of steps, in the second half of them."};
+      "Allocated: held by tensors. Reserved: held by PyTorch's allocator. Not in use: reserved but in no tensor, "
+      "cached or fragmented. Growth: of the memory left at the ends of steps, over the second half of the steps."};
   for (std::size_t i = 0; i < trace.metric_sources.size(); ++i) {
     const bool is_allocated = trace.Text(trace.metric_sources[i].name) == kAllocated;
     if (is_allocated && !trace.SamplesOf(static_cast<uint32_t>(i)).empty()) table.rows.push_back(RowOf(trace, i, step));

@@ -14,13 +14,13 @@ namespace gprof {
 namespace {
 
 constexpr std::string_view kModulesNote =
-    "GPU: time of the work that was launched in forward(), and in the backward pass by operators of the module, where "
-    "autograd's numbers tell them. Self: excluding modules within. CPU: forward() alone. Peak: of the types of its "
-    "operators with known sizes, dense, at the highest clock.";
+    "GPU: time of the work launched in forward(), and of the operators of the module in the backward pass, if "
+    "autograd's sequence numbers identify them. Self: excluding modules within. CPU: forward() alone. Peak: dense peak "
+    "of the types of its operators with known sizes, at the maximum clock.";
 
 Table EmptyTable(bool is_folded, bool has_steps) {
   Table table{is_folded ? "modules" : "modules_each",
-              is_folded ? "Modules" : "Modules one by one",
+              is_folded ? "Modules" : "Modules by path",
               {{"gpu_percent", "GPU (%)", Unit::kPercent, false},
                {"gpu_ns", "GPU total", Unit::kNs, false},
                {"gpu_self_ns", "GPU self", Unit::kNs, false},
@@ -38,8 +38,8 @@ Table EmptyTable(bool is_folded, bool has_steps) {
                {"module", "Module", Unit::kText, false}},
               {},
               std::string(kModulesNote)};
-  if (is_folded) table.note += " Modules whose names differ by numbers share a row.";
-  if (has_steps) table.note += " Per step: steps after the warm-up.";
+  if (is_folded) table.note += " Modules whose names differ only in numbers share a row.";
+  if (has_steps) table.note += " Per step: excluding warm-up steps.";
   table.is_detail = !is_folded;
   return table;
 }

@@ -17,9 +17,9 @@ namespace gprof {
 namespace {
 
 constexpr std::string_view kNote =
-    "Self: excluding nested operators. GPU: time of the work that the operator launched. TFLOP/s: floating-point "
-    "operations divided by GPU total, for operators with known input sizes. Peak: of the type, dense, at the "
-    "highest clock.";
+    "Self: excluding nested operators. GPU: time of the work the operator launched. TFLOP/s: floating-point "
+    "operations divided by GPU total, for operators with known input sizes. Peak: dense peak of the type at the "
+    "maximum clock.";
 
 std::vector<Column> ColumnsOf(bool with_sizes) {
   std::vector<Column> columns = {{"gpu_percent", "GPU (%)", Unit::kPercent, true},

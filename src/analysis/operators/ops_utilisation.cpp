@@ -16,22 +16,22 @@ namespace gprof {
 namespace {
 
 Table UtilisationTable(const StepFlops& counted, const StepWindows& steps) {
-  Table table{
-      "ops_mfu",
-      "Model FLOPs utilisation",
-      {{"mfu_percent", "MFU", Unit::kPercent, false},
-       {"flops", "FLOP/step", Unit::kCount, false},
-       {"tflops", "TFLOP/s", Unit::kText, false},
-       {"mean_ns", "Step", Unit::kNs, false},
-       {"counted_percent", "GPU counted", Unit::kPercent, false},
-       {"steps", "Steps", Unit::kCount, false},
-       {"devices", "GPUs", Unit::kCount, true}},
-      {},
-      "MFU: operations of a step at the peak of their types, dense, at the highest clock, in percent of the "
-      "time of a step; what is recomputed counts each time. GPU counted: GPU time of operators with a formula."};
+  Table table{"ops_mfu",
+              "Model FLOPs utilisation",
+              {{"mfu_percent", "MFU", Unit::kPercent, false},
+               {"flops", "FLOP/step", Unit::kCount, false},
+               {"tflops", "TFLOP/s", Unit::kText, false},
+               {"mean_ns", "Step", Unit::kNs, false},
+               {"counted_percent", "GPU counted", Unit::kPercent, false},
+               {"steps", "Steps", Unit::kCount, false},
+               {"devices", "GPUs", Unit::kCount, true}},
+              {},
+              "MFU: time the floating-point operations of a step would take at the dense peak of their types and the "
+              "maximum clock, in percent of the step time; recomputed operations count each time. GPU counted: GPU "
+              "time of operators with a formula."};
   if (counted.flops == 0 || steps.count() == 0) return table;
   const double percent = counted.UtilisationPercent(steps);
-  if (percent == 0) table.note += " The peak of a type is not known.";
+  if (percent == 0) table.note += " The peak of one type is not known.";
   table.rows.push_back({percent == 0 ? Cell() : Cell(percent), counted.flops / steps.count(),
                         TeraflopsText(counted.flops, steps.total_ns()),
                         static_cast<double>(steps.total_ns()) / static_cast<double>(steps.count()),
@@ -47,7 +47,7 @@ Table UncountedTable(const StepFlops& counted, const StepWindows& steps, uint32_
                {"kernels", "GPU ops", Unit::kCount, false},
                {"operator", "Operator", Unit::kText, false}},
               {},
-              std::string("No formula, or no sizes to put into it. Percent of the GPU time of ") +
+              std::string("Operators without a formula or without known sizes. Percent of the GPU time of ") +
                   (steps.count() > 0 ? "the steps." : "all operations with a known call.")};
   table.is_detail = true;
   if (counted.flops == 0) return table;

@@ -260,11 +260,12 @@ WhatIf WhatIfOf(Share share, const std::string& name, int64_t ns) {
     case Share::kFill:
       return {"overlap memsets with kernels", "time of these memsets on the path", ns};
     case Share::kQueue:
-      return {"eliminate launch gaps", "time queued and not started", ns};
+      return {"eliminate launch gaps", "time work was queued but not started", ns};
     case Share::kLaunch:
       return {"queue launches earlier (" + name + ")", "time of these calls on the path", ns};
     case Share::kSync:
-      return {"avoid waiting in " + name, "from the end of the work to the return, and waits for nothing", ns};
+      return {"avoid waiting in " + name, "time of these calls after the work had ended, or with nothing to wait for",
+              ns};
     case Share::kCopyCall:
       return {"make " + name + " asynchronous", "time of these calls on the path minus their copies", ns};
     case Share::kMemory:

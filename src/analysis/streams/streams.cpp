@@ -127,7 +127,7 @@ Table SerialisedTable(const AnalysisInput& input, const std::vector<StreamUse>& 
               {},
               "Reasons may overlap in time. Events: work was ready but its event was not. Default stream: its work ran "
               "between work of other streams. One handle: work of streams with several names. Pageable copies: they "
-              "keep the host from launching."};
+              "kept the host from launching."};
   const auto add = [&](std::string reason, int64_t time_ns, int64_t count) {
     if (count > 0) table.rows.push_back({time_ns, PercentOf(time_ns, all.BusyNs()), count, std::move(reason)});
   };

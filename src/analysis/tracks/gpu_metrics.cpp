@@ -142,10 +142,10 @@ struct Tables {
   Table ranges = MakeTable("gpu_metrics_ranges", "GPU metrics by NVTX range",
                            "Samples between the first and the last operation that was launched in the range.",
                            {"range", "Range", Unit::kText, false});
-  Table streams =
-      MakeTable("gpu_metrics_streams", "GPU metrics by stream concurrency",
-                "Streams with a kernel running, for at least 90% of the sample; + copies: a copy or fill beside them.",
-                {"phase", "While", Unit::kText, false});
+  Table streams = MakeTable(
+      "gpu_metrics_streams", "GPU metrics by stream concurrency",
+      "Streams with a kernel running for at least 90% of the sample; + copies: with a copy or memset at the same time.",
+      {"phase", "While", Unit::kText, false});
   Table steps = MakeTable("gpu_metrics_steps", "GPU metrics by step", "One value per step: its mean.",
                           {"range", "Step", Unit::kText, false});
 

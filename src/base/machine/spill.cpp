@@ -41,7 +41,7 @@ std::string DefaultFolder() {
 
 [[noreturn]] void Fail(const std::string& folder, std::string_view why) {
   throw Error(ExitCode::kUnreadable, fmt::format("cannot keep the trace in a file in '{}': {}", folder, why),
-              "--temp-dir FOLDER names another one, on a disk with room");
+              "choose a folder on a disk with enough space with --temp-dir");
 }
 
 // Without a name: it is gone when this process is.
@@ -57,7 +57,7 @@ int MakeFile(const std::string& folder) {
   struct statfs info {};
   if (fstatfs(file, &info) == 0 && (info.f_type == kTmpfs || info.f_type == kRamfs)) {
     close(file);
-    Fail(folder, "that folder lies in memory itself (tmpfs)");
+    Fail(folder, "that folder is in memory itself (tmpfs)");
   }
   return file;
 }
@@ -185,7 +185,7 @@ class Spill {
       class_of_slab_.resize(bytes_ / 2 / kSlabBytes);
       return;
     }
-    Fail(folder, "no addresses are left for it; is there a limit (ulimit -v)?");
+    Fail(folder, "not enough address space; is there a limit (ulimit -v)?");
   }
 
   unsigned char* begin() const { return begin_; }

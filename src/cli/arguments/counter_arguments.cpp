@@ -29,7 +29,7 @@ constexpr CollectOption kCollect[] = {
     {"--filter-mode", "MODE", "scope of -s and -c: global, per-gpu or per-launch-config"},
     {"--range-filter", "RANGES", "not supported: prints the ncu command instead"},
     {"--replay-mode", "MODE",
-     "what is repeated for each pass: none, kernel, application (the whole program), or auto (default: kernel, if one "
+     "what to repeat for each pass: none, kernel, application (the whole program), or auto (default: kernel, if one "
      "pass is not enough); range: measure the run, or an NVTX range, as one"},
     {"--graph-profiling", "WHAT", "not supported: prints the ncu command instead"},
     {"--cache-control", "WHAT", "none: leave caches alone"},
@@ -78,7 +78,7 @@ void CounterArguments::AddCollection(CLI::App& app) {
   }
   AddNvtx(app);
   app.add_option("--hang-limit", hang_limit_s_,
-                 "name the kernel if measuring a launch takes longer than this (default 20, 0: never)")
+                 "print the name of the kernel if measuring a launch takes longer than this (default 20, 0: never)")
       ->type_name("SECONDS")
       ->check(WholeNumber(0, 1'000'000))
       ->group(kCollectGroup);

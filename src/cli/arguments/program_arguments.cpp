@@ -66,9 +66,9 @@ std::string SignalName(int signal) {
 }
 
 void ProgramArguments::AddFlushOption(CLI::App& app) {
-  app.add_option(
-         "--flush-ms,--cuda-flush-interval", options_.flush_ms,
-         "maximum time in ms before a record is written to the file (default 500); bounds the loss if the machine dies")
+  app.add_option("--flush-ms,--cuda-flush-interval", options_.flush_ms,
+                 "maximum time in ms before a record is written to the file (default 500); limits data loss if the "
+                 "machine crashes")
       ->type_name("MS")
       ->check(WholeNumber(0, 3'600'000))
       ->group("Output");
@@ -76,7 +76,7 @@ void ProgramArguments::AddFlushOption(CLI::App& app) {
 
 void ProgramArguments::AddCompressOption(CLI::App& app) {
   app.add_flag("--compress", is_compressed_,
-               "compress the trace when APP exits (a fifth to two fifths smaller); all commands read it")
+               "compress the trace when APP exits (20 to 40% smaller); all commands read it")
       ->group("Output");
 }
 
@@ -121,12 +121,11 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
       ->check(OneOf({"cuda", "none", "false"}))
       ->group(kGroup);
   app.add_option("--pytorch", options_.pytorch,
-                 "record PyTorch operators with the sizes of their inputs (ops, or the slower autograd-shapes-nvtx), "
-                 "or modules")
+                 "record PyTorch operators with input sizes (ops, or the slower autograd-shapes-nvtx), or modules")
       ->type_name("ops|autograd-nvtx|autograd-shapes-nvtx|modules|none")
       ->group(kGroup);
   app.add_flag("--pytorch-memory")
-      ->description("record what the GPU memory allocator of PyTorch holds, at each allocation and free")
+      ->description("record each allocation and free of PyTorch's GPU memory allocator")
       ->group(kGroup);
   AddCollectorOptions(app, kGroup);
   app.add_flag(
@@ -174,12 +173,10 @@ void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& grou
   app.add_option(
          "-s,--sample", sample_,
          "sample what threads run: launching for threads that call CUDA or NVTX, process-tree for all threads of APP "
-         "and its children, or none (default with -t). Without -t: launching, and process-tree where nobody calls "
-         "these")
+         "and its children, or none (default with -t). Without -t: launching, or process-tree if no thread calls these")
       ->type_name("launching|process-tree|none")
       ->group(group);
-  app.add_option("--cpuctxsw", switches_,
-                 "record when threads are off the CPU, for the same choice of threads (default as -s)")
+  app.add_option("--cpuctxsw", switches_, "record context switches of these threads (default: same as -s)")
       ->type_name("launching|process-tree|none")
       ->group(group);
   app.add_option("--sampling-frequency", options_.collect.sampling.hz,
@@ -189,8 +186,8 @@ void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& grou
       ->group(group);
   app.add_option(
          "--python-sampling", python_sampling_,
-         "sample which Python code runs, by reading APP's memory: of the threads that -s names (true), or of all "
-         "(process-tree). Default: true where CPU samples are refused, else processes without CUDA")
+         "sample running Python code by reading APP's memory: of the threads chosen by -s (true) or of all threads "
+         "(process-tree). Default: true if CPU sampling is not permitted, otherwise only processes without CUDA")
       ->type_name("true|process-tree|false")
       ->check(OneOf({"true", "process-tree", "false"}))
       ->group(group);

@@ -58,7 +58,7 @@ std::string CudaStacks(const std::string& asked) {
 
 void StackArguments::AddOptions(CLI::App& app, const std::string& group) {
   app.add_option("--osrt-backtrace-threshold", os_calls_ns_,
-                 "shortest operating system call to record with the call stack, in ns (default 80000)")
+                 "record the call stack of operating system calls that take this long, in ns (default 80000)")
       ->type_name("NS")
       ->check(WholeNumber(0, 1'000'000'000'000))
       ->group(group);
@@ -68,7 +68,7 @@ void StackArguments::AddOptions(CLI::App& app, const std::string& group) {
       ->check(WholeNumber(0, 256))
       ->group(group);
   app.add_option("--osrt-backtrace-stack-size", os_bytes_,
-                 "bytes of the stack to search for those functions (default 65536)")
+                 "bytes of stack to search for those functions (default 65536)")
       ->type_name("BYTES")
       ->check(WholeNumber(512, 1 << 20))
       ->group(group);

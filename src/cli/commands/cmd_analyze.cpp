@@ -62,8 +62,8 @@ class Analyze : public Command {
     app.add_option("INPUT", words_, "traces and partials, folders of them, or a .txt file with one path per line")
         ->type_name("");
     app.add_option("--engine", engine_,
-                   "what does the work: processes on this machine (local, default), the processes "
-                   "started by mpirun or srun (mpi), or workers of dask or ray")
+                   "where the work runs: in processes on this machine (local, default), in those started by mpirun or "
+                   "srun (mpi), or on dask or ray workers")
         ->type_name("local|mpi|dask|ray")
         ->check(OneOf({"local", "mpi", "dask", "ray"}))
         ->group("Engine");

@@ -15,7 +15,7 @@ namespace {
 class Merge : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("PARTIAL", paths_, "partials to join; each rank is counted once")->type_name("");
+    app.add_option("PARTIAL", paths_, "partials to merge; each rank counts once")->type_name("");
     app.add_option("-o,--output", output_, "the partial to write, atomically")
         ->type_name("FILE.gpart")
         ->group("Output");

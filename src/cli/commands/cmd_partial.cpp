@@ -18,11 +18,11 @@ class Partial : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", words_, "traces, folders of traces, or a .txt file with one path per line")->type_name("");
-    app.add_option("--shard", shard_, "only every N-th trace, beginning with number I (from 0)")
+    app.add_option("--shard", shard_, "only every Nth trace, starting with number I (counted from 0)")
         ->type_name("I/N")
         ->group("Input");
     app.add_flag("--no-results", has_no_results_,
-                 "leave out what only report, check and diff read: a third of the time, for analyze alone")
+                 "omit data that only report, check and diff need: takes a third of the time")
         ->group("Output");
     app.add_option("-o,--output", output_, "the partial to write, atomically; - is stdout")
         ->type_name("FILE.gpart")

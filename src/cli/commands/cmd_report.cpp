@@ -71,7 +71,7 @@ class ReportCommand : public Command {
         ->type_name("LIST")
         ->group("Display");
     app.add_option("--skip", skip_, "all analyses except these")->type_name("LIST")->group("Display");
-    app.add_flag("--full", is_full_, "all sections instead of one page")->group("Display");
+    app.add_flag("--full", is_full_, "all sections instead of the one-page summary")->group("Display");
     app.add_flag("--list", wants_list_, "list the analyses and exit")->group("Display");
     app.add_option("--sort", sort_, "sort tables by this column (JSON key): total_ns, count, name")
         ->type_name("COLUMN")
@@ -88,9 +88,7 @@ class ReportCommand : public Command {
     app.add_option("--step", options_.step, "NVTX range of one step, by name or path (default: detected)")
         ->type_name("NAME|PATH")
         ->group("Display");
-    app.add_option(
-           "--baseline", baseline_,
-           "show kernel counters beside those of this trace, or CSV output of ncu, with the change of each metric")
+    app.add_option("--baseline", baseline_, "compare kernel counters with those of this trace or CSV output of ncu")
         ->type_name("TRACE")
         ->group("Display");
     AddPagerOption(app);

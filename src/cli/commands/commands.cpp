@@ -77,7 +77,7 @@ constexpr std::array kCommands = {
                 "gprof-cli partial rank3.trace -o rank3.gpart\n"
                 "gprof-cli partial traces/ --shard 0/4 -o first.gpart",
                 false, MakePartial},
-    CommandInfo{"merge", "join partials of many ranks", "PARTIAL... -o FILE.gpart",
+    CommandInfo{"merge", "merge partials of many ranks", "PARTIAL... -o FILE.gpart",
                 "gprof-cli merge rank*.gpart -o all.gpart", false, MakeMerge},
     CommandInfo{"export", "convert a trace for other tools: Perfetto, chrome://tracing, scripts",
                 "TRACE --format F [options]",

@@ -22,7 +22,7 @@ std::vector<std::string> TracesOf(const FleetVerdict& verdict, const std::vector
     if (found == by_name.end()) {
       throw Error(ExitCode::kUsage,
                   "--exact needs the traces of all ranks; that of " + NameOf(*rank.rank) + " is not given",
-                  "give the traces beside the partials, or leave --exact out");
+                  "keep the traces next to the partials, or omit --exact");
     }
     wanted.insert(*found);
   }

@@ -73,7 +73,7 @@ WorkFolder::WorkFolder() {
   if (mkdtemp(path_.data()) != nullptr) return;
   throw Error(ExitCode::kUnreadable,
               "cannot make a folder in '" + path_.substr(0, path_.rfind('/')) + "': " + std::strerror(errno),
-              "set TMPDIR to a folder with room");
+              "set TMPDIR to a folder with enough space");
 }
 
 WorkFolder::~WorkFolder() {

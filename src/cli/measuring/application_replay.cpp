@@ -78,7 +78,7 @@ class Replay {
     if (last.stop_signal != 0) {
       result_.failure = fmt::format("interrupted in pass {} of {}", next, result_.passes);
     } else if (last.exit_code != first.exit_code) {
-      result_.failure = fmt::format("pass {} of {}: the program ended with {}, and with {} in the first run", next,
+      result_.failure = fmt::format("pass {} of {}: the program ended with {}, but with {} in the first run", next,
                                     result_.passes, last.exit_code, first.exit_code);
     }
     return result_.failure.empty();

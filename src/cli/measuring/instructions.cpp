@@ -128,7 +128,7 @@ std::optional<uint64_t> ChecksumOf(const std::filesystem::path& file) {
 std::string AddInstructions(const std::string& trace_path, const std::string& code_folder) {
   const std::string disassembler = FindDisassembler();
   if (disassembler.empty())
-    return "instructions have no names, as there is no nvdisasm in the PATH or in a CUDA Toolkit; lines are known";
+    return "instructions are not shown because nvdisasm was not found in PATH or in a CUDA Toolkit; source lines are";
   const std::set<Place> wanted = SampledPlaces(LoadTrace(trace_path));
   Dictionary names;
   ChunkWriter writer(&names, {.process = OwnProcessKey(), .is_collector = true});

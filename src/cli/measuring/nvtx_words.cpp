@@ -95,7 +95,7 @@ NvtxPlace ReadNvtxPlace(std::string_view option, std::string_view text) {
   place.is_stack = place.is_from_bottom || place.is_to_top || FindSign(text, '/') != std::string_view::npos;
   AddParts(text, &place);
   if (given.find('\n') != std::string::npos || place.parts.empty())
-    throw Error(ExitCode::kUsage, fmt::format("{}: '{}' names no range", option, given),
+    throw Error(ExitCode::kUsage, fmt::format("{}: '{}' does not name a range", option, given),
                 "write NAME, NAME/ for a pushed range, or DOMAIN@OUTER/INNER/");
   if (place.parts.size() > kMostParts)
     throw Error(ExitCode::kUsage, fmt::format("{}: '{}' has more than {} ranges", option, given, kMostParts));

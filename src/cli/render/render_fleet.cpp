@@ -21,8 +21,8 @@ std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 std::string AlignmentText(const Alignment& alignment) {
   std::string unfit;
   for (const std::string& name : alignment.unfit) unfit += (unfit.empty() ? "" : ", ") + name;
-  if (!unfit.empty()) unfit = "; left out, as their collectives do not fit together: " + unfit;
-  if (alignment.meetings.empty()) return "times of day as recorded: no collectives to align them by" + unfit;
+  if (!unfit.empty()) unfit = "; excluded because their collectives do not match: " + unfit;
+  if (alignment.meetings.empty()) return "times of day as recorded: no collectives to align them with" + unfit;
   return fmt::format("aligned by collectives of {}, residual {} (95%: {}){}",
                      CountOf(static_cast<int64_t>(alignment.meetings.size()), "communicator"),
                      Ns(alignment.residual_ns), Ns(alignment.worst_residual_ns), unfit);

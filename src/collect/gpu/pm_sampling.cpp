@@ -60,7 +60,7 @@ std::string KnownOwners() {
 
 std::string BusyText() {
   const std::string owners = KnownOwners();
-  return "another program has the performance monitors" +
+  return "another program uses the performance monitors" +
          (owners.empty() ? std::string(", such as DCGM (dcgmi profile --pause) or another profiler")
                          : ", probably " + owners);
 }
@@ -131,7 +131,7 @@ void PmSampling::Open() {
   const std::string of_program = pm::CuptiOf(run_.program);
   if (!options_.open(of_program, &api_, &why)) {
     if (options_.now() >= give_up_ns_ || !options_.wanted.cupti_path.empty()) {
-      Fail(why + "; install the CUDA Toolkit 12.8 or later, or give one with --cupti", failure_reason_);
+      Fail(why + "; install the CUDA Toolkit 12.8 or later, or choose a libcupti with --cupti", failure_reason_);
     }
     return;
   }
@@ -322,7 +322,7 @@ void PmSampling::AddSample(Gpu* gpu, const pm::SampleTimes& times, int64_t offse
     gpu->clock_shift_ns = std::abs(away_ns) > kWrongClockNs ? away_ns : 0;
     if (gpu->clock_shift_ns != 0) {
       Note(options_.now(), trace::NoticeLevel::kWarning,
-           "times of GPU metrics are uncertain by up to 100 ms: they are not on the clock of the host", journal);
+           "times of GPU metrics are uncertain by up to 100 ms: they are not on the host clock", journal);
     }
     return;
   }

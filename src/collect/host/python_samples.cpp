@@ -181,7 +181,7 @@ void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, J
   const bool is_gone = trial.error == ESRCH || trial.error == EFAULT;
   if (trial.error != 0 && !is_gone) {
     TellRefusal(now_ns,
-                std::string("the memory of the program may not be read: ") + std::strerror(trial.error) +
+                std::string("the memory of the program cannot be read: ") + std::strerror(trial.error) +
                     " (to change that: " + kLiftReading + ")",
                 journal);
   }
@@ -221,7 +221,7 @@ void PythonSamples::Sample(pid_t pid, pid_t tid, Process* process, Thread* threa
   bool is_whole = false;
   const bool is_read = ReadStack(process, *thread, &now_ns, &is_whole);
   if (process->good == 0 && process->torn >= kEnoughTorn) {
-    TellRefusal(now_ns, "its frames are not where this version of CPython has them", journal);
+    TellRefusal(now_ns, "its frames were not found where this version of CPython keeps them", journal);
     process->reader = nullptr;
     process->try_ns = kNever;
     return;

@@ -87,7 +87,7 @@ bool ThreadLoad::Take(pid_t pid, pid_t tid, Thread* thread, int64_t now_ns, Jour
   journal->Add(trace::MetricBlockRecord{start, duration, thread->wait_source, Percent(waited, now_ns - since_ns)});
   if (std::exchange(is_told_, true)) return true;
   constexpr const char* kInPlace =
-      "context switches are refused: how long threads ran and waited for a CPU is from /proc, 20 times a second";
+      "context switches are not permitted: running and waiting times of threads are read from /proc, 20 times a second";
   journal->Add(trace::NoticeRecord{static_cast<uint64_t>(now_ns), static_cast<uint8_t>(trace::NoticeLevel::kInfo),
                                    journal->Name(kInPlace)});
   return true;

@@ -174,7 +174,7 @@ bool HasPage() { return kPageParts.template_bytes != 0; }
 void WritePage(const PageContents& contents, OutputStream& out) {
   if (!HasPage()) {
     throw Error(ExitCode::kUsage, "this gprof-cli was built without the HTML page",
-                "it was configured with GPROF_BUILD_HTML=OFF; other formats are there");
+                "it was configured with GPROF_BUILD_HTML=OFF; use another format");
   }
   PageWriter(contents, out).Write();
 }

@@ -94,7 +94,7 @@ std::string OpenInBrowser(const std::string& url, std::string* why) {
   for (const std::string& command : candidates) {
     if (Spawn(CommandWith(command, url))) return command;
   }
-  *why = candidates.empty() ? "there is no display, and BROWSER is not set" : "none could be started";
+  *why = candidates.empty() ? "there is no display, and BROWSER is not set" : "no browser could be started";
   return "";
 }
 

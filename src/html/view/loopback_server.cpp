@@ -220,7 +220,7 @@ LoopbackServer::LoopbackServer(uint16_t port) {
     const int error = errno;
     if (listener_ >= 0) close(listener_);
     throw Error(ExitCode::kUsage, "cannot serve on port " + std::to_string(port) + ": " + std::strerror(error),
-                error == EADDRINUSE ? "another program has it; choose another with --port, or 0 for any" : "");
+                error == EADDRINUSE ? "another program uses it; choose another with --port, or 0 for any" : "");
   }
   port_ = ntohs(address.sin_port);
 }

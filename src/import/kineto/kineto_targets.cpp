@@ -191,7 +191,7 @@ void KinetoImport::AddLosses(const ChromeReader& reader, const std::string& dama
   const auto warn = [&](const std::string& message) { builder_.AddNotice(trace::NoticeLevel::kWarning, message); };
   const auto count = [](uint64_t n, const char* what) { return CountOf(static_cast<int64_t>(n), what); };
   if (!damage.empty()) warn(fmt::format("Read only in part: {}", damage));
-  if (damage.empty() && reader.is_cut()) warn("Read as far as it goes: the file is cut short");
+  if (damage.empty() && reader.is_cut()) warn("Read only in part: the file is truncated");
   if (reader.is_bad()) {
     warn(fmt::format("Read only in part: invalid JSON at byte {}", reader.bad_position()));
   }

@@ -87,7 +87,7 @@ bool ByteWindow::UnpackSome(char** to, char* end) {
   // Files may be several packed files one after the other; what follows else is padding.
   if (status == Z_STREAM_END && packed_.starts_with(kGzipMagic)) return inflateReset(&stream) == Z_OK;
   if (status == Z_BUF_ERROR && *to == end) return true;
-  if (status == Z_BUF_ERROR) damage_ = "the compressed file is cut short";
+  if (status == Z_BUF_ERROR) damage_ = "the compressed file is truncated";
   if (status != Z_BUF_ERROR && status != Z_STREAM_END) damage_ = "the compressed file is damaged";
   stream_.reset();
   return false;

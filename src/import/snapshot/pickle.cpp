@@ -22,7 +22,7 @@ Pickle::Pickle(std::string_view bytes) : bytes_(bytes) {
   while (true) {
     const auto code = static_cast<uint8_t>(TakeNumber(1));
     if (code == kStop) break;
-    if (!Step(code)) Refuse("it would have Python run code, or is damaged");
+    if (!Step(code)) Refuse("it would make Python run code, or is damaged");
   }
   root_ = Top();
 }
@@ -37,7 +37,7 @@ uint64_t Pickle::TakeNumber(std::size_t bytes) {
 }
 
 std::string_view Pickle::TakeBytes(uint64_t count) {
-  if (count > bytes_.size() - at_) Refuse("it is cut short");
+  if (count > bytes_.size() - at_) Refuse("it is truncated");
   const std::string_view taken = bytes_.substr(at_, count);
   at_ += count;
   return taken;

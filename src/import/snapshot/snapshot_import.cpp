@@ -259,7 +259,7 @@ void SnapshotImport::TellWhatIsNotThere() {
                        "The snapshot has no history, only what was in use at the end "
                        "(torch.cuda.memory._record_memory_history())");
   }
-  builder_.AddNotice(trace::NoticeLevel::kInfo, "Sizes are those that the program asked for; the allocator rounds up");
+  builder_.AddNotice(trace::NoticeLevel::kInfo, "Sizes are those the program requested; the allocator rounds them up");
   FactSet lacks = FactSet::None();
   for (uint32_t i = 0; i < kFactCount; ++i) {
     const auto fact = static_cast<Fact>(i);

@@ -133,7 +133,7 @@ std::string SaveCalibration(const MachineCalibration& calibration) {
   if (out) fs::rename(part, path, error);
   if (!out || error) {
     throw Error(ExitCode::kUnreadable, "cannot write '" + path.string() + "'",
-                "GPROF_CALIBRATION names another file for the result");
+                "set GPROF_CALIBRATION to another file for the result");
   }
   return path.string();
 }

@@ -17,7 +17,7 @@ constexpr std::array kMajors = {13, 12, 11};
 constexpr std::array kToolkitParts = {"/extras/CUPTI/lib64", "/targets/x86_64-linux/lib", "/lib64"};
 
 constexpr char kCuptiAdvice[] =
-    "install the CUDA Toolkit, or: pip install nvidia-cuda-cupti (nvidia-cuda-cupti-cu12 for CUDA 12); or give one "
+    "install the CUDA Toolkit, or pip install nvidia-cuda-cupti (nvidia-cuda-cupti-cu12 for CUDA 12), or choose one "
     "with --cupti FILE";
 
 std::string CudaVersionText(uint32_t version) {

@@ -187,7 +187,7 @@ MachineCheck CheckPerfEvents(const MachineView& machine) {
   check.state = answer.error == ENOSYS ? CheckState::kNotHere : CheckState::kWarning;
   check.detail =
       refusal.why +
-      ": no CPU samples and context switches; in their place, Python is sampled and /proc counts the time of threads";
+      ": no CPU samples or context switches; instead, Python is sampled from outside and thread times come from /proc";
   check.advice = refusal.advice;
   return check;
 }

@@ -129,7 +129,7 @@ void Environment::InjectIntoNccl(const std::string& tracer) {
   const std::optional<std::string> before = Get(kPlugin);
   if (!before || before->empty() || *before == tracer) return Set(kPlugin, tracer);
   warnings_.push_back(std::string(kPlugin) + " is set to '" + *before +
-                      "', which is left alone: operations of NCCL are not recorded");
+                      "', which is kept: NCCL operations are not recorded");
 }
 
 // Runtimes that take a list try one tool after another: those of the user come first.

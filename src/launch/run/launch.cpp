@@ -170,7 +170,8 @@ void WriteCounterRequest(const std::string& request, const RunFolder* folder, En
   file << request;
   file.close();
   if (!file)
-    throw Error(ExitCode::kLaunchFailed, "cannot write '" + path + "'", "is there space left in shared memory?");
+    throw Error(ExitCode::kLaunchFailed, "cannot write '" + path + "'",
+                "check that there is space left in shared memory");
   environment->SetCounters(path);
 }
 
@@ -208,7 +209,7 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   if (companions) result.trace_path = companions->OnProgramEnd();
   if (output && output->IsDisplaced()) {
     options.report_loss("another program replaced '" + output->path +
-                        "' during this run: the file is not of this run, and this recording is lost");
+                        "' during this run: the file does not belong to this run, and this recording is lost");
     result.is_displaced = true;
     result.trace_path.clear();
     return result;

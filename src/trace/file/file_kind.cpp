@@ -12,7 +12,7 @@ constexpr std::string_view kReads =
     "torch.profiler (Kineto) or Chrome, and the output of ncu --csv --page raw";
 // Said by what prints records as they are in the file.
 constexpr std::string_view kReadsOwn =
-    "dump prints traces of 'gprof-cli profile' alone; report and info read other files";
+    "dump prints only traces of 'gprof-cli profile'; report and info read other files";
 
 struct Signature {
   std::string_view start;
@@ -22,7 +22,7 @@ struct Signature {
 constexpr Signature kSignatures[] = {
     {"gprof.partial/"sv,
      {"a partial, which has no records",
-      "report, check, diff, info, stats and analyze read it; for anything else use the trace that it was made from"}},
+      "report, check, diff, info, stats and analyze read it; for other commands use the trace it was made from"}},
     {"SQLite format 3\0"sv, {"an SQLite database (an Nsight Systems export?)", kReadsOwn}},
     {"\x1F\x8B"sv, {"compressed with gzip", kReadsOwn}},
     {"\x28\xB5\x2F\xFD"sv, {"compressed with zstd", "unpack it first: zstd -d FILE"}},

@@ -80,7 +80,7 @@ export function copyChart(state: State): HTMLElement {
   const kinds = [...new Set(spots.map((s) => s.kind))];
   return chartCard("copies", TITLE,
     "Each circle is one copy, or several of nearly the same size and bandwidth (larger circle: more copies); squares are copies with pageable memory." +
-    (left > 0 ? ` Left out: ${formatNumber(left)} that are merged or have no size or length.` : ""),
+    (left > 0 ? ` Not shown: ${formatNumber(left)} that are merged or have no size or duration.` : ""),
     [canvas(TITLE, axisX(x, "bytes", "copy size"), axisY(y, "bytes/s"), marks), legend(kinds.map((k) => ({ label: kindLabel(k), color: kindColor(k) })))],
     {
       head: ["Copies", "Count", "Size", "Bandwidth", "Longest"],

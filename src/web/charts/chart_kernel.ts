@@ -41,8 +41,8 @@ export function speedChart(report: ReportDocument, kernel: CountedKernel): HTMLE
       bars.push({ label: str(part, "part"), percent: num(part, "part_percent"), value: formatPercent(num(part, "part_percent")), color: "--kind-api-other", isPart: true });
     }
   }
-  if (bars.length === 0) return absentCard(title, "The throughput of the units was not counted (--set basic does).");
-  return chartCard("speed", title, "Percent of the peak of each unit. Beneath compute and memory their busiest parts: a throughput is that of the busiest.", [barTable(bars, 100)], null);
+  if (bars.length === 0) return absentCard(title, "The throughput of the units was not measured (use --set basic).");
+  return chartCard("speed", title, "Percent of the peak of each unit. Below compute and memory: their busiest components, which determine the throughput.", [barTable(bars, 100)], null);
 }
 
 // Nothing is in the way of a warp that is selected, or could be.
@@ -51,7 +51,7 @@ const FREE = new Set(["selected", "not_selected"]);
 export function stallChart(report: ReportDocument, kernel: CountedKernel): HTMLElement {
   const title = "Stall reasons";
   const rows = rowsOfKernel(report, "counter_stalls", kernel, ["reason"]);
-  if (rows.length === 0) return absentCard(title, "What warps waited for was not counted (--section warp_states does).");
+  if (rows.length === 0) return absentCard(title, "Warp stalls were not measured (use --section warp_states).");
   const most = Math.max(...rows.map((row) => num(row, "share_percent")), 1);
   const bars = rows.map((row): Bar => ({
     label: str(row, "reason").replace(/_/g, " "), percent: num(row, "share_percent"),
@@ -59,6 +59,6 @@ export function stallChart(report: ReportDocument, kernel: CountedKernel): HTMLE
     color: FREE.has(str(row, "reason")) ? "--kind-gap" : "--kind-api-sync",
   }));
   return chartCard("stalls", title,
-    "Share of the time of a warp between two of its instructions, and warps in that state for each instruction issued. Grey: the warp was not held up.",
+    "Share of the time of a warp between two of its instructions, and warps in that state per instruction issued. Grey: the warp was not stalled.",
     [barTable(bars, most)], null);
 }

@@ -86,14 +86,14 @@ function arrow(edge: Edge, edges: readonly Edge[], most: number): SVGElement {
 
 export function memoryUnitsChart(report: ReportDocument, kernel: CountedKernel): HTMLElement {
   const edges = rowsOfKernel(report, "counter_traffic", kernel, ["from", "to", "what"]).map(edgeOf).filter(({ from, to }) => from in UNITS && to in UNITS);
-  if (edges.length === 0) return absentCard(TITLE, "What kernels moved between units was not counted (--set detailed does).");
+  if (edges.length === 0) return absentCard(TITLE, "Traffic between units was not measured (use --set detailed).");
   const most = Math.max(...edges.map((edge) => edge.bytes));
   const memory = rowOfKernel(report, "counter_memory", kernel);
   const speed = rowOfKernel(report, "counter_speed_of_light", kernel);
   const isUsed = (name: string): boolean => edges.some(({ from, to }) => from === name || to === name);
   const chart = svg("svg", { class: "plot units", attributes: { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, role: "group", "aria-label": TITLE } },
     ...Object.keys(UNITS).map((name) => box(name, insideOf(name, memory, speed), isUsed(name))), ...edges.map((edge) => arrow(edge, edges, most)));
-  return chartCard("units", TITLE, "Bytes moved by one launch; the wider the arrow, the more. Units without an arrow were not used, or not counted.", [chart], {
+  return chartCard("units", TITLE, "Bytes moved by one launch; the wider the arrow, the more. Units without an arrow were not used or not measured.", [chart], {
     head: ["From", "To", "What", "Bytes", "Rate"],
     rows: edges.map((e) => [e.from, e.to, e.what, formatBytes(e.bytes), e.rate > 0 ? formatFigure(e.rate, "bytes/s") : "-"]),
   });

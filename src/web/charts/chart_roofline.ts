@@ -117,25 +117,25 @@ function shapesLegend(types: readonly string[]): HTMLElement {
 
 export function rooflineChart(report: ReportDocument, kernels: readonly CountedKernel[], chosen: CountedKernel, choose: (kernel: CountedKernel) => void): HTMLElement {
   const roofline = rooflineOf(report, kernels);
-  if (roofline.points.length === 0) return absentCard(TITLE, "The counters of the roofline were not collected (--set roofline does).");
+  if (roofline.points.length === 0) return absentCard(TITLE, "The counters of the roofline were not collected (use --set roofline).");
   const types = [...roofline.peaks.keys()];
   const levels = LEVELS.filter((level) => roofline.bandwidths.has(level));
   const box = el("div");
   const draw = (level: string): void => {
     const points = roofline.points.filter((p) => p.level === level && p.intensity > 0 && p.flops > 0);
     if (points.length === 0) {
-      box.replaceChildren(el("p", { class: "soft", text: `No kernel moves bytes through ${level} and computes.` }));
+      box.replaceChildren(el("p", { class: "soft", text: `No kernel both computes and moves bytes through ${level}.` }));
       return;
     }
     const axes = axesOf(roofline, points);
     box.replaceChildren(canvas(TITLE, axisX(axes.x, "", "FLOP per byte"), axisY(axes.y, ""), memoryRoofs(roofline, axes), ceilings(roofline, axes),
       pointMarks(points, types, axes, chosen, choose)));
   };
-  const choice = el("select", { attributes: { "aria-label": "Level of memory" } }, ...levels.map((level) => el("option", { text: `bytes of ${level}`, attributes: { value: level } })));
+  const choice = el("select", { attributes: { "aria-label": "Memory level" } }, ...levels.map((level) => el("option", { text: `bytes of ${level}`, attributes: { value: level } })));
   choice.addEventListener("change", () => draw(choice.value));
   draw(levels[0]);
   return chartCard("roofline", TITLE,
-    "GFLOP/s over FLOP per byte. Below a slanted line the bandwidth of that memory is the limit, below a level one the units. Types above 1% of their peak; points beyond an axis are at its end.",
+    "GFLOP/s over FLOP per byte. Below a slanted line, the bandwidth of that memory is the limit; below a horizontal line, the compute units. Types above 1% of their peak; points beyond an axis are drawn at its end.",
     [el("p", { class: "flame-tools" }, choice), box, shapesLegend(types)],
     {
       head: ["Kernel", "Type", "Level", "FLOP/s", "Of peak", "FLOP/B", "Bound"],

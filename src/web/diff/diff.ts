@@ -98,8 +98,8 @@ function heading(state: State, diff: Json): HTMLElement {
   const differences = texts(diff["differences"]);
   return el("section", { class: "hero", attributes: { "aria-label": "Verdict" } },
     ...(["base", "new"].filter((s) => object(diff[s])["complete"] === false).map((s) =>
-      el("aside", { class: "banner", text: `▲ The trace of ${s} is not complete: figures are true of what is left.` }))),
-    differences.length > 0 ? el("aside", { class: "banner" }, el("b", { text: "▲ Not the same conditions: " }), visible(differences.join("; "))) : null,
+      el("aside", { class: "banner", text: `▲ The trace of ${s} is incomplete: figures cover only the data that was recovered.` }))),
+    differences.length > 0 ? el("aside", { class: "banner" }, el("b", { text: "▲ Measured under different conditions: " }), visible(differences.join("; "))) : null,
     el("p", { class: "headline", text: visible(explained[0] ?? state.page.verdict).replace(/: .*/s, "") }),
     el("p", { class: `verdict ${tone}`, text: `${verdict}: ${text(diff["evidence"])}` }),
     el("ul", { class: "explanation" }, ...explained.map((line) => el("li", { text: visible(line) }))));
@@ -142,7 +142,7 @@ export function mountDiff(root: HTMLElement, state: State, diff: Json): void {
   if (Array.isArray(steps["parts"])) {
     const parts = (steps["parts"] as Json[]).map((p) => ({ ...p, part: text(p["part"]).replace(/^idle_(.*)_ns$/, "idle.$1").replace("kernel_ns", "kernels").replace("copy_only_ns", "copies") }));
     const base = parts.reduce((sum, p) => sum + number((p as Json)["base_ns"]), 0);
-    wide.append(waterfallSection(`A step of ${visible(text(steps["new_path"]))}`, "Mean per step, warm-up excluded.", waterfall(parts, base, "Step"), state));
+    wide.append(waterfallSection(`One “${visible(text(steps["new_path"]))}” step`, "Mean per step, warm-up excluded.", waterfall(parts, base, "Step"), state));
   }
   if (outside.length > 0 && number(wall["base_ns"]) > 0) {
     const rows: Json[] = [{ label: "GPU window", part: "", change_ns: number(window["change_ns"]) }, ...outside];

@@ -32,7 +32,7 @@ function rankCard(rank: FleetRank): HTMLElement[] {
     el("h2", { text: visible(rank.name) }), list,
     rank.path
       ? el("p", { class: "command" }, el("span", { class: "soft", text: "Its report and timeline:" }), el("code", { text: command }), copyButton(command))
-      : el("p", { class: "soft", text: `Its timeline is in ${visible(rank.source)}, which was not at hand.` }),
+      : el("p", { class: "soft", text: `Its timeline is in ${visible(rank.source)}, which was not available.` }),
   ];
 }
 

@@ -22,7 +22,7 @@ const CAUSE_MEANINGS: Record<string, string> = {
   queue: "work was queued, but the GPU had not started it", dependency: "queued work waited for an event of another stream",
   launch: "launch latency: from the entry of the launch call to the start on the GPU", sync: "the host was in a synchronising call",
   copy: "the host was in a blocking copy or memset", memory: "the host allocated, freed or registered memory",
-  load: "contexts or modules were loaded, or code was compiled", api: "the host was in another CUDA call",
+  load: "contexts were created, or code was loaded or compiled", api: "the host was in another CUDA call",
   os: "the host was blocked in the operating system", mpi: "the host was in an MPI call", host: "the host ran its own code",
   profiler: "CUPTI was busy recording", unknown: "the launch call is not in the trace",
 };

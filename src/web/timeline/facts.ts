@@ -74,7 +74,7 @@ function shapeFacts(run: Run, event: number): Fact[] {
   return [
     { label: "Grid", value: `${shape.grid.join(" × ")} = ${formatNumber(blocks)} blocks` },
     { label: "Block", value: `${shape.block.join(" × ")} = ${formatNumber(threads)} threads` },
-    { label: "Registers", value: `${shape.registers} a thread` },
+    { label: "Registers", value: `${shape.registers} per thread` },
     { label: "Shared memory", value: `${formatBytes(shape.static_shared_bytes)} static, ${formatBytes(shape.dynamic_shared_bytes)} dynamic` },
   ];
 }

@@ -91,7 +91,7 @@ class Collecting(GpuTest):
         code, err = self.profile("--gpu-metrics-devices", "0", "--nvml", "off",
                                  script=self.until("notice") + "exit 4")
         self.assertEqual(code, 4, err)
-        self.assertIn("another program has the performance monitors", err)
+        self.assertIn("another program uses the performance monitors", err)
         self.assertIn("another program", " ".join(n["message"] for n in self.records("notice")))
 
     def test_no_permission_is_told_with_what_to_do(self):
@@ -104,7 +104,7 @@ class Collecting(GpuTest):
     def test_whatever_a_gpu_refuses_the_run_goes_on_and_the_report_says_so(self):
         trouble = {"MOCK_PM_ENABLE=43": "divided by MIG", "MOCK_PM_ENABLE=33": "virtual GPUs of this kind",
                    "MOCK_PM_ENABLE=27": "or its driver, cannot sample", "MOCK_PM_ENABLE=40": "enable_profiling=1",
-                   "MOCK_PM_AVAILABILITY=26": "another program has the performance monitors",
+                   "MOCK_PM_AVAILABILITY=26": "another program uses the performance monitors",
                    "MOCK_PM_DECODE=999": "cuptiPmSamplingDecodeData"}
         for setting, words in trouble.items():
             with self.subTest(setting):

@@ -112,7 +112,7 @@ class PythonSamples(harness.Case):
     def test_memory_that_may_not_be_read_is_said(self):
         run = self.record(sys.executable, 4, program=HOT, options=("--python-sampling", "true"), preexec_fn=forbid_reading)
         said = [n["message"] for n in run.trace.of("notice")]
-        self.assertEqual(sum("may not be read" in text and "kernel.yama.ptrace_scope" in text for text in said), 1, said)
+        self.assertEqual(sum("cannot be read" in text and "kernel.yama.ptrace_scope" in text for text in said), 1, said)
         self.assertEqual(run.trace.of("cpu_sample"), [])
 
 

@@ -178,8 +178,8 @@ TEST_F(PmSamplingTest, AnotherOwnerIsNamedAndTheRunGoesOn) {
   mock_->availability_result = pm::kHardwareBusy;
   const auto sampling = Start();
   EXPECT_GT(sampling->Drain(now_ns_, journal_.get()), now_ns_ + 1000 * 1000 * kMs);
-  EXPECT_NE(sampling->Failure().find("another program has the performance monitors"), std::string::npos);
-  EXPECT_NE(TextOf("notice").find("another program has"), std::string::npos);
+  EXPECT_NE(sampling->Failure().find("another program uses the performance monitors"), std::string::npos);
+  EXPECT_NE(TextOf("notice").find("another program uses"), std::string::npos);
   EXPECT_EQ(Of("metric_loss")[0].Number("reason"), 3);
 }
 
@@ -306,7 +306,7 @@ TEST_F(PmSamplingTest, OneOfTwoGpusThatIsTakenDoesNotStopTheOther) {
   const auto sampling = Start();
   Run(sampling.get(), 3);
   EXPECT_EQ(mock_->enabled, 1);
-  EXPECT_NE(TextOf("notice").find("GPU 1: another program has the performance monitors"), std::string::npos)
+  EXPECT_NE(TextOf("notice").find("GPU 1: another program uses the performance monitors"), std::string::npos)
       << TextOf("notice");
   EXPECT_NE(TextOf("metric_source").find("GPU-0"), std::string::npos);
   EXPECT_EQ(TextOf("metric_source").find("GPU-1"), std::string::npos);
