@@ -23,14 +23,14 @@ constexpr CollectOption kCollect[] = {
     {"-k,--kernel-name", "NAME", "only kernels with this name, or regex:EXPRESSION"},
     {"--kernel-name-base", "WHAT", "name that -k is compared with: function or mangled"},
     {"--kernel-id", "ID", "only this launch: context:stream:[operation:]name:number"},
-    {"-s,--launch-skip", "N", "skip the first N matching launches"},
+    {"-s,--launch-skip", "N", "skip the first N matching launches, or ranges"},
     {"--launch-skip-before-match", "N", "skip the first N launches of any kernel"},
-    {"-c,--launch-count", "N", "measure at most N launches"},
+    {"-c,--launch-count", "N", "measure at most N launches, or ranges"},
     {"--filter-mode", "MODE", "scope of -s and -c: global, per-gpu or per-launch-config"},
     {"--range-filter", "RANGES", "not supported: prints the ncu command instead"},
     {"--replay-mode", "MODE",
      "what to repeat for each pass: none, kernel, application (the whole program), or auto (default: kernel, if one "
-     "pass is not enough); range: measure the run, or an NVTX range, as one"},
+     "pass is not enough); range: measure the run, or NVTX ranges, as one"},
     {"--graph-profiling", "WHAT", "not supported: prints the ncu command instead"},
     {"--cache-control", "WHAT", "none: leave caches alone"},
     {"--clock-control", "WHAT", "none: leave clocks alone"},
@@ -77,8 +77,10 @@ void CounterArguments::AddCollection(CLI::App& app) {
         ->group(kCollectGroup);
   }
   AddNvtx(app);
-  app.add_option("--hang-limit", hang_limit_s_,
-                 "print the name of the kernel if measuring a launch takes longer than this (default 20, 0: never)")
+  app.add_option(
+         "--hang-limit", hang_limit_s_,
+         "print the name of the kernel and what to do if measuring a launch takes longer than this (default 20, "
+         "0: never)")
       ->type_name("SECONDS")
       ->check(WholeNumber(0, 1'000'000))
       ->group(kCollectGroup);
@@ -148,21 +150,27 @@ void CounterArguments::RefuseWhatCannotBe() const {
   if (Value("--kernel-name-base") == "demangled")
     Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
   if (Value("--kill") == "on") Refuse("--kill on is not in this build: the program runs to its end");
+  RefuseKernelsInRanges();
 }
 
-// With --replay-mode range: the one that is measured, in the words of `profile`, RANGE@DOMAIN.
-std::string CounterArguments::NvtxRange() const {
-  if (!MeasuresRanges() || (nvtx_include_.empty() && nvtx_exclude_.empty())) return {};
-  if (nvtx_include_.size() != 1 || !nvtx_exclude_.empty())
-    Refuse("--replay-mode range measures one NVTX range, by a single --nvtx-include");
-  const NvtxPlace place = ReadNvtxPlace("--nvtx-include", nvtx_include_.front());
-  if (!place.IsOneRange()) Refuse("--replay-mode range measures an NVTX range by its name, not by its place");
-  return place.parts.front().name + (place.domain.empty() ? "" : "@" + place.domain);
+// A range is all that runs in it.
+void CounterArguments::RefuseKernelsInRanges() const {
+  if (!MeasuresRanges()) return;
+  if (nvtx_include_.empty() && !nvtx_exclude_.empty())
+    throw Error(ExitCode::kUsage,
+                "--replay-mode range with --nvtx-exclude needs --nvtx-include, which says what a range is");
+  for (const char* option :
+       {"--kernel-name", "--kernel-name-base", "--kernel-id", "--launch-skip-before-match", "--filter-mode"}) {
+    if (!Value(option).empty())
+      throw Error(ExitCode::kUsage,
+                  fmt::format("{} chooses kernels, and --replay-mode range measures all that runs in a range", option),
+                  "choose ranges with --nvtx-include, --nvtx-exclude, --profile-from-start off, -s and -c, or measure "
+                  "kernels with --replay-mode kernel or application");
+  }
 }
 
 std::string CounterArguments::NvtxLines() const {
   std::string lines;
-  if (MeasuresRanges()) return lines;
   for (const std::string& text : nvtx_include_) lines += NvtxFilterLines(ReadNvtxPlace("--nvtx-include", text), false);
   for (const std::string& text : nvtx_exclude_) lines += NvtxFilterLines(ReadNvtxPlace("--nvtx-exclude", text), true);
   constexpr std::size_t kMostFilters = 16;  // that the tracer has room for
@@ -173,18 +181,9 @@ std::string CounterArguments::NvtxLines() const {
 
 void CounterArguments::SetCapture(LaunchOptions* options) const {
   const std::string from_start = Word("--profile-from-start", {"on", "off", "yes", "no"});
-  const std::string range = NvtxRange();
-  if (from_start == "off" || from_start == "no") {
-    if (!range.empty())
-      throw Error(ExitCode::kUsage, "--nvtx-include and --profile-from-start off both say when to measure",
-                  "remove one of them");
-    options->capture.begin = "cudaProfilerApi";
-    options->capture.end = "repeat";
-  }
-  if (range.empty()) return;
-  options->capture.begin = "nvtx";
+  if (from_start != "off" && from_start != "no") return;
+  options->capture.begin = "cudaProfilerApi";
   options->capture.end = "repeat";
-  options->capture.nvtx_range = range;
 }
 
 counters::Wanted CounterArguments::Wanted() const {
@@ -208,7 +207,7 @@ void CounterArguments::Read(CounterWishes* wishes) const {
   wishes->count = Number("--launch-count");
   wishes->mode = Word("--filter-mode", {"global", "per-gpu", "per-launch-config"});
   // Who says nothing of it gets some launches of each sort, as one is much like the other.
-  const bool says_which = !Value("--launch-count").empty() || !Value("--launch-skip").empty() ||
+  const bool says_which = MeasuresRanges() || !Value("--launch-count").empty() || !Value("--launch-skip").empty() ||
                           !Value("--filter-mode").empty() || !wishes->kernel_id.empty() || is_like_ncu_;
   if (!says_which) {
     wishes->count = kLaunchesOfEach;

@@ -19,12 +19,6 @@ struct NvtxPlace {
   bool is_from_bottom = false, is_to_top = false;
   std::string domain;  // empty: the default one
   std::vector<Part> parts;
-
-  // A range by its name and nothing else.
-  bool IsOneRange() const {
-    return parts.size() == 1 && !has_expressions && !is_from_bottom && !is_to_top &&
-           parts[0].kind == Part::Kind::kRange;
-  }
 };
 
 // `option` is for the Error that is thrown for a text that says no range.

@@ -55,7 +55,7 @@ void OnResource(CUpti_CallbackId cbid, const CUpti_ResourceData* data) {
   if (measuring.sampler.IsOn()) return ReadyContext(data->context);
   // Now, as it takes its time: the first launch would look slow.
   RangeSession* session = SessionOf(data->context);
-  if (session != nullptr && MeasuresRanges() && IsCapturing()) BeginRange(session);
+  if (session != nullptr && MeasuresRanges()) JoinRange(session);
 }
 
 void OnDriverGoes() {
@@ -115,6 +115,7 @@ void StartCounters() {
   if (request->samples_instructions) return StartPcSampling();
   measuring.sampler.Begin(request->budget_permille, MonotonicNs());
   if (!measuring.sampler.IsOn()) KeepOpenRanges();
+  if (MeasuresRanges()) StartRanges();
   SetCallbackListener(&kListener);
 }
 
@@ -123,9 +124,7 @@ void SwitchCounters(bool on) {
       measuring.is_off.load(std::memory_order_relaxed))
     return;
   if (measuring.sampler.IsOn() && !on) EndBatch();
-  if (!MeasuresRanges()) return;
-  if (!on) return EndRanges();
-  BeginRanges();
+  if (MeasuresRanges()) SwitchRanges(on);
 }
 
 void RetellCounters() { RetellPlans(); }
@@ -162,6 +161,7 @@ void ResetCountersAfterFork() {
   ForgetPlansAfterFork();
   ForgetReplayAfterFork();
   ForgetRangesAfterFork();
+  ForgetOpenRangeAfterFork();
 }
 
 }  // namespace gprof::tracer

@@ -14,10 +14,27 @@ constinit std::atomic<bool> keeps{false};
 struct StartedRange {
   std::atomic<uint64_t> number{0};  // 0: free, kTaken: being filled
   std::atomic<uint32_t> domain{0}, name{0};
+  std::atomic<bool> is_entry{false};
 };
 constexpr uint64_t kTaken = ~uint64_t{0};
 constexpr uint32_t kStarted = 256;
 StartedRange started[kStarted];
+
+constinit std::atomic<const RangeWatcher*> watcher{nullptr};
+
+bool IsThere() {
+  const RangeWatcher* known = watcher.load(std::memory_order_relaxed);
+  return known != nullptr && known->is_there();
+}
+
+// A range was opened. True: a thread came to the place with it.
+bool Comes(bool was_there, trace::StringId name) {
+  if (was_there || !IsThere()) return false;
+  watcher.load(std::memory_order_relaxed)->comes(name);
+  return true;
+}
+
+void Goes() { watcher.load(std::memory_order_relaxed)->goes(); }
 
 RangeStack* StackOf(ThreadLog* log) {
   if (log->open_ranges == nullptr) log->open_ranges = static_cast<RangeStack*>(MapMemory(sizeof(RangeStack)));
@@ -31,6 +48,8 @@ void KeepOpenRanges() {
   nvtx_path.store(NvtxPath::kWatch, std::memory_order_relaxed);
 }
 
+void WatchOpenRanges(const RangeWatcher* wanted) { watcher.store(wanted, std::memory_order_relaxed); }
+
 bool KeepsOpenRanges() { return keeps.load(std::memory_order_relaxed); }
 
 void NotePush(ThreadLog* log, OpenRange range) {
@@ -38,9 +57,11 @@ void NotePush(ThreadLog* log, OpenRange range) {
   if (stack == nullptr) return;
   if (stack->count == RangeStack::kMost || stack->beyond > 0) {
     ++stack->beyond;
-  } else {
-    stack->ranges[stack->count++] = range;
+    return;
   }
+  const bool was_there = IsThere();
+  stack->ranges[stack->count++] = range;
+  stack->ranges[stack->count - 1].is_entry = Comes(was_there, range.name);
 }
 
 // Each domain has a stack of its own, and here they lie in one.
@@ -53,18 +74,23 @@ void NotePop(ThreadLog* log, trace::StringId domain) {
   }
   for (uint32_t i = stack->count; i-- > 0;) {
     if (stack->ranges[i].domain.value != domain.value) continue;
+    const bool was_entry = stack->ranges[i].is_entry;
     for (--stack->count; i < stack->count; ++i) stack->ranges[i] = stack->ranges[i + 1];
+    if (was_entry) Goes();
     return;
   }
 }
 
 void NoteStart(uint64_t number, OpenRange range) {
+  const bool was_there = IsThere();
   for (StartedRange& place : started) {
     uint64_t none = 0;
     if (!place.number.compare_exchange_strong(none, kTaken, std::memory_order_acquire)) continue;
     place.domain.store(range.domain.value, std::memory_order_relaxed);
     place.name.store(range.name.value, std::memory_order_relaxed);
+    place.is_entry.store(false, std::memory_order_relaxed);
     place.number.store(number, std::memory_order_release);
+    place.is_entry.store(Comes(was_there, range.name), std::memory_order_relaxed);
     return;
   }
 }
@@ -72,7 +98,11 @@ void NoteStart(uint64_t number, OpenRange range) {
 void NoteEnd(uint64_t number) {
   for (StartedRange& place : started) {
     uint64_t expected = number;
-    if (number != 0 && place.number.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) return;
+    if (number == 0 || place.number.load(std::memory_order_acquire) != number) continue;
+    const bool was_entry = place.is_entry.load(std::memory_order_relaxed);
+    if (!place.number.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) continue;
+    if (was_entry) Goes();
+    return;
   }
 }
 

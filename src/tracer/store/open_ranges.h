@@ -18,6 +18,14 @@ inline NvtxPath PathOfNvtx() { return nvtx_path.load(std::memory_order_relaxed);
 struct OpenRange {
   trace::StringId domain;  // empty: the default one
   trace::StringId name;
+  bool is_entry = false;  // with it, a thread came to where a RangeWatcher looks
+};
+
+// Who wants to know when a thread comes to a place in its ranges, and when the range closes with which it came there.
+struct RangeWatcher {
+  bool (*is_there)();  // the calling thread, with what is open now
+  void (*comes)(trace::StringId name);
+  void (*goes)();
 };
 
 // Of one thread, the outermost first.
@@ -31,6 +39,7 @@ struct RangeStack {
 // From here on ranges are kept. [starting thread]
 void KeepOpenRanges();
 bool KeepsOpenRanges();
+void WatchOpenRanges(const RangeWatcher* watcher);  // [starting thread]
 
 // A range is pushed or popped. [own thread]
 void NotePush(ThreadLog* log, OpenRange range);

@@ -306,8 +306,29 @@ class Ranges(Counters):
     def test_nvtx_ranges(self):
         self.assertEqual(self.ranges("ranges", options=["--nvtx-include", "step/"]), [("step", 2, 4), ("step", 2, 6)])
 
+    def test_places(self):
+        """With the grammar of ncu: from where a filter begins to match until the range closes with which it did."""
+        for options, expected in (
+                (["outer/", "started"], [("outer", 14), ("started", 6)]), (["inner/"], [("inner", 7), ("inner", 5), ("inner", 7)]),
+                (["outer/+/inner/"], [("inner", 5)]), (["[inner"], [("inner", 7)]), (["lib@part/", "regex:^mid"], [("part", 4), ("middle", 5)]),
+                (["outer,inner"], [("inner", 7), ("inner", 5)])):
+            with self.subTest(options=options):
+                words = [word for place in options for word in ("--nvtx-include", place)]
+                self.assertEqual(self.ranges("places", options=words), [(name, 2, blocks) for name, blocks in expected])
+
+    def test_places_that_are_left_out_and_counts(self):
+        self.assertEqual(self.ranges("places", options=["--nvtx-include", "inner/", "--nvtx-exclude", "outer/"]), [("inner", 2, 7)])
+        self.assertEqual(self.ranges("places", options=["--nvtx-include", "inner/", "-s", "1", "-c", "1"]), [("inner", 2, 5)])
+
     def test_the_profiler_api(self):
         self.assertEqual(self.ranges("profiler", options=["--profile-from-start", "off"]), [("the whole run", 2, 2)])
+        found = self.ranges("both", options=["--profile-from-start", "off"])
+        self.assertEqual(found, [("the whole run", 2, 5), ("the whole run", 2, 5)])
+        self.assertEqual(self.ranges("both", options=["--profile-from-start", "off", "-c", "1"]), found[:1])
+
+    def test_nvtx_ranges_within_those_of_the_profiler_api(self):
+        self.assertEqual(self.ranges("both", options=["--profile-from-start", "off", "--nvtx-include", "step/"]),
+                         [("step", 2, 2), ("step", 2, 5)])
 
     def test_several_passes_are_refused(self):
         run = self.counters("loop", 1, options=["--replay-mode", "range", "--set", "full"])
@@ -354,9 +375,6 @@ class NvtxFilters(Counters):
         run = self.counters("places", options=["--nvtx-include", "regex:(/"])
         self.assertEqual(run.code, 4)
         self.assertIn("'(' is no regular expression", run.err)
-        run = self.counters("places", options=["--replay-mode", "range", "--nvtx-include", "[inner"])
-        self.assertEqual(run.code, 2)
-        self.assertIn("by its name, not by its place", run.err)
 
 
 class Samples(Counters):

@@ -11,7 +11,9 @@ namespace {
 
 constexpr uint32_t kMaxFacts = 32;
 
-bool PrepareOnce() {
+}  // namespace
+
+bool PrepareMeasuring() {
   static bool is_tried = false, is_ready = false;
   if (is_tried) return is_ready;
   is_tried = true;
@@ -20,9 +22,7 @@ bool PrepareOnce() {
   return is_ready;
 }
 
-}  // namespace
-
-RangeSession* SessionOf(CUcontext context) { return PrepareOnce() ? RangeSession::Of(context) : nullptr; }
+RangeSession* SessionOf(CUcontext context) { return PrepareMeasuring() ? RangeSession::Of(context) : nullptr; }
 
 void MeasuringState::ResetAfterFork() {
   is_off.store(false, std::memory_order_relaxed);

@@ -28,6 +28,9 @@ struct MeasuringState {
 };
 extern constinit MeasuringState measuring;
 
+// What has to be done once before launches and ranges are looked at. False: nothing can be measured, and a notice has
+// said so. [with the lock]
+bool PrepareMeasuring();
 // Null: nothing can be measured in the context, which a notice has said. [with the lock]
 RangeSession* SessionOf(CUcontext context);
 

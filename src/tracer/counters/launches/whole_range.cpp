@@ -1,47 +1,109 @@
 #include "tracer/counters/launches/whole_range.h"
 
-#include <atomic>
+#include <cstring>
 
-#include "tracer/core/config.h"
+#include "tracer/capture/capture.h"
 #include "tracer/counters/launches/driver_facts.h"
 #include "tracer/counters/launches/measuring_state.h"
 #include "tracer/counters/request/wanted_counters.h"
 #include "tracer/counters/results/launch_records.h"
+#include "tracer/store/interned_names.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 namespace gprof::tracer {
 namespace {
 
-const char* RangeName() { return Config().capture_range[0] != 0 ? Config().capture_range : "the whole run"; }
+// All of it with the lock.
+struct RangeNow {
+  bool is_open = false;
+  uint32_t threads_there = 0;  // where a filter looks: the range is open until the last one has left
+  uint32_t number = 0;         // of ranges so far
+  MeasuredSpan span;
+};
+constinit RangeNow now;
 
-constinit std::atomic<uint64_t> range_start_ns{0};
+bool HasFilters() { return TheCounterRequest()->nvtx.HasAny(); }
+
+bool IsInCount(uint32_t number) {
+  const CounterRequest& request = *TheCounterRequest();
+  return number > request.skip && (request.count == 0 || number - request.skip <= request.count);
+}
+
+void Begin(RangeSession* session) {
+  static char name[kMaxNameBytes + 1];
+  const trace::Text text = Names().TextOf(now.span.name);
+  std::memcpy(name, text.data, text.size < kMaxNameBytes ? text.size : kMaxNameBytes);
+  name[text.size < kMaxNameBytes ? text.size : kMaxNameBytes] = 0;
+  const CurrentContext current(session->context());
+  session->BeginOneRange(name);
+}
+
+void Open() {
+  if (now.is_open || !IsCapturing() || !IsInCount(++now.number)) return;
+  now.is_open = true;
+  now.span.start_ns = MonotonicNs();
+  RangeSession::ForEach(Begin);
+}
+
+void Close() {
+  RangeSession::ForEach(EndRange);
+  now.is_open = false;
+}
+
+bool IsThere() {
+  const LockGuard guard(measuring.lock);
+  return PrepareMeasuring() && TheCounterRequest()->nvtx.Takes(NvtxStateNow());
+}
+
+void Comes(trace::StringId name) {
+  const LockGuard guard(measuring.lock);
+  if (now.threads_there++ > 0) return;
+  now.span = {name, PathOf(NvtxStateNow()), 0, 0};
+  Open();
+}
+
+void Goes() {
+  const LockGuard guard(measuring.lock);
+  if (now.threads_there > 0 && --now.threads_there == 0) Close();
+}
+
+constexpr RangeWatcher kWatcher = {.is_there = IsThere, .comes = Comes, .goes = Goes};
 
 }  // namespace
 
 bool MeasuresRanges() { return TheCounterRequest()->replay == Replay::kRange; }
 
-void BeginRange(RangeSession* session) {
-  const CurrentContext current(session->context());
-  range_start_ns.store(MonotonicNs(), std::memory_order_relaxed);
-  session->BeginOneRange(RangeName());
+void StartRanges() {
+  const LockGuard guard(measuring.lock);
+  if (HasFilters()) return WatchOpenRanges(&kWatcher);
+  now.span.name = Names().Intern("the whole run");
+  Open();
+}
+
+void SwitchRanges(bool is_capturing) {
+  const LockGuard guard(measuring.lock);
+  if (!is_capturing) return Close();
+  if (!HasFilters() || now.threads_there > 0) Open();
+}
+
+void JoinRange(RangeSession* session) {
+  if (now.is_open) Begin(session);
 }
 
 void EndRange(RangeSession* session) {
   if (!session->IsInOneRange()) return;
   const CurrentContext current(session->context());
-  const uint64_t end_ns = MonotonicNs();
-  if (session->End() == 1) KeepOneRange(*session, RangeName(), range_start_ns.load(std::memory_order_relaxed), end_ns);
-}
-
-void BeginRanges() {
-  const LockGuard guard(measuring.lock);
-  RangeSession::ForEach(BeginRange);
+  MeasuredSpan span = now.span;
+  span.end_ns = MonotonicNs();
+  if (session->End() == 1) KeepOneRange(*session, span);
 }
 
 void EndRanges() {
   const LockGuard guard(measuring.lock);
-  RangeSession::ForEach(EndRange);
+  Close();
 }
+
+void ForgetOpenRangeAfterFork() { now = {}; }
 
 }  // namespace gprof::tracer
 #endif

@@ -1,4 +1,5 @@
-// One range of the run, or all of it, measured instead of launches.
+// Ranges of the run, or all of it, measured instead of launches: while a capture is on and, with NVTX filters, while a
+// thread is where one of them looks.
 #pragma once
 
 #include "tracer/counters/profiler/range_session.h"
@@ -7,12 +8,15 @@
 namespace gprof::tracer {
 
 bool MeasuresRanges();
-// [with the lock]
-void BeginRange(RangeSession* session);
+// Where ranges are measured. [starting thread]
+void StartRanges();
+void SwitchRanges(bool is_capturing);
+// A context comes in the midst of a range, or goes. [with the lock]
+void JoinRange(RangeSession* session);
 void EndRange(RangeSession* session);
-// In all contexts; they take the lock.
-void BeginRanges();
+// The program is about to end. It takes the lock.
 void EndRanges();
+void ForgetOpenRangeAfterFork();
 
 }  // namespace gprof::tracer
 #endif

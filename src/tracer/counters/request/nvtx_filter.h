@@ -46,6 +46,7 @@ class NvtxFilters {
  public:
   static constexpr uint32_t kMost = 16;
 
+  bool HasAny() const { return count_ > 0; }
   // Null: there are too many.
   NvtxFilter* Add(bool excludes);
   // That was added last; null: none was.

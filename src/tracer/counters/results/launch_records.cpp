@@ -82,18 +82,19 @@ void AddValues(const RangeSession& session, uint32_t i, MeasuredRange* range) {
 }
 
 // Null: there is no room for it.
-MeasuredRange* NewRange(const RangeSession& session, trace::CounterScope scope, const char* name, uint64_t start_ns,
-                        uint64_t end_ns) {
+MeasuredRange* NewRange(const RangeSession& session, trace::CounterScope scope, const MeasuredSpan& span) {
   MeasuredRange* range = NextRange();
   if (range == nullptr) return nullptr;
   trace::CounterRangeRecord& record = range->record;
-  record.start_ns = start_ns;
-  record.duration_ns = end_ns - start_ns;
+  record.start_ns = span.start_ns;
+  record.duration_ns = span.end_ns - span.start_ns;
   record.id = ++ranges_kept;
   record.plan = session.plan().id;
   record.scope = static_cast<uint8_t>(scope);
-  record.name = Names().Intern(name);
-  if (Config().capture_start == CaptureStart::kNvtx) record.nvtx = Names().Intern(Config().capture_range);
+  record.name = span.name;
+  record.nvtx = span.nvtx;
+  if (span.nvtx.value == 0 && Config().capture_start == CaptureStart::kNvtx)
+    record.nvtx = Names().Intern(Config().capture_range);
   record.device = session.plan().device;
   record.passes = session.plan().passes;
   return range;
@@ -103,7 +104,8 @@ MeasuredRange* NewRange(const RangeSession& session, trace::CounterScope scope, 
 
 void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64_t i) {
   const Launch& facts = launch.kernel.launch;
-  MeasuredRange* range = NewRange(session, trace::CounterScope::kKernel, facts.symbol, launch.start_ns, launch.end_ns);
+  MeasuredRange* range = NewRange(session, trace::CounterScope::kKernel,
+                                  {Names().Intern(facts.symbol), launch.nvtx, launch.start_ns, launch.end_ns});
   if (range == nullptr) return;
   trace::CounterRangeRecord& record = range->record;
   record.status = static_cast<uint8_t>(i < 0 ? trace::CounterStatus::kPassesMissing : trace::CounterStatus::kComplete);
@@ -111,15 +113,14 @@ void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64
   record.stream = facts.stream;
   record.correlation = launch.correlation;
   record.invocation = launch.number;
-  if (launch.nvtx.value != 0) record.nvtx = launch.nvtx;
   RangeWriter out(range);
   AddFacts(launch.kernel, &out);
   if (i >= 0) AddValues(session, static_cast<uint32_t>(i), range);
   Publish(range);
 }
 
-void KeepOneRange(const RangeSession& session, const char* name, uint64_t start_ns, uint64_t end_ns) {
-  MeasuredRange* range = NewRange(session, trace::CounterScope::kRange, name, start_ns, end_ns);
+void KeepOneRange(const RangeSession& session, const MeasuredSpan& span) {
+  MeasuredRange* range = NewRange(session, trace::CounterScope::kRange, span);
   if (range == nullptr) return;
   AddValues(session, 0, range);
   Publish(range);

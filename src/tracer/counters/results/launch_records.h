@@ -17,10 +17,16 @@ struct MeasuredLaunch {
   trace::StringId nvtx;  // the ranges that it is in
 };
 
+// What is measured instead of a launch.
+struct MeasuredSpan {
+  trace::StringId name, nvtx;
+  uint64_t start_ns = 0, end_ns = 0;
+};
+
 // Hands a measured launch on. `range`: which of the session it is, negative where that is not known.
 void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64_t range);
 // The same of all that ran meanwhile.
-void KeepOneRange(const RangeSession& session, const char* name, uint64_t start_ns, uint64_t end_ns);
+void KeepOneRange(const RangeSession& session, const MeasuredSpan& span);
 
 }  // namespace gprof::tracer
 #endif

@@ -1,5 +1,5 @@
 // Launches whose counters are known. usage: counter_facts loop N|steady N|graph|threads N|devices N|profiler|killed
-// N|maps|ranges|places|runs FILE|breaks FILE
+// N|maps|ranges|both|places|runs FILE|breaks FILE
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
@@ -104,6 +104,29 @@ void UseRanges() {
   }
 }
 
+void LaunchInStep(unsigned blocks) {
+  nvtxRangePushA("step");
+  CHECK(alpha.Launch(blocks, 32));
+  CHECK(cudaDeviceSynchronize());
+  nvtxRangePop();
+}
+
+// Ranges of NVTX before, in, after and around those of the profiler API.
+void UseBothRanges() {
+  LaunchInStep(1);
+  CHECK(cudaProfilerStart());
+  LaunchInStep(2);
+  CHECK(alpha.Launch(3, 32));
+  CHECK(cudaProfilerStop());
+  LaunchInStep(4);
+  nvtxRangePushA("step");
+  CHECK(cudaProfilerStart());
+  CHECK(alpha.Launch(5, 32));
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaProfilerStop());
+  nvtxRangePop();
+}
+
 // The second run ends otherwise than the first one.
 int LoopAndBreak(const char* file) {
   const bool is_first = !std::ifstream(file).good();
@@ -185,6 +208,8 @@ int main(int argc, char** argv) {
     SayMaps();
   else if (what == "ranges")
     UseRanges();
+  else if (what == "both")
+    UseBothRanges();
   else if (what == "places")
     LaunchInPlaces();
   else if (what == "runs")
