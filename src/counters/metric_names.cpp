@@ -59,14 +59,21 @@ Metrics OfBreakdown(const Chip& chip, const std::string& metric) {
   return metrics;
 }
 
+// What has the numbers of sections of ncu that are about more than a launch.
+std::string HintForSection(const std::string& name) {
+  if (name == "SourceCounters") return "gprof-cli counters --page source samples instructions and what they wait for";
+  if (name.starts_with("PmSampling") || name.starts_with("Nvlink"))
+    return "gprof-cli profile --gpu-metrics-devices all samples the whole GPU over time";
+  return "--list-sections lists them";
+}
+
 }  // namespace
 
 bool NeedsChip(const std::string& word) { return word.starts_with(kRegex) || word.starts_with(kBreakdown); }
 
 Metrics MetricsOfSection(const std::string& name) {
   const CounterSection* const section = FindCounterSection(name);
-  if (section == nullptr)
-    throw Error(ExitCode::kUsage, "there is no section '" + name + "'", "--list-sections lists them");
+  if (section == nullptr) throw Error(ExitCode::kUsage, "there is no section '" + name + "'", HintForSection(name));
   Metrics metrics;
   for (const auto names : MetricsOf(*section)) metrics.emplace_back(names.begin(), names.end());
   return metrics;

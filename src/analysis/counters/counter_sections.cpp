@@ -275,13 +275,26 @@ constexpr CounterSet kSets[] = {
     {"full", "all sections", kFull},
     {"roofline", "speed of light, roofline, distribution", kRooflineSections}};
 
+// Sections of ncu that are in one of ours.
+struct SectionPart {
+  std::string_view ncu_name, of;
+};
+constexpr SectionPart kPartsInNcu[] = {{"MemoryWorkloadAnalysis_Chart", "counter_memory"},
+                                       {"SpeedOfLight_HierarchicalHalfRooflineChart", "counter_roofline"},
+                                       {"SpeedOfLight_HierarchicalSingleRooflineChart", "counter_roofline"},
+                                       {"SpeedOfLight_HierarchicalDoubleRooflineChart", "counter_roofline"},
+                                       {"SpeedOfLight_HierarchicalTensorRooflineChart", "counter_roofline"}};
+
 }  // namespace
 
 std::span<const CounterSection> CounterSections() { return kSections; }
 
 const CounterSection* FindCounterSection(std::string_view name) {
+  const auto* const other = std::find_if(std::begin(kPartsInNcu), std::end(kPartsInNcu),
+                                         [&](const SectionPart& p) { return p.ncu_name == name; });
+  const std::string_view wanted = other == std::end(kPartsInNcu) ? name : other->of;
   const auto is_it = [&](const CounterSection& s) {
-    return s.id == name || s.ncu_name == name || s.id.substr(s.id.find('_') + 1) == name;
+    return s.id == wanted || s.ncu_name == wanted || s.id.substr(s.id.find('_') + 1) == wanted;
   };
   const auto* const at = std::find_if(std::begin(kSections), std::end(kSections), is_it);
   return at == std::end(kSections) ? nullptr : at;

@@ -288,6 +288,8 @@ TEST(CounterSections, SetsNameSectionsThatThereAre) {
     for (const std::string_view section : set.sections) EXPECT_TRUE(ids.contains(section)) << section;
   }
   EXPECT_EQ(FindCounterSection("speed_of_light"), FindCounterSection("SpeedOfLight"));
+  EXPECT_EQ(FindCounterSection("MemoryWorkloadAnalysis_Chart"), FindCounterSection("memory"));
+  EXPECT_EQ(FindCounterSection("SpeedOfLight_HierarchicalTensorRooflineChart"), FindCounterSection("roofline"));
   EXPECT_EQ(FindCounterSection("nonsense"), nullptr);
 }
 
