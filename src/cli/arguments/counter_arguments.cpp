@@ -31,7 +31,7 @@ constexpr CollectOption kCollect[] = {
     {"--replay-mode", "MODE",
      "what to repeat for each pass: none, kernel, application (the whole program), or auto (default: kernel, if one "
      "pass is not enough); range: measure the run, or NVTX ranges, as one"},
-    {"--graph-profiling", "WHAT", "not supported: prints the ncu command instead"},
+    {"--graph-profiling", "WHAT", "graph: measure each launch of a CUDA graph as one"},
     {"--cache-control", "WHAT", "none: leave caches alone"},
     {"--clock-control", "WHAT", "none: leave clocks alone"},
     {"--target-processes", "WHICH", "all or application-only"},
@@ -138,10 +138,11 @@ void CounterArguments::Refuse(const std::string& what) const {
 }
 
 void CounterArguments::RefuseWhatCannotBe() const {
-  if (!Value("--graph-profiling").empty())
+  if (!Value("--graph-profiling").empty() && Word("--graph-profiling", {"graph", "node"}) == "node")
     Refuse(
-        "--graph-profiling: CUPTI's range profiler does not run graphs that were instantiated before it was "
-        "started; --replay-mode range measures graphs together with what runs beside them");
+        "--graph-profiling node: CUPTI's range profiler does not run the kernels of a graph that was instantiated "
+        "before "
+        "it was started; --graph-profiling graph measures each launch of a graph as one");
   if (Value("--cache-control") == "all")
     Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
   if (Value("--clock-control") == "base" || Value("--clock-control") == "boost")
@@ -215,6 +216,7 @@ void CounterArguments::Read(CounterWishes* wishes) const {
   }
   wishes->hang_limit_s = hang_limit_s_;
   wishes->nvtx_lines = NvtxLines();
+  wishes->graphs = Value("--graph-profiling");
   if (!Value("--devices").empty()) wishes->devices = SplitList(Value("--devices"));
 }
 

@@ -283,6 +283,37 @@ class Graphs(Counters):
             self.assertEqual(run.code, 4)
             self.assertIn("kernels of CUDA graphs are not measured one by one", run.err)
 
+    def graphs(self, *options):
+        run = self.counters("graph", options=["--graph-profiling", "graph", "--metrics", "smsp__inst_executed.sum", *options])
+        values = self.values(run.trace)
+        return run, [(r["name"], r["scope"], values[r["id"]].get("smsp__inst_executed.sum")) for r in
+                     sorted(run.trace.of("counter_range"), key=lambda r: r["id"])]
+
+    def test_each_launch_as_one(self):
+        one = ("graph 1", 3, 100 * (5 + 6 + 7))
+        for options in ([], ["-k", "graph 1"], ["--replay-mode", "none"], ["--replay-mode", "application"],
+                        ["--replay-mode", "application", "--set", "basic"]):
+            with self.subTest(options=options):
+                run, found = self.graphs(*options)
+                self.assertEqual(run.code, 0, run.err)
+                self.assertEqual(found, [one, one], run.err)
+                self.assertNotIn("launch__grid_size", {v["metric"] for v in run.trace.of("counter_values")})
+        self.assertEqual(self.graphs("-c", "1")[1], [one])
+        self.assertEqual(self.graphs("-k", "alpha")[1], [])
+
+    def test_several_passes_are_refused(self):
+        run, found = self.graphs("--set", "basic")
+        self.assertEqual((run.code, found), (4, []))
+        self.assertRegex(run.err, r"graphs are not measured: these metrics take \d+ passes.*--replay-mode application")
+
+    def test_kernels_beside_them(self):
+        """The object of the profiler is renewed where it is used in another way."""
+        run = self.counters("graph_and_kernels", options=["--graph-profiling", "graph", "--metrics", "smsp__inst_executed.sum"])
+        self.assertEqual(run.code, 0, run.err)
+        found = [(r["scope"], self.values(run.trace)[r["id"]]["smsp__inst_executed.sum"]) for r in
+                 sorted(run.trace.of("counter_range"), key=lambda r: r["id"])]
+        self.assertEqual(found, [(1, 300), (3, 1800), (1, 300), (3, 1800)])
+
     def test_a_range_has_them(self):
         run = self.counters("graph", options=["--replay-mode", "range"])
         self.assertEqual([v["smsp__inst_executed.sum"] for v in self.values(run.trace).values()], [100 * 2 * (5 + 6 + 7)])

@@ -11,6 +11,7 @@ struct Driver {
   CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int*, CUfunction, int, std::size_t) = nullptr;
   CUresult (*cuDeviceGetAttribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
   CUresult (*cuStreamIsCapturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
+  CUresult (*cuCtxSynchronize)() = nullptr;
   CUresult (*cuCtxPushCurrent_v2)(CUcontext) = nullptr;
   CUresult (*cuCtxPopCurrent_v2)(CUcontext*) = nullptr;
 };
@@ -29,6 +30,7 @@ Driver Bind() {
   Find(library, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &driver.cuOccupancyMaxActiveBlocksPerMultiprocessor);
   Find(library, "cuDeviceGetAttribute", &driver.cuDeviceGetAttribute);
   Find(library, "cuStreamIsCapturing", &driver.cuStreamIsCapturing);
+  Find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize);
   Find(library, "cuCtxPushCurrent_v2", &driver.cuCtxPushCurrent_v2);
   Find(library, "cuCtxPopCurrent_v2", &driver.cuCtxPopCurrent_v2);
   return driver;
@@ -86,6 +88,10 @@ bool IsCapturingStream(CUstream stream) {
   const auto get = TheDriver().cuStreamIsCapturing;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return get != nullptr && (get(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+void SynchronizeContext() {
+  if (TheDriver().cuCtxSynchronize != nullptr) TheDriver().cuCtxSynchronize();
 }
 
 CurrentContext::CurrentContext(CUcontext context) {

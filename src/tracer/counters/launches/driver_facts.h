@@ -20,6 +20,9 @@ int DeviceAttribute(CUdevice device, CUdevice_attribute attribute);
 // Launches into it are recorded and do not run.
 bool IsCapturingStream(CUstream stream);
 
+// Waits for all that runs in the current context.
+void SynchronizeContext();
+
 // A context for calls of the thread, while this lives.
 class CurrentContext {
  public:

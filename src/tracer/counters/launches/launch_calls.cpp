@@ -1,6 +1,8 @@
 #include "tracer/counters/launches/launch_calls.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
+#include <stdio.h>
+
 #include <cstring>
 
 namespace gprof::tracer {
@@ -88,6 +90,20 @@ CUstream Describe(const LaunchCall& call, const CUpti_CallbackData* info, Launch
 
 CUstream StreamOfGraphLaunch(const LaunchCall& call, const CUpti_CallbackData* info) {
   return StreamOf(static_cast<const cuGraphLaunch_params*>(info->functionParams)->hStream, call.is_per_thread);
+}
+
+const char* NameOfLaunchedGraph(const CUpti_CallbackData* info) {
+  constexpr uint32_t kMost = 256;
+  static CUgraphExec graphs[kMost] = {};
+  static char names[kMost][16];
+  const CUgraphExec graph = static_cast<const cuGraphLaunch_params*>(info->functionParams)->hGraph;
+  for (uint32_t i = 0; i < kMost; ++i) {
+    if (graphs[i] != nullptr && graphs[i] != graph) continue;
+    if (graphs[i] == nullptr) snprintf(names[i], sizeof names[i], "graph %u", i + 1);
+    graphs[i] = graph;
+    return names[i];
+  }
+  return "graph";
 }
 
 uint32_t StreamId(CUcontext context, CUstream stream) {

@@ -24,6 +24,8 @@ const LaunchCall* LaunchCallOf(CUpti_CallbackId cbid);
 // Of a launch of a kernel, its stream comes back, as functions of the driver take it.
 CUstream Describe(const LaunchCall& call, const CUpti_CallbackData* info, LaunchedKernel* kernel);
 CUstream StreamOfGraphLaunch(const LaunchCall& call, const CUpti_CallbackData* info);
+// "graph 1", in the order in which graphs are launched first. [one thread at a time]
+const char* NameOfLaunchedGraph(const CUpti_CallbackData* info);
 uint32_t StreamId(CUcontext context, CUstream stream);
 
 }  // namespace gprof::tracer

@@ -21,8 +21,17 @@ constinit uint32_t launches_seen = 0;
 
 // With the replay of the plan: libcupti 13.0 crashes where an object of its profiler is used with one and then another.
 void BeginAlone(OpenLaunch* open) {
+  const char* range = nullptr;
+  if (open->launch.is_graph) {
+    range = open->launch.kernel.launch.symbol;
+    SynchronizeContext();  // what was launched before is not of the graph
+  }
   if (open->replay_name != 0) {
-    if (open->session->BeginPass(open->replay_name)) open->part = LaunchPart::kAlone;
+    if (open->session->BeginPass(open->replay_name, range)) open->part = LaunchPart::kAlone;
+    return;
+  }
+  if (range != nullptr) {
+    if (open->session->BeginOneRange(range)) open->part = LaunchPart::kAlone;
     return;
   }
   const bool is_replayed = open->session->plan().replay == trace::ReplayMode::kKernel;
@@ -42,16 +51,43 @@ void BeginInBatch(OpenLaunch* open) {
 }
 
 bool IsForBatch(const OpenLaunch& open) {
-  return open.session != nullptr && open.choice != Choice::kLeftOut && measuring.batch.PaysOff() &&
-         open.session->plan().replay == trace::ReplayMode::kNone;
+  return open.session != nullptr && !open.launch.is_graph && open.choice != Choice::kLeftOut &&
+         measuring.batch.PaysOff() && open.session->plan().replay == trace::ReplayMode::kNone;
 }
 
 // With kernel replay libcupti 13.0 does not run the kernels of a graph that was instantiated before the profiler was
 // started, and without it ends in error 999 (measured). So graphs run as ever.
 void SayGraphs() {
   Message message;
-  message << "kernels of CUDA graphs are not measured one by one; --replay-mode range measures what they do together";
+  message
+      << "kernels of CUDA graphs are not measured one by one; --graph-profiling graph measures each launch of a graph "
+         "as one";
   Say(trace::NoticeLevel::kWarning, message);
+}
+
+// Memory that a graph writes cannot be restored, so it runs once.
+void SayPassesOfGraphs(uint32_t passes) {
+  Message message;
+  message
+      << "graphs are not measured: these metrics take " << passes
+      << " passes, and a graph runs once. --replay-mode application makes each pass in a run of its own, and the set "
+         "light takes one pass";
+  Say(trace::NoticeLevel::kWarning, message);
+}
+
+// False: the launch is of a graph, and those are not measured.
+bool TakeGraph(OpenLaunch* open, const CUpti_CallbackData* info) {
+  const DevicePlan& plan = open->session->plan();
+  if (!TheCounterRequest()->measures_graphs) {
+    SayGraphs();
+  } else if (plan.passes > 1 && plan.replay != trace::ReplayMode::kApplication) {
+    SayPassesOfGraphs(plan.passes);
+  } else {
+    open->launch.is_graph = true;
+    open->launch.kernel.launch.context = info->contextUid;
+    open->launch.kernel.launch.symbol = NameOfLaunchedGraph(info);
+  }
+  return open->launch.is_graph;
 }
 
 void Choose(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData* info) {
@@ -60,7 +96,7 @@ void Choose(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData* 
   open->session = SessionOf(info->context);
   if (open->session == nullptr) return;
   open->launch.kernel.launch.device = open->session->plan().device;
-  if (call.what == What::kGraph) return SayGraphs();
+  if (call.what == What::kGraph && !TakeGraph(open, info)) return;
   if (KeepsOpenRanges()) open->launch.kernel.launch.nvtx = NvtxStateNow();
   if (open->session->plan().replay == trace::ReplayMode::kApplication)
     open->replay_name = ReplayNameOf(open->launch.kernel.launch);
@@ -78,6 +114,7 @@ void SayUncounted(uint32_t ranges) {
 }
 
 void EndAlone(const OpenLaunch& open, bool has_run) {
+  if (open.launch.is_graph) SynchronizeContext();
   const uint32_t ranges = open.session->End();
   if (!has_run) return;
   if (ranges != 1 && open.session->IsUsable()) SayUncounted(ranges);

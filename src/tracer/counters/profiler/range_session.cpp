@@ -60,6 +60,7 @@ bool RangeSession::Enable() {
   p.ctx = context_;
   if (!Check("cuptiRangeProfilerEnable", Profiler().cuptiRangeProfilerEnable(&p))) return false;
   profiler_ = p.pRangeProfilerObject;
+  has_mode_ = false;
   return true;
 }
 
@@ -111,14 +112,16 @@ bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) 
 
 // With libcupti 13.0 an object that has made one of several passes counts nothing of another launch (H100, driver 580).
 // So each launch has one of its own.
-bool RangeSession::BeginPass(uint64_t replay_name) {
+bool RangeSession::BeginPass(uint64_t replay_name, const char* range) {
   has_own_range_ = false;
   pass_ = {};
   if (!MakeRoom(1) || !LoadReplayed(replay_name, {plan_->fingerprint, image_, image_size_}, &pass_)) return false;
   if (has_begun_ && plan_->passes > 1 && !Renew()) return false;
   has_begun_ = true;
   if (pass_.index == 0 && !InitializeImage()) return false;
-  return TakeTurn() && BeginNow(1, CUPTI_AutoRange, CUPTI_ApplicationReplay);
+  if (!TakeTurn() || !BeginNow(1, range == nullptr ? CUPTI_AutoRange : CUPTI_UserRange, CUPTI_ApplicationReplay))
+    return false;
+  return range == nullptr || Push(range);
 }
 
 bool RangeSession::EndPass(uint64_t replay_name, const Launch& launch) {
@@ -128,15 +131,28 @@ bool RangeSession::EndPass(uint64_t replay_name, const Launch& launch) {
 bool RangeSession::BeginOneRange(const char* name) {
   pass_ = {};
   if (!MakeRoom(1) || !InitializeImage() || !TakeTurn()) return false;
-  if (!BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay)) return false;
+  return BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay) && Push(name);
+}
+
+bool RangeSession::Push(const char* range) {
   GPROF_PARAMETERS(CUpti_RangeProfiler_PushRange, push);
   push.pRangeProfilerObject = profiler_;
-  push.pRangeName = name;
+  push.pRangeName = range;
   has_own_range_ = Check("cuptiRangeProfilerPushRange", Profiler().cuptiRangeProfilerPushRange(&push));
   return has_own_range_;
 }
 
+// With libcupti 13.0 an object that is used with one mode and then another crashes.
+bool RangeSession::SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
+  if (has_mode_ && (range != range_ || replay != replay_) && !Renew()) return false;
+  has_mode_ = true;
+  range_ = range;
+  replay_ = replay;
+  return true;
+}
+
 bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
+  if (!SetMode(range, replay)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_SetConfig, config);
   config.pRangeProfilerObject = profiler_;
   config.configSize = plan_->config_size;

@@ -29,7 +29,8 @@ class RangeSession {
   bool Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay);
   // The next kernel is measured, in one pass of several: with what the runs before have counted of it, by its name in
   // all runs (replay_state.h). False: it is not.
-  bool BeginPass(uint64_t replay_name);
+  // `range`: what runs until End() is one range of this name; null: a kernel.
+  bool BeginPass(uint64_t replay_name, const char* range);
   // After End(): keeps what was counted for the next run. True: this was the last pass, and the values are there.
   bool EndPass(uint64_t replay_name, const Launch& launch);
   // All that runs from here on is one range, and streams overlap as ever.
@@ -47,6 +48,8 @@ class RangeSession {
   bool Enable();
   bool Renew();
   bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
+  bool Push(const char* range);
+  bool SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
   bool TakeTurn();
   bool MakeRoom(uint32_t most_ranges);
   bool InitializeImage();
@@ -60,7 +63,10 @@ class RangeSession {
   uint32_t most_ranges_ = 0;  // that the image has room for
   PassState pass_;            // to be made, and after its end the next one
   bool is_usable_ = false, has_begun_ = false;
-  bool has_own_range_ = false;  // that was begun by BeginOneRange
+  bool has_own_range_ = false;  // that was pushed
+  bool has_mode_ = false;       // what the object was used with, once it was
+  CUpti_ProfilerRange range_ = CUPTI_AutoRange;
+  CUpti_ProfilerReplayMode replay_ = CUPTI_KernelReplay;
 };
 
 // All that can be used. [with the lock of the caller]

@@ -104,7 +104,7 @@ MeasuredRange* NewRange(const RangeSession& session, trace::CounterScope scope, 
 
 void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64_t i) {
   const Launch& facts = launch.kernel.launch;
-  MeasuredRange* range = NewRange(session, trace::CounterScope::kKernel,
+  MeasuredRange* range = NewRange(session, launch.is_graph ? trace::CounterScope::kGraph : trace::CounterScope::kKernel,
                                   {Names().Intern(facts.symbol), launch.nvtx, launch.start_ns, launch.end_ns});
   if (range == nullptr) return;
   trace::CounterRangeRecord& record = range->record;
@@ -114,7 +114,7 @@ void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64
   record.correlation = launch.correlation;
   record.invocation = launch.number;
   RangeWriter out(range);
-  AddFacts(launch.kernel, &out);
+  if (!launch.is_graph) AddFacts(launch.kernel, &out);
   if (i >= 0) AddValues(session, static_cast<uint32_t>(i), range);
   Publish(range);
 }

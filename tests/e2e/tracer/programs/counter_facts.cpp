@@ -1,5 +1,5 @@
-// Launches whose counters are known. usage: counter_facts loop N|steady N|graph|threads N|devices N|profiler|killed
-// N|maps|ranges|both|places|runs FILE|breaks FILE
+// Launches whose counters are known. usage: counter_facts loop N|steady N|graph|graph_and_kernels|threads N|devices
+// N|profiler|killed N|maps|ranges|both|places|runs FILE|breaks FILE
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
@@ -51,7 +51,8 @@ void AddKernel(cudaGraph_t graph, const FakeKernel& kernel, unsigned blocks) {
   CHECK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params));
 }
 
-void LaunchGraph() {
+// With `kernels`, one before each launch of the graph.
+void LaunchGraph(unsigned kernels) {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   CHECK(cudaGraphCreate(&graph, 0));
@@ -59,7 +60,10 @@ void LaunchGraph() {
   AddKernel(graph, beta, 6);
   AddKernel(graph, alpha, 7);
   CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  for (int i = 0; i < 2; ++i) CHECK(cudaGraphLaunch(exec, nullptr));
+  for (int i = 0; i < 2; ++i) {
+    for (unsigned k = 0; k < kernels; ++k) CHECK(beta.Launch(3, 32));
+    CHECK(cudaGraphLaunch(exec, nullptr));
+  }
   CHECK(cudaDeviceSynchronize());
 }
 
@@ -197,7 +201,9 @@ int main(int argc, char** argv) {
   else if (what == "steady")
     LaunchSteadily(count);
   else if (what == "graph")
-    LaunchGraph();
+    LaunchGraph(0);
+  else if (what == "graph_and_kernels")
+    LaunchGraph(1);
   else if (what == "threads")
     LaunchInThreads(count);
   else if (what == "devices")
