@@ -1,0 +1,224 @@
+#include "grid.h"
+#include "kernel_limits.h"
+
+namespace gprof::kernels {
+namespace {
+
+constexpr int kWarp = 32;
+
+// ---- global memory: all of a sector, or 4 bytes of it ----
+
+__global__ void CopyKernel(const float* x, float* y) {
+  const std::size_t i = ElementOfThread();
+  y[i] = x[i];
+}
+__global__ void StridedCopyKernel(const float* x, float* y, std::size_t count) {
+  const std::size_t i = ElementOfThread();
+  y[i] = x[i * kWarp % count];
+}
+
+constexpr unsigned kCopyBlocks = 32768;
+cudaError_t Copy(cudaStream_t stream, const LimitArrays& a) {
+  CopyKernel<<<kCopyBlocks, kThreadsPerBlock, 0, stream>>>(a.x, a.y);
+  return cudaGetLastError();
+}
+cudaError_t StridedCopy(cudaStream_t stream, const LimitArrays& a) {
+  StridedCopyKernel<<<kCopyBlocks, kThreadsPerBlock, 0, stream>>>(a.x, a.y, a.count);
+  return cudaGetLastError();
+}
+
+// ---- shared memory: a bank for each thread of a warp, or one for all ----
+
+template <int kPitch>
+__device__ float SumOfShared(int rounds) {
+  __shared__ float shared[kWarp * kPitch];
+  for (int i = static_cast<int>(threadIdx.x); i < kWarp * kPitch; i += static_cast<int>(blockDim.x))
+    shared[i] = static_cast<float>(i);
+  __syncthreads();
+  const int row = static_cast<int>(threadIdx.x) % kWarp, shift = static_cast<int>(threadIdx.x) / kWarp;
+  float sum = 0;
+  for (int i = 0; i < rounds; ++i) sum += shared[row * kPitch + (i + shift) % kWarp];
+  return sum;
+}
+__global__ void PaddedKernel(float* y, int rounds) { y[ElementOfThread()] = SumOfShared<kWarp + 1>(rounds); }
+__global__ void BankConflictKernel(float* y, int rounds) { y[ElementOfThread()] = SumOfShared<kWarp>(rounds); }
+
+unsigned Blocks(const LimitArrays& a, int each) { return static_cast<unsigned>(a.multiprocessors * each); }
+cudaError_t Padded(cudaStream_t stream, const LimitArrays& a) {
+  PaddedKernel<<<Blocks(a, 8), kThreadsPerBlock, 0, stream>>>(a.y, 4000);
+  return cudaGetLastError();
+}
+cudaError_t BankConflict(cudaStream_t stream, const LimitArrays& a) {
+  BankConflictKernel<<<Blocks(a, 8), kThreadsPerBlock, 0, stream>>>(a.y, 4000);
+  return cudaGetLastError();
+}
+
+// ---- branches: a warp goes one way, or 32 ----
+
+__device__ float SinesOf(float value, int lane, int times) {
+  for (int i = 0; i < times; ++i) value = sinf(value) + static_cast<float>(lane);
+  return value;
+}
+__global__ void UniformKernel(float* y, int times) {
+  float value = static_cast<float>(threadIdx.x % kWarp);
+  for (int lane = 0; lane < kWarp; ++lane) value = SinesOf(value, lane, times);
+  y[ElementOfThread()] = value;
+}
+__global__ void DivergentKernel(float* y, int times) {
+  const int own = static_cast<int>(threadIdx.x) % kWarp;
+  float value = static_cast<float>(own);
+  for (int lane = 0; lane < kWarp; ++lane) {
+    if (lane == own) value = SinesOf(value, lane, times);
+  }
+  y[ElementOfThread()] = value;
+}
+
+cudaError_t Uniform(cudaStream_t stream, const LimitArrays& a) {
+  UniformKernel<<<Blocks(a, 8), kThreadsPerBlock, 0, stream>>>(a.y, 20);
+  return cudaGetLastError();
+}
+cudaError_t Divergent(cudaStream_t stream, const LimitArrays& a) {
+  DivergentKernel<<<Blocks(a, 8), kThreadsPerBlock, 0, stream>>>(a.y, 20);
+  return cudaGetLastError();
+}
+
+// ---- arithmetic: with FP32, or with FP64 ----
+
+template <class Number>
+__device__ Number FourChains(int rounds) {
+  const Number factor = static_cast<Number>(1.0001), term = static_cast<Number>(0.5);
+  Number a = static_cast<Number>(threadIdx.x), b = term, c = factor, d = term + factor;
+  for (int i = 0; i < rounds; ++i) {
+    a = a * factor + term;
+    b = b * factor + term;
+    c = c * factor + term;
+    d = d * factor + term;
+  }
+  return a + b + c + d;
+}
+__global__ void FloatsKernel(float* y, int rounds) { y[ElementOfThread()] = FourChains<float>(rounds); }
+__global__ void DoublesKernel(double* y, int rounds) { y[ElementOfThread()] = FourChains<double>(rounds); }
+
+cudaError_t Floats(cudaStream_t stream, const LimitArrays& a) {
+  FloatsKernel<<<Blocks(a, 16), kThreadsPerBlock, 0, stream>>>(a.y, 20000);
+  return cudaGetLastError();
+}
+cudaError_t Doubles(cudaStream_t stream, const LimitArrays& a) {
+  DoublesKernel<<<Blocks(a, 16), kThreadsPerBlock, 0, stream>>>(reinterpret_cast<double*>(a.y), 4000);
+  return cudaGetLastError();
+}
+
+// ---- occupancy: shared memory for many blocks on a multiprocessor, or for one ----
+
+__device__ float SumOfTable(const float* x, float* table, int rounds) {
+  constexpr std::size_t kElements = std::size_t{1} << 20;
+  table[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  float sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    const std::size_t at = (blockIdx.x * 64 + threadIdx.x + static_cast<std::size_t>(i) * 64) % kElements;
+    sum += table[(threadIdx.x * 7 + static_cast<unsigned>(i)) % 64] * x[at];
+  }
+  return sum;
+}
+extern __shared__ float dynamic_table[];
+__global__ void SmallTableKernel(const float* x, float* y, int rounds) {
+  y[ElementOfThread()] = SumOfTable(x, dynamic_table, rounds);
+}
+__global__ void LargeTableKernel(const float* x, float* y, int rounds) {
+  y[ElementOfThread()] = SumOfTable(x, dynamic_table, rounds);
+}
+
+cudaError_t SmallTable(cudaStream_t stream, const LimitArrays& a) {
+  SmallTableKernel<<<Blocks(a, 32), 64, 64 * sizeof(float), stream>>>(a.x, a.y, 2000);
+  return cudaGetLastError();
+}
+cudaError_t LargeTable(cudaStream_t stream, const LimitArrays& a) {
+  int device = 0, most = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  const cudaError_t error = cudaFuncSetAttribute(LargeTableKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+  if (error != cudaSuccess) return error;
+  LargeTableKernel<<<Blocks(a, 4), 64, static_cast<std::size_t>(most), stream>>>(a.x, a.y, 2000);
+  return cudaGetLastError();
+}
+
+// ---- atomics: one for each 4,096 elements, or one for each ----
+
+constexpr unsigned kCountBlocks = 16384, kRoundsOfBlock = 16;
+
+__global__ void CountBlocksKernel(const float* x, int* counts) {
+  int count = 0;
+  for (unsigned round = 0; round < kRoundsOfBlock; ++round)
+    count += __syncthreads_count(x[round * gridDim.x * blockDim.x + ElementOfThread()] == 0);
+  if (threadIdx.x == 0) atomicAdd(&counts[blockIdx.x % 64], count);
+}
+__global__ void CountThreadsKernel(int* counts) { atomicAdd(&counts[ElementOfThread() % 64], 1); }
+
+cudaError_t CountBlocks(cudaStream_t stream, const LimitArrays& a) {
+  int* const counts = reinterpret_cast<int*>(a.y);
+  CountBlocksKernel<<<kCountBlocks / kRoundsOfBlock, kThreadsPerBlock, 0, stream>>>(a.x, counts);
+  return cudaGetLastError();
+}
+cudaError_t CountThreads(cudaStream_t stream, const LimitArrays& a) {
+  CountThreadsKernel<<<kCountBlocks, kThreadsPerBlock, 0, stream>>>(reinterpret_cast<int*>(a.y));
+  return cudaGetLastError();
+}
+
+// ---- balance: as much work in each block, or twenty times as much in one of them ----
+
+__device__ float Chain(int rounds) {
+  float value = static_cast<float>(threadIdx.x);
+  for (int i = 0; i < rounds; ++i) value = value * 1.001f + 1;
+  return value;
+}
+__global__ void EvenKernel(float* y, int rounds) { y[ElementOfThread()] = Chain(rounds); }
+__global__ void UnevenKernel(float* y, int rounds) {
+  y[ElementOfThread()] = Chain(blockIdx.x == 0 ? rounds * 20 : rounds);
+}
+
+cudaError_t Even(cudaStream_t stream, const LimitArrays& a) {
+  EvenKernel<<<Blocks(a, 8), kThreadsPerBlock, 0, stream>>>(a.y, 5000);
+  return cudaGetLastError();
+}
+cudaError_t Uneven(cudaStream_t stream, const LimitArrays& a) {
+  UnevenKernel<<<Blocks(a, 4), kThreadsPerBlock, 0, stream>>>(a.y, 5000);
+  return cudaGetLastError();
+}
+
+// ---- grid: a block for each multiprocessor and more, or a single one ----
+
+__global__ void ManyBlocksKernel(float* y) { y[ElementOfThread()] += 1; }
+__global__ void OneBlockKernel(float* y) { y[ElementOfThread()] += 1; }
+
+cudaError_t ManyBlocks(cudaStream_t stream, const LimitArrays& a) {
+  ManyBlocksKernel<<<kCopyBlocks, kThreadsPerBlock, 0, stream>>>(a.y);
+  return cudaGetLastError();
+}
+cudaError_t OneBlock(cudaStream_t stream, const LimitArrays& a) {
+  OneBlockKernel<<<1, kWarp, 0, stream>>>(a.y);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+const Limit limits[kLimits] = {
+    {"StridedCopyKernel", "kernel.uncoalesced", true, StridedCopy},
+    {"CopyKernel", "kernel.uncoalesced", false, Copy},
+    {"BankConflictKernel", "kernel.bank_conflicts", true, BankConflict},
+    {"PaddedKernel", "kernel.bank_conflicts", false, Padded},
+    {"DivergentKernel", "kernel.divergence", true, Divergent},
+    {"UniformKernel", "kernel.divergence", false, Uniform},
+    {"DoublesKernel", "kernel.fp64", true, Doubles},
+    {"FloatsKernel", "kernel.fp64", false, Floats},
+    {"LargeTableKernel", "kernel.low_occupancy", true, LargeTable},
+    {"SmallTableKernel", "kernel.low_occupancy", false, SmallTable},
+    {"CountThreadsKernel", "kernel.atomics", true, CountThreads},
+    {"CountBlocksKernel", "kernel.atomics", false, CountBlocks},
+    {"UnevenKernel", "kernel.imbalance", true, Uneven},
+    {"EvenKernel", "kernel.imbalance", false, Even},
+    {"OneBlockKernel", "kernel.small_grid", true, OneBlock},
+    {"ManyBlocksKernel", "kernel.small_grid", false, ManyBlocks},
+};
+
+}  // namespace gprof::kernels

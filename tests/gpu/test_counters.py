@@ -1,0 +1,70 @@
+"""Kernel counters: what limits kernels that are made to have a limit, and application replay beside kernel replay."""
+
+import json
+import re
+
+import support
+
+
+def counters(folder, program, *options):
+    """Of `program`: the process, its report as JSON and its trace."""
+    trace = folder / "run.trace"
+    done = support.run(support.COMMAND, "counters", "-f", "-o", trace, "--format", "json", *options, "--", program)
+    if done.returncode != 0:
+        raise RuntimeError(f"{done.stdout}\n{done.stderr}")
+    return done, json.loads(done.stdout), trace
+
+
+def plain_name(kernel):
+    return re.search(r"(\w+)\(", kernel)[1]
+
+
+class Limits(support.GpuTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        program = support.EXAMPLES / "kernel_limits"
+        cls.expected = [json.loads(line) for line in support.run(program).stdout.splitlines()]
+        with support.temporary_folder() as folder:
+            _, report, _ = counters(folder, program, "--set", "full", "-c", "1", "--filter-mode", "per-launch-config")
+        cls.found = {}
+        for finding in report["findings"]:
+            if finding["table"] == "counters":
+                cls.found.setdefault(plain_name(finding["subject"]["kernel"]), []).append(finding["id"])
+
+    def test_the_first_finding_is_the_limit(self):
+        for kernel in (k for k in self.expected if k["has_it"]):
+            with self.subTest(kernel=kernel["kernel"]):
+                self.assertEqual(self.found.get(kernel["kernel"], ["none"])[0], kernel["finding"])
+
+    def test_a_twin_without_it_has_no_such_finding(self):
+        for kernel in (k for k in self.expected if not k["has_it"]):
+            with self.subTest(kernel=kernel["kernel"]):
+                self.assertNotIn(kernel["finding"], self.found.get(kernel["kernel"], []))
+
+
+class Replays(support.GpuTest):
+    METRICS = ("--metrics", "smsp__inst_executed.sum,smsp__sass_thread_inst_executed_op_ffma_pred_on.sum,l1tex__t_sectors.sum")
+
+    def values(self, folder, replay):
+        _, _, trace = counters(folder, support.EXAMPLES / "kernel_limits", "--replay-mode", replay, *self.METRICS,
+                               "-c", "1", "--filter-mode", "per-launch-config")
+        done = support.run(support.COMMAND, "dump", trace)
+        ranges, values = {}, {}
+        for line in done.stdout.splitlines():
+            fields = dict(re.findall(r'(\w+)=("[^"]*"|\S+)', line))
+            if line.startswith("counter_range "):
+                ranges[fields["id"]] = fields["name"]
+            elif line.startswith("counter_values ") and "inst_executed" in fields["metric"]:
+                values[ranges[fields["range"]], fields["metric"]] = (fields.get("value"), fields.get("scale"))
+        return values
+
+    def test_application_replay_counts_what_kernel_replay_counts(self):
+        with support.temporary_folder() as folder:
+            kernel, application = self.values(folder, "kernel"), self.values(folder, "application")
+        self.assertEqual(len(kernel), 2 * 16)  # metrics of each kernel
+        self.assertEqual(kernel, application)
+
+
+if __name__ == "__main__":
+    support.main()
