@@ -367,6 +367,32 @@ def code_loaded_for_each_part():
 
 
 @capture
+def results_checked_between_kernels():
+    """Six kernels in turn, each launched 100 times; before the next one the host computes what the last one should have."""
+    program = Process(name="quantise")
+    program.call("cuLibraryLoadData", 300 * US, domain=2)
+    for part in range(6):
+        for i in range(100):
+            program.launch(f"quantise_{part}", 80 * US, call_ns=60 * US if i == 0 else 5 * US)
+        program.wait()
+        program.copy("d2h", 1 * MIB, function="cudaMemcpy")
+        program.work(200 * MS)
+    return text_of(program)
+
+
+@capture
+def input_copied_once_for_few_kernels():
+    """A short program: 256 MiB of pageable memory are copied, and a hundred kernels take a third of the time of that."""
+    program = Process(name="reduce")
+    program.copy("h2d", 256 * MIB, PAGEABLE, function="cudaMemcpy")
+    program.work(200 * US)
+    for _ in range(100):
+        program.launch("reduce", 60 * US)
+        program.wait()
+    return text_of(program)
+
+
+@capture
 def one_product():
     """Whatever this does, it does once: matrices are copied, the host flushes its caches, one kernel runs, its result comes back."""
     program = Process(name="gemm")

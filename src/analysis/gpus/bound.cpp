@@ -25,9 +25,10 @@ namespace gprof {
 namespace {
 
 constexpr double kKernelBoundPercent = 80, kCopyBoundPercent = 50;  // of the window
+constexpr double kMostlyKernelsPercent = 50;                        // of the window: optimising kernels helps as well
 constexpr int64_t kLeastKernelNs = 1'000'000;                       // less is no work to speak of
 // That kernels could be faster is a guess: what is known to be in the way of that much of the window comes first.
-constexpr double kMostPercent = 15;
+constexpr int kMostPercent = 15, kMostPercentBesideIdle = 5;
 constexpr size_t kKernelsNamed = 3;
 constexpr double kPercentWorthNaming = 5;  // of the kernel time
 
@@ -39,8 +40,24 @@ std::string DevicesAre(const Trace& trace) {
   return devices + (devices.ends_with("GPUs") ? " are" : " is");
 }
 
-bool AreKernelBound(const DeviceTimes& times) {
-  return times.kernel_ns >= kLeastKernelNs && PercentOf(times.kernel_ns, times.window_ns) >= kKernelBoundPercent;
+bool AreKernels(const DeviceTimes& times, double percent) {
+  return times.kernel_ns >= kLeastKernelNs && PercentOf(times.kernel_ns, times.window_ns) >= percent;
+}
+
+bool AreKernelBound(const DeviceTimes& times) { return AreKernels(times, kKernelBoundPercent); }
+
+// "gpu0 is kernel-bound: kernels run for 90% of 2.00 s"
+std::string BoundBy(const Trace& trace, const DeviceTimes& sum, const std::string& what) {
+  return DevicesAre(trace) +
+         (AreKernelBound(sum) ? " kernel-bound: " + what + " run for " : " running " + what + " for ") +
+         FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
+}
+
+// Where there is idle time as well, it has findings of its own.
+Finding NewBoundFinding(const DeviceTimes& sum) {
+  Finding finding = NewFinding("gpu.kernel_bound");
+  if (!AreKernelBound(sum)) finding.advice = "Optimise the top kernels, or run fewer of them.";
+  return finding;
 }
 
 // When managed memory moves to or from a device, or its pages fault there.
@@ -130,9 +147,12 @@ std::string CommandsFor(const Trace& trace, const std::vector<std::string>& func
 }
 
 // If that share of the kernels ran twice as fast.
-int64_t GainOfFaster(const DeviceTimes& sum, double share) {
-  return std::min(static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2),
-                  static_cast<int64_t>(kMostPercent / 100 * static_cast<double>(sum.window_ns)));
+void SetGain(const DeviceTimes& sum, double share, const std::string& kernels, Finding* finding) {
+  const int most_percent = AreKernelBound(sum) ? kMostPercent : kMostPercentBesideIdle;
+  finding->gain_ns = std::min(static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2),
+                              sum.window_ns / 100 * most_percent);
+  finding->basis = "assumes these " + kernels + " run up to twice as fast; capped at " + std::to_string(most_percent) +
+                   "% of the time";
 }
 
 // `longest` are those of LongestKernels; `judged_ns`: the window with first launches.
@@ -148,10 +168,9 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, int64_t 
     all_ns += is_nccl ? 0 : times[i].total;
   }
   const std::string first = kernels.Name(longest.front());
-  Finding finding = NewFinding("gpu.kernel_bound");
+  Finding finding = NewBoundFinding(sum);
   finding.subject.kernel = first;
-  finding.message = DevicesAre(input.trace()) + " kernel-bound: kernels run for " +
-                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns) +
+  finding.message = BoundBy(input.trace(), sum, "kernels") +
                     (sum.window_ns < judged_ns ? ", without first launches" : "") +
                     (has_nccl ? ", excluding those of NCCL" : "");
   std::vector<std::string> functions;
@@ -169,19 +188,16 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, int64_t 
   finding.advice += " To see what limits them: " + CommandsFor(input.trace(), functions);
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
-  finding.gain_ns = GainOfFaster(sum, share);
-  finding.basis = "assumes these kernels run up to twice as fast; capped at 15% of the time";
+  SetGain(sum, share, "kernels", &finding);
   return finding;
 }
 
 // Graphs that were recorded as a whole say nothing of their kernels.
 Finding GraphBound(const AnalysisInput& input, const DeviceTimes& sum) {
-  Finding finding = NewFinding("gpu.kernel_bound");
-  finding.message = DevicesAre(input.trace()) + " kernel-bound: CUDA graphs run for " +
-                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
+  Finding finding = NewBoundFinding(sum);
+  finding.message = BoundBy(input.trace(), sum, "CUDA graphs");
   finding.advice += " To see which kernels they run, record graph nodes: profile --cuda-graph-trace=node";
-  finding.gain_ns = GainOfFaster(sum, 1);
-  finding.basis = "assumes these graphs run up to twice as fast; capped at 15% of the time";
+  SetGain(sum, 1, "graphs", &finding);
   return finding;
 }
 
@@ -231,7 +247,7 @@ std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string
   std::vector<Finding> findings;
   if (times.window_ns <= 0) return findings;
   const DeviceTimes work = WithoutFirstLaunches(input, judged, WorkOfKernels(input, judged));
-  if (AreKernelBound(work)) {
+  if (AreKernels(work, kMostlyKernelsPercent)) {
     const std::vector<uint32_t> longest = LongestKernels(input.shared().kernels(), input.shared().kernel_times());
     findings.push_back(longest.empty() ? GraphBound(input, work) : KernelBound(input, work, times.window_ns, longest));
   }

@@ -64,7 +64,7 @@ struct Idle {
 
   // `steady_time` is empty where there is none.
   Idle(const AnalysisInput& input, const AnalysisOptions& options, const Interval& steady_time)
-      : summary(input, options.max_rows, options.min_gap_ns),
+      : summary(input, options.max_rows, options.min_gap_ns, steady_time),
         groups(input, !options.is_brief),
         steady(steady_time),
         before(steady_time.DurationNs() > 0 ? Interval{INT64_MIN, steady_time.start_ns} : Interval{}),

@@ -341,8 +341,7 @@ std::string PerGap(int64_t ns, int64_t gaps) {
   return FormatNs(static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(gaps, 1)));
 }
 
-void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
-  const int64_t window_ns = summary.Sum().window_ns;
+void AddPatterns(const IdleSummary& summary, int64_t window_ns, std::vector<Finding>* findings) {
   const GapPattern& drained = summary.drained_by_sync();
   if (IsWorthAFinding(drained, window_ns)) {
     Finding finding = NewFinding("sync.drains");
@@ -368,7 +367,7 @@ std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary&
   judged.launches = SplitLaunches(input, judged.time);
   AddCauses(input, summary, host, judged, &findings);
   if (steady != nullptr) AddStartUp(summary, *steady, judged.launches.FirstsNs(), &findings);
-  AddPatterns(summary, &findings);
+  AddPatterns(summary, judged.window_ns, &findings);
   RankFindings(&findings);
   return findings;
 }

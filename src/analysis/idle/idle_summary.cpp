@@ -20,13 +20,15 @@ bool IsLonger(const GapStory& a, const GapStory& b) {
 
 }  // namespace
 
-IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns)
+IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns,
+                         const Interval& steady_time)
     : input_(input),
       trace_(input.trace()),
       shared_(input.shared()),
       ops_(input.shared().ops()),
       longest_kept_(longest_kept),
       min_gap_ns_(min_gap_ns),
+      steady_time_(steady_time.DurationNs() > 0 ? steady_time : Interval{INT64_MIN, INT64_MAX}),
       gaps_with_causes_(size_t{1} << kCauseCount),
       host_ns_(trace_.strings.size()),
       call_slot_(trace_.strings.size(), kNone) {}
@@ -137,6 +139,7 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
 
 void IdleSummary::AddPatterns(const IdleRun& run) {
   if (run.gaps > 1 || run.first.is_cut_after) return;  // it is not known what would have ended it
+  if (run.first.start_ns < steady_time_.start_ns || run.first.start_ns >= steady_time_.end_ns) return;
   const Cause wait = run.parts.front().cause;
   const int64_t waited_ns = WaitBefore(run.first, run.parts.front());
   if (waited_ns == kNoWait) return;

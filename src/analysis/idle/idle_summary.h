@@ -47,8 +47,9 @@ struct GapPattern {
 
 class IdleSummary {
  public:
-  // Keeps the `longest_kept` longest gaps (0: all) of those not shorter than `min_gap_ns`.
-  IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns);
+  // Keeps the `longest_kept` longest gaps (0: all) of those not shorter than `min_gap_ns`. Patterns are looked for in
+  // gaps that begin within `steady_time`; in all where that is empty.
+  IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns, const Interval& steady_time);
 
   void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
   void Add(const IdleRun& run);
@@ -89,6 +90,7 @@ class IdleSummary {
   const OpFacts& ops_;
   size_t longest_kept_;
   int64_t min_gap_ns_;
+  Interval steady_time_;
   std::vector<DeviceIdle> devices_;
   std::vector<int64_t> gaps_with_causes_;  // by the set of causes, as bits
   std::array<int64_t, kUnknownReasonCount> unknown_ns_{};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/calls/code_loads.h"
 #include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof {
@@ -77,6 +78,7 @@ Preparation LaunchSplit::OfFirsts() const {
 LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
   const Trace& trace = input.trace();
   const FirstKernels firsts(input);
+  const CodeLoads loads(trace, input.shared().calls());
   LaunchSplit split;
   const auto add = [&](const Gap& gap, int64_t start_ns, int64_t end_ns, uint32_t index) {
     start_ns = std::max(start_ns, time.start_ns), end_ns = std::min(end_ns, time.end_ns);
@@ -110,7 +112,7 @@ LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
         if (loaded_ns > gap.start_ns) {
           const int64_t until_ns = is_before_first ? time.end_ns : std::min(loaded_ns, time.end_ns);
           AddHost(gap, parts, {time.start_ns, until_ns}, &split.before_loading);
-        } else if (is_before_first) {
+        } else if (is_before_first && loads.MayBeIn({gap.start_ns, gap.end_ns})) {
           AddHost(gap, parts, time, &split.before_firsts);
         }
       });
