@@ -22,9 +22,20 @@ import paired
 
 BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build" / "release")).resolve()
 GPROF = BUILD / "bin" / "gprof-cli"
+# What PyTorch itself takes to tell anybody of each operator and its inputs: less than that no recorder of operators can take.
+EMPTY_CALLBACK = """
+#include <ATen/record_function.h>
+void add() {
+  using namespace at;
+  const auto begin = [](const RecordFunction& f) -> std::unique_ptr<ObserverContext> { f.inputs(); return nullptr; };
+  addGlobalCallback(RecordFunctionCallback(begin, [](const RecordFunction&, ObserverContext*) {})
+                        .needsInputs(true).scopes({RecordScope::FUNCTION, RecordScope::BACKWARD_FUNCTION}));
+}
+"""
 # name: (options of gprof-cli, options of nsys, what torch.profiler is asked for)
 WAYS = {
     "untraced": (None, None, None),
+    "a callback that does nothing": (None, None, "callback"),
     "gprof-cli": ([], None, None),
     "gprof-cli --pytorch ops": (["--pytorch", "ops"], None, None),
     "gprof-cli --pytorch ops,modules": (["--pytorch", "ops,modules"], None, None),
@@ -59,6 +70,10 @@ def be_the_program(device, asked):
     if device == "cpu":  # what waits for CUDA goes on without it
         torch.set_num_threads(1)
         [queued[0]() for queued in torch.cuda._queued_calls if queued[0].__module__ == "sitecustomize"]
+    if asked == "callback":
+        from torch.utils import cpp_extension
+        cpp_extension.load_inline("empty_callback", EMPTY_CALLBACK, functions=["add"], verbose=False).add()
+        asked = None
     step = make_step(device)
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
     for _ in range(5):

@@ -25,7 +25,7 @@ namespace gprof {
 namespace {
 
 constexpr double kKernelBoundPercent = 80, kCopyBoundPercent = 50;  // of the window
-constexpr double kMostlyKernelsPercent = 50;                        // of the window: optimising kernels helps as well
+constexpr double kMostlyKernelsPercent = 60;                        // of the window: optimising kernels helps as well
 constexpr int64_t kLeastKernelNs = 1'000'000;                       // less is no work to speak of
 // That kernels could be faster is a guess: what is known to be in the way of that much of the window comes first.
 constexpr int kMostPercent = 15, kMostPercentBesideIdle = 5;

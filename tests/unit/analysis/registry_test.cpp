@@ -224,6 +224,18 @@ Trace TraceOfOperators() {
   return maker.Finish();
 }
 
+// Ten steps, each of which keeps a tensor.
+Trace TraceOfTensors() {
+  TraceMaker maker;
+  for (int64_t at_ns = 0; at_ns < 1000; at_ns += 100) {
+    maker.AddRange(at_ns, at_ns + 90, "step");
+    maker.Launch(at_ns + 10, at_ns + 20, at_ns + 30, at_ns + 80);
+    maker.trace().tensor_blocks.push_back(
+        {at_ns + 15, 1 << 20, static_cast<uint64_t>(at_ns + 1) << 20, 0, 0, 0, kNone, false});
+  }
+  return maker.Finish();
+}
+
 // Two ranks reduce once, and the host of the second is late.
 Trace TraceOfCollectives() {
   TraceMaker maker;
@@ -269,6 +281,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   run_all(TraceOfRanks());
   run_all(TraceOfGemm());
   run_all(TraceOfOperators());
+  run_all(TraceOfTensors());
   run_all(TraceOfCollectives());
   for (const MetricInfo& info : MetricCatalogue()) {
     if (info.id.starts_with("occupancy.") && !HasOccupancyCalculator()) continue;
