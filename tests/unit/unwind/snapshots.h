@@ -19,13 +19,42 @@ namespace gprof {
 // Of the first thread, as the program began: the environment is put elsewhere when it grows.
 inline const uintptr_t stack_top = reinterpret_cast<uintptr_t>(environ);
 
+#ifdef __aarch64__
+inline uint64_t PcOf(const ucontext_t& context) { return context.uc_mcontext.pc; }
+inline uint64_t SpOf(const ucontext_t& context) { return context.uc_mcontext.sp; }
+
+inline Registers RegistersOf(const ucontext_t& context) {
+  constexpr uint32_t kNumbered = 31, kPc = 32;
+  Registers registers;
+  for (uint32_t i = 0; i < kNumbered; ++i) registers.Set(i, context.uc_mcontext.regs[i]);
+  registers.Set(kStackPointer, SpOf(context));
+  registers.Set(kPc, PcOf(context));
+  registers.pc = PcOf(context);
+  return registers;
+}
+#else
+inline uint64_t PcOf(const ucontext_t& context) { return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]); }
+inline uint64_t SpOf(const ucontext_t& context) { return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]); }
+
+inline Registers RegistersOf(const ucontext_t& context) {
+  static constexpr int kOrder[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+                                   REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+  Registers registers;
+  for (uint32_t i = 0; i < kRegisters; ++i) {
+    registers.Set(i, static_cast<uint64_t>(context.uc_mcontext.gregs[kOrder[i]]));
+  }
+  registers.pc = PcOf(context);
+  return registers;
+}
+#endif
+
 struct Snapshot {
   ucontext_t context;
   std::size_t bytes = 0;
   unsigned char stack[512 << 10];
 
-  uint64_t pc() const { return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]); }
-  uint64_t sp() const { return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]); }
+  uint64_t pc() const { return PcOf(context); }
+  uint64_t sp() const { return SpOf(context); }
   StackCopy Copy() const { return {sp(), {stack, bytes}}; }
 };
 inline Snapshot snapshot;
@@ -39,17 +68,6 @@ inline void OnSignal(int, siginfo_t*, void* context) {
   std::memcpy(snapshot.stack, reinterpret_cast<const void*>(snapshot.sp()), snapshot.bytes);
   if (also_in_handler != nullptr) also_in_handler();
   is_snapshot_taken = true;
-}
-
-inline Registers RegistersOf(const ucontext_t& context) {
-  static constexpr int kOrder[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-                                   REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  Registers registers;
-  for (uint32_t i = 0; i < kRegisters; ++i) {
-    registers.Set(i, static_cast<uint64_t>(context.uc_mcontext.gregs[kOrder[i]]));
-  }
-  registers.pc = static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
-  return registers;
 }
 
 class TimerSignals {

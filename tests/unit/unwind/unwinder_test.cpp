@@ -18,7 +18,7 @@
 #include "snapshots.h"
 #include "unwind/expression.h"
 
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__aarch64__)
 
 namespace gprof {
 namespace {

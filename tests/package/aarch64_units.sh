@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Cross-compiles unit tests of the offline code for aarch64 with CMake and runs them under qemu-user. Not a part of ctest: it compiles
+# everything again, and emulation is slow. Exits with 77 where something is missing. Debian: dpkg --add-architecture arm64, then
+#   apt-get install g++-aarch64-linux-gnu qemu-user-static {libfmt,libzstd,zlib1g,libsqlite3,libgtest,libgmock}-dev:arm64
+#
+#   tests/package/aarch64_units.sh [FOLDER [TARGET...]]    build/aarch64, base_tests and unwind_tests by default; JOBS is how
+#                                                          many files are compiled at a time, OPTIMISE the flags (-O1: it is faster)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+out=$(realpath -m "${1:-build/aarch64}")
+targets=("${@:2}")
+((${#targets[@]})) || targets=(base_tests unwind_tests)
+
+skip() { echo "skipped: $1"; exit 77; }
+command -v aarch64-linux-gnu-g++ >/dev/null || skip "aarch64-linux-gnu-g++ is not installed"
+qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || skip "qemu-user is not installed"
+for file in /usr/lib/aarch64-linux-gnu/{libz,libzstd,libsqlite3,libgtest,libgmock}.a /lib/ld-linux-aarch64.so.1; do
+  [[ -e $file ]] || skip "there is no $file"
+done
+
+echo "== build"
+mkdir -p "$out"
+cmake --preset release -B "$out/units" -G Ninja "-DCMAKE_TOOLCHAIN_FILE=$PWD/src/cmake/aarch64-linux-gnu.cmake" \
+  -DGPROF_BUILD_TRACER=OFF -DGPROF_BUILD_EXAMPLES=OFF "-DCMAKE_CXX_FLAGS_RELEASE=${OPTIMISE:--O1} -DNDEBUG" >"$out/units.log"
+cmake --build "$out/units" --parallel "${JOBS:-$(nproc)}" --target "${targets[@]}"
+
+for target in "${targets[@]}"; do
+  echo "== $target"
+  (cd tests/unit && "$qemu" "$out/units/tests/bin/$target" --gtest_brief=1)
+done
