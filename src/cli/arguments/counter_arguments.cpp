@@ -137,7 +137,17 @@ void CounterArguments::Refuse(const std::string& what) const {
   throw Error(ExitCode::kUsage, what, "collect with Nsight Compute, and read its output: " + NcuCommand());
 }
 
+// Before the program runs, not after it.
+void CounterArguments::CheckWords() const {
+  Word("--page", {"summary", "details", "raw", "source"});
+  Word("--print-units", {"auto", "base"});
+  Word("--print-summary", {"none", "per-kernel", "per-nvtx", "per-gpu"});
+  Word("--cache-control", {"none", "all"});
+  Word("--kill", {"off", "on", "no", "yes"});
+}
+
 void CounterArguments::RefuseWhatCannotBe() const {
+  CheckWords();
   if (!Value("--graph-profiling").empty() && Word("--graph-profiling", {"graph", "node"}) == "node")
     Refuse(
         "--graph-profiling node: CUPTI's range profiler does not run the kernels of a graph that was instantiated "
@@ -145,12 +155,13 @@ void CounterArguments::RefuseWhatCannotBe() const {
         "it was started; --graph-profiling graph measures each launch of a graph as one");
   if (Value("--cache-control") == "all")
     Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
-  if (Value("--clock-control") == "base" || Value("--clock-control") == "boost")
+  if (Word("--clock-control", {"none", "base", "boost", "reset"}) != "none")
     Refuse("--clock-control " + Value("--clock-control") + ": clocks are left as they are");
   if (!Value("--range-filter").empty()) Refuse("--range-filter is not in this build");
   if (Value("--kernel-name-base") == "demangled")
     Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
-  if (Value("--kill") == "on") Refuse("--kill on is not in this build: the program runs to its end");
+  if (Value("--kill") == "on" || Value("--kill") == "yes")
+    Refuse("--kill " + Value("--kill") + " is not in this build: the program runs to its end");
   RefuseKernelsInRanges();
 }
 

@@ -44,6 +44,7 @@ class CounterArguments {
   const std::string& Value(std::string_view option) const;
   uint32_t Number(std::string_view option) const;
   [[noreturn]] void Refuse(const std::string& what) const;
+  void CheckWords() const;
   void RefuseKernelsInRanges() const;
   void AddNvtx(CLI::App& app);
   std::string NvtxLines() const;

@@ -256,8 +256,10 @@ class Counters : public Command {
   }
 
   std::string MetricsText() const {
-    if (chip_.empty()) throw Error(ExitCode::kUsage, "--query-metrics needs a chip", "--chip GH100");
-    return ChipMetricsText(counters::HostLibrary(library_).Find(chip_));
+    const counters::HostLibrary library(library_);
+    std::string text;
+    for (const std::string& chip : ChipsOf("--query-metrics")) text += ChipMetricsText(library.Find(chip));
+    return text;
   }
 
   std::string DryRun() const {

@@ -198,6 +198,18 @@ class Words(Counters):
                          [f"{name}.avg.pct_of_peak_sustained_elapsed" for name in
                           ("sm__issue_active", "sm__throughput", "smsp__inst_executed")])
 
+    def test_the_metrics_of_the_chip_that_is_there(self):
+        def query(**env):
+            return subprocess.run([str(harness.GPROF), "counters", "--query-metrics", "--cupti",
+                                   str(harness.MOCK / "13.0" / "libcupti.so.13")], capture_output=True, text=True, check=False,
+                                  timeout=harness.DEADLINE_S, env=self.environment("13.0", env))
+        done = query()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("dram__bytes\tcounter\tbyte", done.stdout)
+        done = query(MOCK_CUINIT_RESULT="100")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("'--query-metrics' needs the chip", done.stderr)
+
     def test_a_breakdown_of_no_throughput(self):
         run = self.counters("loop", 1, options=["--metrics", "breakdown:dram__bytes"])
         self.assertEqual(run.code, 2)
@@ -255,7 +267,7 @@ class ApplicationReplay(Counters):
     def test_a_run_that_ends_otherwise(self):
         run = self.replay("breaks", str(self.folder / "dots"))
         self.assertEqual(run.code, 7)
-        self.assertRegex(run.err, r"pass 2 of \d+: the program ended with 7, and with 0 in the first run; nothing was measured")
+        self.assertRegex(run.err, r"pass 2 of \d+: the program ended with 7, but with 0 in the first run; nothing was measured")
 
     def test_threads(self):
         run = self.replay("threads", 3, options=[*self.OPTIONS, "-c", "100"])
