@@ -136,7 +136,7 @@ StackEnd Unwinder::Unwind(const AddressSpace& space, uint64_t space_number, cons
   while (frames->size() < kMostFrames) {
     const uint64_t address = is_exact ? now.pc : now.pc - 1;
     const Cached& here = Look(space, space_number, address);
-    frames->push_back({address, here.mapping, is_guessed});
+    frames->push_back({address, here.mapping, is_guessed, now});
     const Step step = here.has_row ? FollowRow(here.row, stack, &now) : FollowFramePointer(space, stack, &now);
     if (step != Step::kCaller) return EndOf(step);
     is_guessed = !here.has_row;

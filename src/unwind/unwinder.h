@@ -15,6 +15,9 @@ struct UnwoundFrame {
   uint64_t address = 0;
   const CodeMapping* mapping = nullptr;  // of the address space; null where no code is known to be
   bool is_guessed = false;               // found without unwind tables
+  // As they are in that function: those that its callees keep, and where its part of the stack begins. Nothing where
+  // the frame was found otherwise.
+  Registers registers;
 };
 
 enum class StackEnd : uint8_t {

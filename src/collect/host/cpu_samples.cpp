@@ -2,6 +2,7 @@
 
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -44,7 +45,14 @@ bool IsVirtualMachine() {
 }  // namespace
 
 std::unique_ptr<Collector> MakeCpuSamples(const CollectorOptions& options) {
-  return std::make_unique<CpuSamples>(options.sampling);
+  return std::make_unique<CpuSamples>(options.sampling, options.python.mode != PythonSampling::kOff);
+}
+
+CpuSamples::CpuSamples(SamplingOptions options, bool with_python)
+    : options_(options), with_python_(with_python && options.backtrace == CpuBacktrace::kTables), own_cost_({}) {}
+
+CpuSamples::~CpuSamples() {
+  if (samples_there_ >= 0) close(samples_there_);
 }
 
 bool CpuSamples::Start(const RunView& run, std::string* /*why*/) {
@@ -61,6 +69,7 @@ bool CpuSamples::Start(const RunView& run, std::string* /*why*/) {
   wish.stack_bytes = options_.stack_bytes;
   refused_ = TryPerfEvents(&wish);
   of_kernel_ = wish.of_kernel;
+  if (with_python_) samples_there_ = epoll_create1(EPOLL_CLOEXEC);
   return true;
 }
 
@@ -72,6 +81,7 @@ PerfWish CpuSamples::WishOf(CpuScope scope) const {
   wish.backtrace = options_.backtrace;
   wish.stack_bytes = options_.stack_bytes;
   wish.of_kernel = of_kernel_;
+  wish.wakes = samples_there_ >= 0 && scope == CpuScope::kProcessTree;
   return wish;
 }
 
@@ -99,6 +109,7 @@ void CpuSamples::Switch(bool is_on, int64_t now_ns) {
   own_cost_.Restart();
   symbols_step_ns_ = kFirstSymbolsNs;
   symbols_ns_ = now_ns + symbols_step_ns_;
+  look_ns_ = now_ns;
   const bool can = is_on && refused_ == 0;
   if (can && WantsTree()) OpenTree();
 }
@@ -137,6 +148,9 @@ bool CpuSamples::AddRing(int event, const PerfWish& wish) {
   for (;; ring_bytes_ /= 2) {
     std::unique_ptr<PerfRing> ring = PerfRing::Make(event, ring_bytes_, wish);
     if (ring != nullptr) {
+      epoll_event when = {};
+      when.events = EPOLLIN;
+      if (wish.wakes) epoll_ctl(samples_there_, EPOLL_CTL_ADD, event, &when);
       rings_.push_back(std::move(ring));
       return true;
     }
@@ -156,10 +170,11 @@ void CpuSamples::OpenOf(pid_t tid, const PerfWish& wish) {
   AddRing(event, wish);
 }
 
-void CpuSamples::OpenLaunching() {
-  const PerfWish wish = WishOf(CpuScope::kLaunching);
+void CpuSamples::OpenLaunching(int64_t now_ns) {
+  PerfWish wish = WishOf(CpuScope::kLaunching);
   if (!wish.samples && !wish.switches) return;
   for (const TracedProcess& process : TracedProcessesIn(run_.folder)) {
+    wish.wakes = samples_there_ >= 0 && python_.HasPython(process.pid, now_ns);
     for (const pid_t tid : process.threads) {
       if (refused_ == 0 && threads_.insert(tid).second) OpenOf(tid, wish);
     }
@@ -196,10 +211,22 @@ void CpuSamples::OpenTree() {
 }
 
 int64_t CpuSamples::Drain(int64_t now_ns, Journal* journal) {
+  if (now_ns >= look_ns_ || Descriptor() < 0) {
+    LookForChanges(now_ns, journal);
+  } else {
+    has_news_ = false;
+    DrainRings(now_ns, journal);
+  }
+  return look_ns_;
+}
+
+void CpuSamples::LookForChanges(int64_t now_ns, Journal* journal) {
+  has_news_ = true;
+  look_ns_ = now_ns + kSecondNs;
   LookForLaunching(journal);
   if (refused_ != 0) TellRefusal(now_ns, journal);
-  if (refused_ != 0 && rings_.empty()) return now_ns + kSecondNs;
-  OpenLaunching();
+  if (refused_ != 0 && rings_.empty()) return;
+  OpenLaunching(now_ns);
   const std::vector<const PerfRing*> ended = EndedRings();
   DrainRings(now_ns, journal);
   TakeSwitches(now_ns - kSettledNs, journal);
@@ -215,8 +242,12 @@ int64_t CpuSamples::Drain(int64_t now_ns, Journal* journal) {
   WatchOwnCost(now_ns, journal);
   // Before a third of a ring is full.
   const auto samples = static_cast<int64_t>(ring_bytes_ / (options_.stack_bytes + 512) / 3);
-  return now_ns + std::clamp(samples * period_ns_, kShortestStepNs, kLongestStepNs);
+  look_ns_ = now_ns + std::clamp(samples * period_ns_, kShortestStepNs, kLongestStepNs);
 }
+
+// What Python ran is to be read before the thread is elsewhere. Where the last wake-up was for nothing, as of threads
+// that have ended, the next look is early enough.
+int CpuSamples::Descriptor() const { return python_.IsThereSome() && has_news_ ? samples_there_ : -1; }
 
 void CpuSamples::Close(int64_t now_ns, Journal* journal) {
   // Somebody may have called these after all, and was gone before its threads were seen.
@@ -245,14 +276,19 @@ void CpuSamples::DrainRings(int64_t now_ns, Journal* journal) {
 }
 
 void CpuSamples::TakeSample(const PerfSample& sample, Journal* journal) {
+  has_news_ = true;
   uint32_t& since = since_backtrace_[sample.tid];
   const bool has_stack = since == 0;
   since = since + 1 >= options_.samples_per_backtrace ? 0 : since + 1;
+  // Before anything else: the thread goes on.
+  const bool may_have_python = has_stack && samples_there_ >= 0;
+  const std::optional<SampledPython> python =
+      may_have_python ? python_.Of(sample.pid, sample.tid, sample.time_ns) : std::nullopt;
   trace::CpuSampleRecord record;
   record.time_ns = static_cast<uint64_t>(sample.time_ns);
   record.pid = static_cast<uint32_t>(sample.pid);
   record.tid = static_cast<uint32_t>(sample.tid);
-  record.stack = has_stack ? stacks_.StackOf(sample, journal) : 0;
+  record.stack = has_stack ? stacks_.StackOf(sample, python, journal) : 0;
   record.weight_ns = static_cast<uint64_t>(sample.weight_ns);
   record.cpu = sample.cpu + 1;
   record.sample_kind = static_cast<uint8_t>(trace::SampleKind::kPerf);

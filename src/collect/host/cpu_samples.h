@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collect/host/perf_ring.h"
+#include "collect/host/python_moments.h"
 #include "collect/host/sampled_stacks.h"
 #include "collect/run/collector.h"
 #include "collect/run/own_cost.h"
@@ -24,11 +25,14 @@ std::unique_ptr<Collector> MakeCpuSamples(const CollectorOptions& options);
 
 class CpuSamples : public Collector {
  public:
-  explicit CpuSamples(SamplingOptions options) : options_(options), own_cost_({}) {}
+  // With Python, its functions are on the stacks in place of the interpreter's.
+  CpuSamples(SamplingOptions options, bool with_python);
+  ~CpuSamples() override;
 
   bool Start(const RunView& run, std::string* why) override;
   void Switch(bool is_on, int64_t now_ns) override;
   int64_t Drain(int64_t now_ns, Journal* journal) override;
+  int Descriptor() const override;
   void Close(int64_t now_ns, Journal* journal) override;
   void Reset() override;
 
@@ -48,7 +52,8 @@ class CpuSamples : public Collector {
   bool HasOthers() const;
   void ForgetOthers(Journal* journal);
   PerfWish WishOf(CpuScope scope) const;
-  void OpenLaunching();
+  void LookForChanges(int64_t now_ns, Journal* journal);
+  void OpenLaunching(int64_t now_ns);
   void OpenTree();
   void OpenOf(pid_t tid, const PerfWish& wish);
   void OpenOnProcessors(pid_t tid, const PerfWish& wish);
@@ -64,6 +69,7 @@ class CpuSamples : public Collector {
   void Tell(int64_t now_ns, trace::NoticeLevel level, const std::string& text, Journal* journal) const;
 
   SamplingOptions options_;
+  bool with_python_;
   RunView run_;
   std::unique_ptr<RunProcesses> processes_;
   int64_t period_ns_ = 0, step_ns_ = 0;
@@ -79,6 +85,10 @@ class CpuSamples : public Collector {
   std::vector<PerfSwitch> switches_;                                 // not in order yet
   std::map<pid_t, Off> off_;
   SampledStacks stacks_;
+  PythonMoments python_;
+  bool has_news_ = true;    // the last wake-up was for a sample
+  int samples_there_ = -1;  // an epoll instance of the rings that wake
+  int64_t look_ns_ = 0;
   std::map<pid_t, uint32_t> since_backtrace_;
   bool is_somebody_launching_ = false;
   int64_t symbols_ns_ = 0, symbols_step_ns_ = 0;

@@ -41,6 +41,10 @@ perf_event_attr AttributesOf(const PerfWish& wish) {
   attributes.watermark = 1;
   attributes.wakeup_watermark = 1u << 30;  // nobody waits for it
   if (!wish.samples) return attributes;
+  if (wish.wakes) {
+    attributes.watermark = 0;
+    attributes.wakeup_events = 1;
+  }
   attributes.sample_period = static_cast<uint64_t>(wish.period_ns);
   attributes.sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
   attributes.sample_regs_user = kRegisterMask;

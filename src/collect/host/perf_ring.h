@@ -19,6 +19,7 @@ struct PerfWish {
   int64_t period_ns = 1'000'000;  // of CPU time
   CpuBacktrace backtrace = CpuBacktrace::kTables;
   uint32_t stack_bytes = 8192;
+  bool wakes = false;     // whoever waits for the event, with every sample
   bool of_kernel = true;  // also while the kernel works for the thread, which needs a right
 };
 

@@ -91,6 +91,19 @@ std::string NameOfVersion(uint32_t hex) {
   return "CPython " + std::to_string(hex >> 24) + "." + std::to_string(hex >> 16 & 0xFF);
 }
 
+// 3.11 marks the frames that a call of the loop began with; the calls of Python by Python within it have none.
+constexpr uint16_t kVersionWithMarks = 0x030b;
+constexpr std::size_t kMark = 68;
+
+CodeRange LoopOf(const ElfImage& image, uint64_t bias) {
+  CodeRange loop;
+  image.ForEachFunction([&](const FunctionSymbol& function) {
+    if (function.name == "_PyEval_EvalFrameDefault")
+      loop = {function.address + bias, function.address + bias + function.size};
+  });
+  return loop;
+}
+
 }  // namespace
 
 bool PythonReader::Read(uint64_t address, void* out, std::size_t bytes) const {
@@ -120,6 +133,8 @@ PythonTrial PythonReader::Try(pid_t pid) {
     reader->runtime_ = address_of("_PyRuntime");
     reader->code_type_ = address_of("PyCode_Type");
     if (reader->runtime_ == 0 || reader->code_type_ == 0) continue;
+    reader->file_ = {mapping.begin, mapping.end};
+    reader->loop_ = LoopOf(*image, mapping.Bias());
     std::array<unsigned char, sizeof(trace::PythonTable)> begin = {};
     if (!reader->Read(reader->runtime_, begin.data(), begin.size())) {
       trial.error = errno;
@@ -195,9 +210,17 @@ uint32_t PythonReader::OffsetOf(int64_t place) {
   return place < 0 || place > INT32_MAX ? 0 : static_cast<uint32_t>(place);
 }
 
+bool PythonReader::IsShim(const unsigned char* frame) const {
+  return layout_.frame_owner != trace::kNoOffset && frame[layout_.frame_owner] >= trace::kPythonShim;
+}
+
+// Up to 3.10 every frame has a call of the loop for itself; from 3.12 on shims are between those of different calls.
+bool PythonReader::EndsLoop(const unsigned char* frame) const {
+  if (layout_.version < kVersionWithMarks) return true;
+  return layout_.version == kVersionWithMarks ? frame[kMark] != 0 : IsShim(frame);
+}
+
 bool PythonReader::AddFrame(const unsigned char* bytes, std::vector<PythonFrame>* frames) {
-  const bool is_shim = layout_.frame_owner != trace::kNoOffset && bytes[layout_.frame_owner] >= trace::kPythonShim;
-  if (is_shim) return true;
   PythonFrame frame;
   frame.code = trace::WithoutPythonFlags(In<uint64_t>(bytes, layout_.frame_code));
   int64_t place = 0;
@@ -221,10 +244,23 @@ bool PythonReader::StackOf(uint64_t thread, std::vector<PythonFrame>* frames, bo
   uint64_t frame = 0, chunk = 0;
   if (!ReadThread(thread, &frame, &chunk)) return false;
   if (frame != 0 && layout_.frame_in_holder != trace::kNoOffset) frame = At<uint64_t>(frame + layout_.frame_in_holder);
+  uint32_t loop = 0;
+  std::size_t first_of_loop = 0;
   // Shims are no frames, and a list that changes while it is read may lead around in a circle of them.
   for (std::size_t left = 2 * kMostFrames; frame != 0 && left > 0 && frames->size() < kMostFrames; --left) {
     const unsigned char* const bytes = FrameAt(frame, chunk);
-    if (bytes == nullptr || !AddFrame(bytes, frames)) return false;
+    if (bytes == nullptr) return false;
+    if (!IsShim(bytes)) {
+      if (!AddFrame(bytes, frames)) return false;
+      frames->back().address = frame;
+      frames->back().loop = loop;
+    }
+    if (EndsLoop(bytes)) {
+      // They lie on the stack of the call, whose end they are.
+      for (; IsShim(bytes) && first_of_loop < frames->size(); ++first_of_loop)
+        (*frames)[first_of_loop].loop_address = frame;
+      ++loop;
+    }
     frame = In<uint64_t>(bytes, layout_.frame_back);
   }
   *is_whole = frame == 0;
@@ -250,6 +286,23 @@ bool PythonReader::TakeOffsets(std::vector<PythonFrame>* frames) {
   return true;
 }
 
+// Where its instructions lie: in the code object, before 3.11 in an object of its own.
+void PythonReader::TakeInstructions(const unsigned char* code, PythonFrame* frame) {
+  constexpr int kInstructionsObject = 48;
+  constexpr uint64_t kMostInstructions = 1u << 24;
+  const bool is_apart = layout_.version < kVersionWithMarks;
+  uint64_t bytes = 2 * In<uint64_t>(code, layout_.object_size);
+  frame->instructions = frame->code + layout_.code_instructions;
+  if (is_apart) {
+    const auto object = In<uint64_t>(code, kInstructionsObject);
+    const auto [known, is_new] = instruction_bytes_.try_emplace(object);
+    if (is_new) known->second = At<uint64_t>(object + layout_.object_size);
+    bytes = known->second;
+    frame->instructions = object + layout_.bytes_data;
+  }
+  frame->instructions_end = frame->instructions + std::min(bytes, kMostInstructions);
+}
+
 // What is no code object any more tells that the stack changed while it was read.
 bool PythonReader::TakeCodes(std::vector<PythonFrame>* frames) {
   if (frames->empty()) return true;
@@ -268,6 +321,7 @@ bool PythonReader::TakeCodes(std::vector<PythonFrame>* frames) {
     const auto first_line = In<int32_t>(code, layout_.code_first_line);
     if (first_line <= 0) continue;  // the interpreter's own
     PythonFrame& frame = (*frames)[kept++] = (*frames)[i];
+    if (layout_.code_copies == trace::kNoOffset) TakeInstructions(code, &frame);
     frame.key = In<uint64_t>(code, layout_.code_file) ^ In<uint64_t>(code, layout_.code_line_table) << 7 ^
                 uint64_t { static_cast<uint32_t>(first_line) } << 48;
   }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "gprof/trace/python_layout.h"
@@ -22,7 +23,22 @@ inline constexpr const char* kLiftReading = "sysctl kernel.yama.ptrace_scope=0, 
 struct PythonFrame {
   uint64_t code = 0, key = 0;
   uint32_t offset = 0;  // of the instruction, in bytes
-  friend bool operator==(const PythonFrame&, const PythonFrame&) = default;
+  // How it lies in the process, which does not make it another one: the frame, which call of the interpreter's loop
+  // runs it (counted from the innermost) and, from 3.12 on, an address in the part of the stack that this call has.
+  uint64_t address = 0, loop_address = 0;
+  uint32_t loop = 0;
+  // Where its instructions lie; not known where each thread has a copy of them.
+  uint64_t instructions = 0, instructions_end = 0;
+
+  friend bool operator==(const PythonFrame& a, const PythonFrame& b) {
+    return a.code == b.code && a.key == b.key && a.offset == b.offset;
+  }
+};
+
+// A part of the code of a process.
+struct CodeRange {
+  uint64_t begin = 0, end = 0;
+  bool Has(uint64_t address) const { return begin <= address && address < end; }
 };
 
 struct PythonCode {
@@ -51,6 +67,9 @@ class PythonReader {
   // The innermost frame first; `is_whole`: there are no more. False: it changed while it was read.
   bool StackOf(uint64_t thread, std::vector<PythonFrame>* frames, bool* is_whole);
   bool CodeOf(uint64_t code, PythonCode* out) const;
+  // The file that the interpreter lies in, and in it the function that runs Python code.
+  CodeRange file() const { return file_; }
+  CodeRange loop() const { return loop_; }
 
  private:
   // Memory of the process as it was at one time.
@@ -69,7 +88,10 @@ class PythonReader {
   pid_t TidOf(uint64_t thread) const;
   bool ReadThread(uint64_t thread, uint64_t* frame, uint64_t* chunk) const;
   const unsigned char* FrameAt(uint64_t frame, uint64_t chunk);
+  bool IsShim(const unsigned char* frame) const;
+  bool EndsLoop(const unsigned char* frame) const;
   bool AddFrame(const unsigned char* bytes, std::vector<PythonFrame>* frames);
+  void TakeInstructions(const unsigned char* code, PythonFrame* frame);
   bool TakeCodes(std::vector<PythonFrame>* frames);
   bool TakeOffsets(std::vector<PythonFrame>* frames);
   static uint32_t OffsetOf(int64_t place);
@@ -79,12 +101,14 @@ class PythonReader {
   pid_t pid_;
   trace::PythonLayout layout_;
   uint64_t runtime_ = 0, code_type_ = 0;
+  CodeRange file_, loop_;
   // Of each frame, where code has copies: the instruction that it is at, and which copy that is of.
   struct InCopy {
     uint64_t place = 0;
     int32_t number = 0;
   };
   std::vector<InCopy> copies_;
+  std::unordered_map<uint64_t, uint64_t> instruction_bytes_;  // of objects that hold instructions
   Window window_;
   std::vector<unsigned char> codes_;
 };

@@ -59,7 +59,7 @@ void PythonSamples::Switch(bool /*is_on*/, int64_t now_ns) {
 }
 
 void PythonSamples::Reset() {
-  modules_.clear();
+  python_modules_.Reset();
   frames_.clear();
   for (auto& nodes : nodes_) nodes.clear();
   for (auto& [pid, process] : processes_) {
@@ -254,8 +254,12 @@ uint32_t PythonSamples::StackOf(pid_t pid, const PythonReader& reader, bool is_w
   uint32_t node = same == 0 ? 0 : thread->nodes.back();
   for (std::size_t i = same; i < frames_now_.size(); ++i) {
     const PythonFrame& frame = frames_now_[frames_now_.size() - 1 - i];
-    const uint32_t module = ModuleOf(pid, reader, frame, thread->sampled_ns, journal);
+    const uint32_t module = python_modules_.NumberOf(pid, reader, frame, thread->sampled_ns, &next_module_, journal);
     if (module == 0 || next_node_ > kMostNodes) return 0;
+    if (module == kInterpretersOwn) {
+      thread->nodes.push_back(node);
+      continue;
+    }
     const auto [known, is_new_frame] = frames_.try_emplace({module, frame.offset}, next_frame_);
     if (is_new_frame) journal->Add(trace::FrameRecord{next_frame_++, module, frame.offset});
     const bool is_cut = node == 0 && !is_whole;
@@ -265,26 +269,6 @@ uint32_t PythonSamples::StackOf(pid_t pid, const PythonReader& reader, bool is_w
   }
   if (is_whole) thread->frames = frames_now_;
   return node;
-}
-
-uint32_t PythonSamples::ModuleOf(pid_t pid, const PythonReader& reader, const PythonFrame& frame, int64_t now_ns,
-                                 Journal* journal) {
-  const std::tuple key(pid, frame.code, frame.key);
-  if (const auto known = modules_.find(key); known != modules_.end()) return known->second;
-  PythonCode code;
-  if (!reader.CodeOf(frame.code, &code)) return 0;
-  trace::ModuleRecord record;
-  record.time_ns = static_cast<uint64_t>(now_ns);
-  record.id = next_module_++;
-  record.pid = static_cast<uint32_t>(pid);
-  record.module_kind = static_cast<uint8_t>(trace::ModuleKind::kPythonCode);
-  record.path = journal->Name(code.file);
-  record.name = journal->Name(code.name);
-  record.first_line = code.first_line;
-  record.line_table = journal->Name(code.line_table);
-  record.python_version = reader.version();
-  journal->Add(record);
-  return modules_[key] = record.id;
 }
 
 void PythonSamples::TellRefusal(int64_t now_ns, const std::string& why, Journal* journal) {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "collect/host/python_modules.h"
 #include "collect/host/python_reader.h"
 #include "collect/run/collector.h"
 #include "collect/run/open_proc_file.h"
@@ -64,7 +64,6 @@ class PythonSamples : public Collector {
   void Sample(pid_t pid, pid_t tid, Process* process, Thread* thread, Journal* journal);
   bool ReadStack(Process* process, const Thread& thread, int64_t* now_ns, bool* is_whole);
   uint32_t StackOf(pid_t pid, const PythonReader& reader, bool is_whole, Thread* thread, Journal* journal);
-  uint32_t ModuleOf(pid_t pid, const PythonReader& reader, const PythonFrame& frame, int64_t now_ns, Journal* journal);
   void TellRefusal(int64_t now_ns, const std::string& why, Journal* journal);
   void Tell(int64_t now_ns, trace::NoticeLevel level, const std::string& text, Journal* journal) const;
 
@@ -79,10 +78,10 @@ class PythonSamples : public Collector {
   std::set<std::string> refusals_told_;
   std::map<pid_t, Process> processes_;
   std::vector<PythonFrame> frames_now_;
-  std::map<std::tuple<pid_t, uint64_t, uint64_t>, uint32_t> modules_;  // by process, code and its key
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> frames_;           // by module and offset
-  std::unordered_map<uint64_t, uint32_t> nodes_[2];                    // by parent and frame; those that are cut
-  uint32_t next_module_ = 1, next_frame_ = 1, next_node_ = 1;          // go on after Reset()
+  PythonModules python_modules_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> frames_;   // by module and offset
+  std::unordered_map<uint64_t, uint32_t> nodes_[2];            // by parent and frame; those that are cut
+  uint32_t next_module_ = 1, next_frame_ = 1, next_node_ = 1;  // go on after Reset()
   OwnCost own_cost_;
 };
 

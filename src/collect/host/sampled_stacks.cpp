@@ -48,12 +48,13 @@ StackEnd SampledStacks::Unwind(const PerfSample& sample, Process* process) {
   }
   for (std::size_t i = 0; i < sample.callers.size() && i < Unwinder::kMostFrames; ++i) {
     const uint64_t address = sample.callers[i] - (i == 0 ? 0 : 1);
-    frames_now_.push_back({address, process->space.Find(address), i != 0});
+    frames_now_.push_back({address, process->space.Find(address), i != 0, {}});
   }
   return StackEnd::kWhole;
 }
 
-uint32_t SampledStacks::StackOf(const PerfSample& sample, Journal* journal) {
+uint32_t SampledStacks::StackOf(const PerfSample& sample, const std::optional<SampledPython>& python,
+                                Journal* journal) {
   if (sample.registers.known == 0) return 0;
   Process* process = &ProcessOf(sample);
   StackEnd end = Unwind(sample, process);
@@ -65,11 +66,19 @@ uint32_t SampledStacks::StackOf(const PerfSample& sample, Journal* journal) {
     process = &ProcessOf(sample);
     end = Unwind(sample, process);
   }
-  const bool is_cut = end != StackEnd::kWhole;
+  const PythonMoment no_python;
+  KnownCode no_codes;
+  const MergedStack merged =
+      Merge({frames_now_, end, sample.stack}, python ? python->moment : no_python, python ? &python->codes : &no_codes);
+  const bool is_cut = merged.end != StackEnd::kWhole;
   uint32_t node = 0;
-  for (auto frame = frames_now_.rbegin(); frame != frames_now_.rend(); ++frame) {
-    const uint32_t id = FrameOf(sample, process, *frame, journal);
-    node = NodeOf(node, id, is_cut && node == 0, frame->is_guessed, journal);
+  for (auto frame = merged.frames.rbegin(); frame != merged.frames.rend(); ++frame) {
+    const UnwoundFrame* const native = frame->is_python ? nullptr : &frames_now_[frame->native];
+    const uint32_t id = native != nullptr ? FrameOf(sample, process, *native, journal)
+                                          : FrameOf(sample, frame->python, python->reader, journal);
+    if (id == 0) continue;
+    const bool is_guessed = native != nullptr ? native->is_guessed : frame->is_guessed;
+    node = NodeOf(node, id, is_cut && node == 0, is_guessed, journal);
     if (node == 0) return 0;
   }
   return node;
@@ -81,12 +90,9 @@ uint32_t SampledStacks::FrameOf(const PerfSample& sample, Process* process, cons
   if (known != 0) return known;
   const uint32_t module = frame.mapping == nullptr ? 0 : ModuleOf(sample, *frame.mapping, journal);
   const uint64_t offset = frame.address - (frame.mapping == nullptr ? 0 : frame.mapping->Bias());
-  const auto [at, is_new] = frames_.try_emplace({module, offset}, next_frame_);
-  known = at->second;
-  if (!is_new) return known;
-  ++next_frame_;
-  journal->Add(trace::FrameRecord{known, module, offset});
-  if (module != 0) {
+  const uint32_t next = next_frame_;
+  known = FrameAt(module, offset, journal);
+  if (known == next && module != 0) {
     Pending& pending = pending_[module];
     pending.pid = sample.pid;
     pending.file = frame.mapping->file;
@@ -94,6 +100,19 @@ uint32_t SampledStacks::FrameOf(const PerfSample& sample, Process* process, cons
     pending.frames.push_back({known, offset});
   }
   return known;
+}
+
+uint32_t SampledStacks::FrameAt(uint32_t module, uint64_t offset, Journal* journal) {
+  const auto [at, is_new] = frames_.try_emplace({module, offset}, next_frame_);
+  if (is_new) journal->Add(trace::FrameRecord{next_frame_++, module, offset});
+  return at->second;
+}
+
+// 0: no function of the program.
+uint32_t SampledStacks::FrameOf(const PerfSample& sample, const PythonFrame& frame, const PythonReader& reader,
+                                Journal* journal) {
+  const uint32_t module = python_modules_.NumberOf(sample.pid, reader, frame, sample.time_ns, &next_module_, journal);
+  return module == 0 || module == kInterpretersOwn ? 0 : FrameAt(module, frame.offset, journal);
 }
 
 uint32_t SampledStacks::ModuleOf(const PerfSample& sample, const CodeMapping& mapping, Journal* journal) {
@@ -203,6 +222,7 @@ void SampledStacks::Reset() {
   for (auto& [pid, process] : processes_) process.frames.clear();
   modules_.clear();
   kept_files_.clear();
+  python_modules_.Reset();
   frames_.clear();
   for (auto& nodes : nodes_) nodes.clear();
   pending_.clear();

@@ -7,11 +7,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "collect/host/merged_stack.h"
 #include "collect/host/perf_ring.h"
+#include "collect/host/python_modules.h"
+#include "collect/host/python_moments.h"
+#include "collect/host/python_reader.h"
 #include "collect/run/journal.h"
 #include "unwind/debug_lines.h"
 #include "unwind/symbols.h"
@@ -21,8 +26,8 @@ namespace gprof {
 
 class SampledStacks {
  public:
-  // The number of the record of the sample's stack, 0 for none.
-  uint32_t StackOf(const PerfSample& sample, Journal* journal);
+  // The number of the record of the sample's stack, 0 for none. With what Python ran, its functions are on it.
+  uint32_t StackOf(const PerfSample& sample, const std::optional<SampledPython>& python, Journal* journal);
   // Of that process, as it has mapped more.
   void ForgetAddresses(pid_t pid);
   // The functions and lines of frames that were told, of so many files. Takes milliseconds for each large library;
@@ -57,6 +62,8 @@ class SampledStacks {
   StackEnd Unwind(const PerfSample& sample, Process* process);
   uint32_t FrameOf(const PerfSample& sample, Process* process, const UnwoundFrame& frame, Journal* journal);
   uint32_t ModuleOf(const PerfSample& sample, const CodeMapping& mapping, Journal* journal);
+  uint32_t FrameOf(const PerfSample& sample, const PythonFrame& frame, const PythonReader& reader, Journal* journal);
+  uint32_t FrameAt(uint32_t module, uint64_t offset, Journal* journal);
   uint32_t NodeOf(uint32_t parent, uint32_t frame, bool is_cut, bool is_guessed, Journal* journal);
   const ElfImage* SymbolsOf(const CodeFile& file);
   bool IsLarge(const Pending& pending);
@@ -69,6 +76,7 @@ class SampledStacks {
   std::vector<UnwoundFrame> frames_now_;
   std::map<ModuleKey, uint32_t> modules_;
   std::vector<std::shared_ptr<const CodeFile>> kept_files_;  // those that modules_ names
+  PythonModules python_modules_;
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> frames_;
   std::unordered_map<uint64_t, uint32_t> nodes_[4];  // by whether they are cut and guessed
   std::map<uint32_t, Pending> pending_;              // by module

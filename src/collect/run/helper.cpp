@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -30,6 +31,7 @@ namespace {
 // The journal outlives its process, so that this is what a killed machine can lose; chunks are small if it is short.
 constexpr int64_t kFlushNs = 5 * kSecondNs;
 constexpr int64_t kNever = INT64_MAX;
+constexpr int64_t kBellNs = 20'000'000;
 
 // Until the bell rings, for `timeout_ns` at most.
 void WaitForBell(std::atomic<uint32_t>* bell, uint32_t seen, int64_t timeout_ns) {
@@ -150,7 +152,17 @@ class Helper {
     header.heartbeat_ns.store(static_cast<uint64_t>(now_ns), std::memory_order_relaxed);
     if (IsOver()) return;
     const int64_t until_ns = std::min(is_on_ ? std::min(next_ns_, flush_ns_) : kNever, now_ns + LongestWait());
-    if (until_ns > now_ns) WaitForBell(&header.bell, bell, until_ns - now_ns);
+    if (until_ns > now_ns && !WaitForCollector(until_ns - now_ns)) WaitForBell(&header.bell, bell, until_ns - now_ns);
+  }
+
+  // Nothing can wait for the bell and a descriptor: the bell is looked at now and then.
+  bool WaitForCollector(int64_t timeout_ns) {
+    const int descriptor = is_on_ ? collector_->Descriptor() : -1;
+    if (descriptor < 0) return false;
+    const timespec timeout = {0, std::min(timeout_ns, kBellNs)};
+    pollfd event = {descriptor, POLLIN, 0};
+    if (ppoll(&event, 1, &timeout, nullptr) > 0) next_ns_ = 0;
+    return true;
   }
 
   // Nothing wakes this process when the launcher is gone, or when a program turns its own capture on.

@@ -107,7 +107,7 @@ class CpuSamplesTest : public testing::Test {
   }
 
   void Start(SamplingOptions options) {
-    collector_.emplace(options);
+    collector_.emplace(options, true);
     std::string why;
     ASSERT_TRUE(collector_->Start(run_, &why)) << why;
     collector_->Switch(true, NowNs(CLOCK_MONOTONIC));

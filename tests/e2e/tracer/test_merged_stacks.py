@@ -1,0 +1,80 @@
+"""Stacks of CPU samples that lead through Python and C, of a program whose C functions each have one caller."""
+import os
+import pathlib
+import sys
+
+import harness
+from test_python import all_interpreters
+from test_samples import SamplesCase
+
+PROGRAM = pathlib.Path(__file__).parent / "programs" / "python_and_c.py"
+PYTHON_CODE = 2
+# By a part of the path of a library: the function of Python that calls it.
+CALLERS = {"_json.": "parse", "zlib": "squeeze", "libz.": "squeeze"}
+
+
+class Stacks:
+    """Of each sample the frames, the outermost first: (is of Python, name or path, whether it is guessed)."""
+
+    def __init__(self, trace):
+        self.modules = {m["id"]: m for m in trace.of("module")}
+        self.frames = {f["id"]: f for f in trace.of("frame")}
+        self.nodes = {s["id"]: s for s in trace.of("stack")}
+        self.symbols = {s["frame"]: s["name"] for s in trace.of("symbol")}
+
+    def __call__(self, number):
+        frames = []
+        while number:
+            node = self.nodes[number]
+            module = self.modules.get(self.frames[node["frame"]]["module"], {})
+            is_python = module.get("module_kind") == PYTHON_CODE
+            name = module.get("name") if is_python else self.symbols.get(node["frame"], "")
+            frames.append((is_python, name, os.path.basename(module.get("path", "")), bool(node["is_guessed"])))
+            number = node["parent"]
+        return frames[::-1]
+
+
+class MergedStacks(SamplesCase):
+    def record(self, python, *options, seconds="3"):
+        env = {"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1"}
+        run = self.profile(python, PROGRAM, seconds, options=("-s", "process-tree", "--sampling-frequency", "500", *options),
+                           version=None, env=env)
+        self.assertEqual(run.code, 0, run.err)
+        stacks = Stacks(run.trace)
+        samples = [stacks(s["stack"]) for s in run.trace.of("cpu_sample") if s["sample_kind"] == 1 and s["stack"]]
+        self.assertGreater(len(samples), 100)
+        return samples
+
+    def test_c_code_is_below_the_python_code_that_called_it(self):
+        for name, python in all_interpreters():
+            with self.subTest(python=name):
+                samples = self.record(python)
+                # While the interpreter starts and imports, there is nothing of the program.
+                of_main = [frames for frames in samples if any(f[:3] == (True, "main", PROGRAM.name) for f in frames)]
+                self.assertGreater(len(of_main), 0.7 * len(samples))
+                counts = {"right": 0, "wrong": 0, "guessed": 0, "loop": 0}
+                for frames in of_main:
+                    in_python = [f[1] for f in frames if f[0]]
+                    if any(f[0] and f[3] for f in frames):
+                        counts["guessed"] += 1
+                        continue
+                    if any(f[1] == "_PyEval_EvalFrameDefault" for f in frames if not f[0]):
+                        counts["loop"] += 1
+                        continue
+                    behind = frames[max(i for i, f in enumerate(frames) if f[0]) + 1:]
+                    caller = next((CALLERS[part] for f in behind for part in CALLERS if part in f[2]), None)
+                    if caller is not None:
+                        counts["right" if caller in in_python else "wrong"] += 1
+                # On a busy machine the stack is read late: what cannot be told then is said to be guessed, or the loop is left.
+                self.assertGreater(counts["right"], 10, counts)
+                self.assertLessEqual(counts["wrong"], 0.1 * counts["right"], counts)
+                self.assertLess(counts["guessed"], 0.5 * len(of_main), counts)
+                self.assertLess(counts["loop"], 0.15 * len(of_main), counts)
+
+    def test_stacks_are_native_without_python_sampling(self):
+        samples = self.record(sys.executable, "--python-sampling", "false", seconds="1")
+        self.assertFalse([frames for frames in samples if any(f[0] for f in frames)])
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())
