@@ -260,7 +260,7 @@ void SetPlaces(const Trace& trace, CallPlaces* places, WaitSums* sums) {
   std::map<WaitSums::key_type, PlaceSums> of_sums;
   for (const OsCall& call : trace.os_calls) {
     if (call.stack == kNone) continue;
-    of_sums[{SubjectOf(KindOf(call)), call.thread}].Add((*places)(call.stack), call.DurationNs());
+    of_sums[{SubjectOf(KindOf(call)), call.thread}].Add(places->Named(call.stack), call.DurationNs());
   }
   for (auto& [key, sum] : *sums) {
     const auto found = of_sums.find(key);

@@ -17,6 +17,13 @@ std::string FileOf(const Trace& trace, uint32_t module) {
   return Utf8(path.substr(path.rfind('/') + 1));
 }
 
+// Of no function: what CPython 3.12 and newer have between two calls of their loop.
+bool IsShim(const Trace& trace, uint32_t stack) {
+  const uint32_t frame = trace.stacks[stack].frame;
+  const uint32_t module = frame == kNone ? kNone : trace.frames[frame].module;
+  return module != kNone && trace.Text(trace.modules[module].path) == "<shim>";
+}
+
 }  // namespace
 
 uint32_t SampledFunctions::NumberOf(std::string name, std::string module) {
@@ -42,6 +49,7 @@ const std::vector<uint32_t>& SampledFunctions::OfFrame(uint32_t index) {
 }
 
 uint32_t SampledFunctions::Innermost(uint32_t stack) {
+  while (stack != kNone && IsShim(trace_, stack)) stack = trace_.stacks[stack].parent;
   if (stack == kNone) return kNone;
   const uint32_t frame = trace_.stacks[stack].frame;
   return frame == kNone ? kNone : OfFrame(frame).front();
@@ -52,7 +60,7 @@ std::vector<uint32_t> SampledFunctions::On(uint32_t stack) {
   // Callers come before what they call, so that this ends.
   for (; stack != kNone; stack = trace_.stacks[stack].parent) {
     const uint32_t frame = trace_.stacks[stack].frame;
-    if (frame == kNone) continue;
+    if (frame == kNone || IsShim(trace_, stack)) continue;
     const std::vector<uint32_t>& of_frame = OfFrame(frame);
     functions.insert(functions.end(), of_frame.begin(), of_frame.end());
   }

@@ -23,15 +23,19 @@ int64_t Overlap(const std::vector<Interval>& times, int64_t start_ns, int64_t en
 
 class Activities {
  public:
-  Activities(const Trace& trace, uint32_t thread, const std::vector<Interval>& times)
-      : trace_(trace), thread_(thread), times_(times) {}
+  Activities(const Trace& trace, uint32_t thread, const std::vector<Interval>& times, CallPlaces* places)
+      : trace_(trace), thread_(thread), times_(times), places_(places) {
+    for (uint32_t i = 0; i < trace.cpu_samples.size(); ++i) {
+      if (trace.cpu_samples[i].thread == thread) samples_.push_back(i);
+    }
+  }
 
-  void AddOsCalls(CallPlaces* places) {
+  void AddOsCalls() {
     for (const OsCall& call : trace_.os_calls) {
       if (call.thread != thread_) continue;
       const int64_t ns = Overlap(times_, call.start_ns, call.end_ns);
       if (ns <= 0) continue;
-      const std::string& place = (*places)(call.stack);
+      const std::string place = PlaceOf(call);
       sums_["in " + CallName(trace_, KindOf(call)) + (place.empty() ? "" : ", called from " + place)] += ns;
     }
   }
@@ -45,11 +49,13 @@ class Activities {
   void AddSamples() {
     SampledFunctions functions(trace_);
     const RunningSamples counted(trace_);
-    for (const CpuSample& sample : trace_.cpu_samples) {
-      if (sample.thread != thread_ || !counted.Has(sample) || Overlap(times_, sample.time_ns, sample.time_ns + 1) == 0)
-        continue;
+    for (const uint32_t i : samples_) {
+      const CpuSample& sample = trace_.cpu_samples[i];
+      if (!counted.Has(sample) || Overlap(times_, sample.time_ns, sample.time_ns + 1) == 0) continue;
       const uint32_t function = functions.Innermost(sample.stack);
-      if (function != kNone) sums_["running " + functions[function].name] += sample.weight_ns;
+      if (function == kNone) continue;
+      const std::string name = places_->IsLine(sample.stack) ? (*places_)(sample.stack) : functions[function].name;
+      if (!name.starts_with('[')) sums_["running " + name] += sample.weight_ns;
     }
   }
   std::string Main() const {
@@ -61,17 +67,33 @@ class Activities {
   }
 
  private:
+  // That the call was made from. Where its stack leads through code without names, samples that were taken during the
+  // call may know the line of Python.
+  std::string PlaceOf(const OsCall& call) const {
+    std::string place = places_->Named(call.stack);
+    if (!place.empty()) return place;
+    const auto is_before = [&](uint32_t i) { return trace_.cpu_samples[i].time_ns < call.start_ns; };
+    for (auto at = std::partition_point(samples_.begin(), samples_.end(), is_before); at != samples_.end(); ++at) {
+      const CpuSample& sample = trace_.cpu_samples[*at];
+      if (sample.time_ns >= call.end_ns) break;
+      if (places_->IsLine(sample.stack)) return (*places_)(sample.stack);
+    }
+    return "";
+  }
+
   const Trace& trace_;
   const uint32_t thread_;
   const std::vector<Interval>& times_;
+  CallPlaces* places_;
+  std::vector<uint32_t> samples_;  // of the thread, in order of time
   std::map<std::string, int64_t> sums_;
 };
 
 }  // namespace
 
 std::string MainActivity(const Trace& trace, uint32_t thread, const std::vector<Interval>& times, CallPlaces* places) {
-  Activities activities(trace, thread, times);
-  activities.AddOsCalls(places);
+  Activities activities(trace, thread, times, places);
+  activities.AddOsCalls();
   activities.AddCudaCalls();
   activities.AddSamples();
   return activities.Main();

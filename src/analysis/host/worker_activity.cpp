@@ -94,9 +94,9 @@ std::string WorkerActivity(const Trace& trace, uint32_t process, const std::vect
   for (const CpuSample& sample : trace.cpu_samples) {
     if (workers.count(sample.process) == 0 || !IsWithin(times, sample.time_ns)) continue;
     if (counted.Has(sample)) {
-      running.Add(sample.process, (*places)(sample.stack), sample.weight_ns);
+      running.Add(sample.process, places->Named(sample.stack), sample.weight_ns);
     } else if (sample.sample_kind == trace::SampleKind::kPythonWaiting && !WaitsForWork(trace, sample.stack)) {
-      waiting.Add(sample.process, (*places)(sample.stack), sample.weight_ns);
+      waiting.Add(sample.process, places->Named(sample.stack), sample.weight_ns);
     }
   }
   int64_t waited_ns = 0;

@@ -107,6 +107,11 @@ const std::string& CallPlaces::operator()(uint32_t stack) {
   return at->second;
 }
 
+std::string CallPlaces::Named(uint32_t stack) {
+  const std::string& place = (*this)(stack);
+  return place.starts_with('[') ? "" : place;
+}
+
 std::string PlaceSums::Main() const {
   const auto largest =
       std::max_element(sums_.begin(), sums_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });

@@ -21,6 +21,11 @@ class CallPlaces {
 
   // "train.py:12 (step)", "load_batch", with its file and line where they are known; empty for kNone.
   const std::string& operator()(uint32_t stack);
+  // The same for a sentence: "[libwork.so]", all that is known of code without a symbol, is no place to look at, so
+  // that it is empty then.
+  std::string Named(uint32_t stack);
+  // The place is a line of Python.
+  bool IsLine(uint32_t stack) const { return lines_.Of(stack) != kNone; }
 
  private:
   std::string FunctionPlace(uint32_t stack) const;

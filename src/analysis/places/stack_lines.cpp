@@ -10,9 +10,11 @@
 namespace gprof {
 namespace {
 
+// Between calls of its loop, CPython 3.12 and newer have a frame of their own, which is no code of anybody.
 bool IsPython(const Trace& trace, uint32_t frame) {
   if (frame == kNone || trace.frames[frame].module == kNone) return false;
-  return trace.modules[trace.frames[frame].module].module_kind == trace::ModuleKind::kPythonCode;
+  const Module& module = trace.modules[trace.frames[frame].module];
+  return module.module_kind == trace::ModuleKind::kPythonCode && trace.Text(module.path) != "<shim>";
 }
 
 // What comes behind the folder that packages are installed in; empty for a file that is in none.
