@@ -3,8 +3,10 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/sampled_functions.h"
 #include "analysis/places/call_places.h"
@@ -14,7 +16,6 @@
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/demangle.h"
-#include "base/text.h"
 
 namespace gprof {
 
@@ -39,25 +40,32 @@ void AddMetrics(const std::vector<FunctionSamples>& functions, AnalysisResult* r
   }
 }
 
-// By function, the source line that most of its own samples were in, where debug information or Python tells.
-std::map<std::string, PlaceSums> LinesOf(const Trace& trace, const std::vector<uint32_t>& samples) {
-  std::vector<int64_t> of_frames(trace.frames.size());
-  for (const uint32_t i : samples) {
-    const uint32_t stack = trace.cpu_samples[i].stack;
-    if (stack != kNone && trace.stacks[stack].frame != kNone) ++of_frames[trace.stacks[stack].frame];
+// Of the innermost frame of a stack, where Python or debug information tells, and of other code the line of Python that
+// it ran for.
+std::string LineOf(const Trace& trace, const PythonLines& python, uint32_t stack) {
+  const uint32_t frame = trace.stacks[stack].frame;
+  if (const uint32_t line = LineOfFrame(trace, frame); line != 0) {
+    const Module& code = trace.modules[trace.frames[frame].module];
+    return PlaceOf(trace, {code.path, code.name, line});
   }
-  std::map<std::string, PlaceSums> lines;
-  for (uint32_t frame = 0; frame < of_frames.size(); ++frame) {
-    if (of_frames[frame] == 0) continue;
-    const std::span<const Symbol> symbols = trace.SymbolsOf(frame);
-    if (const uint32_t line = LineOfFrame(trace, frame); line != 0) {
-      const Module& code = trace.modules[trace.frames[frame].module];
-      lines[Utf8(trace.Text(code.name))].Add(PlaceOf(trace, {code.path, code.name, line}), of_frames[frame]);
-    } else if (!symbols.empty() && symbols.front().line != 0) {
-      const Symbol& symbol = symbols.front();
-      lines[Utf8(Demangle(trace.Text(symbol.name)))].Add(PlaceOf(trace, {symbol.file, symbol.name, symbol.line}),
-                                                         of_frames[frame]);
-    }
+  const std::span<const Symbol> symbols = trace.SymbolsOf(frame);
+  if (!symbols.empty() && symbols.front().line != 0)
+    return PlaceOf(trace, {symbols.front().file, symbols.front().name, symbols.front().line});
+  const uint32_t line = python.Of(stack);
+  return line == kNone ? "" : PlaceOf(trace, python.all()[line]);
+}
+
+// By function and module, the line that most of its own samples were in.
+std::map<std::pair<std::string, std::string>, PlaceSums> LinesOf(const Trace& trace, const PythonLines& python,
+                                                                 const std::vector<uint32_t>& samples) {
+  std::map<uint32_t, int64_t> of_stacks;
+  for (const uint32_t i : samples) ++of_stacks[trace.cpu_samples[i].stack];
+  SampledFunctions functions(trace);
+  std::map<std::pair<std::string, std::string>, PlaceSums> lines;
+  for (const auto& [stack, count] : of_stacks) {
+    const uint32_t function = functions.Innermost(stack);
+    if (function == kNone) continue;
+    lines[{functions[function].name, functions[function].module}].Add(LineOf(trace, python, stack), count);
   }
   return lines;
 }
@@ -88,12 +96,12 @@ AnalysisResult RunCpuFunctions(const AnalysisInput& input, const AnalysisOptions
   const auto count = static_cast<int64_t>(running.size());
   const std::vector<FunctionSamples> functions = CountFunctions(trace, running);
   AddMetrics(functions, &result);
-  std::map<std::string, PlaceSums> lines = LinesOf(trace, running);
+  auto lines = LinesOf(trace, input.shared().python_lines(), running);
   const size_t shown = RowsShown(functions.size(), options.max_rows);
   for (size_t i = 0; i < shown; ++i) {
     const FunctionSamples& f = functions[i];
     table.rows.push_back({PercentOf(f.self, count), PercentOf(f.inclusive, count), f.self, f.inclusive, f.self_ns,
-                          f.name, f.module, lines[f.name].Main()});
+                          f.name, f.module, lines[{f.name, f.module}].Main()});
   }
   NoteLeftOut(&table, functions.size());
   result.tables.push_back(std::move(table));

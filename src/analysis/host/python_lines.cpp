@@ -1,6 +1,7 @@
 // What each line of Python code did with the GPU.
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -36,17 +37,26 @@ std::vector<Row> RowsOf(const Trace& trace, const PythonLines& lines, const std:
   return rows;
 }
 
+// Code that the interpreter has in it: most of what imports modules.
+bool IsFrozen(std::string_view file) { return file.starts_with("<frozen "); }
+
 struct SampledLine {
   int64_t running = 0, waiting = 0;
   int64_t running_ns = 0, waiting_ns = 0;
 };
 
-// By index into PythonLines::all(), and at the end of what no line is known of.
+// By index into PythonLines::all(), then what is code of the interpreter alone, and at the end of what no line is known
+// of.
 std::vector<SampledLine> SumSamples(const Trace& trace, const PythonLines& lines) {
-  std::vector<SampledLine> sums(lines.all().size() + 1);
+  const std::size_t of_interpreter = lines.all().size(), not_known = of_interpreter + 1;
+  std::vector<SampledLine> sums(not_known + 1);
+  const RunningSamples counted(trace);
   for (const CpuSample& sample : trace.cpu_samples) {
-    if (!IsOfPython(sample)) continue;
-    SampledLine& sum = sums[std::min<std::size_t>(lines.Of(sample.stack), lines.all().size())];
+    const uint32_t line = lines.Of(sample.stack);
+    // Samples of the kernel have Python's functions on their stacks where the thread has no samples of Python.
+    if (!IsOfPython(sample) && (line == kNone || counted.HasPython(sample.thread))) continue;
+    const bool is_frozen = line != kNone && IsFrozen(trace.Text(lines.all()[line].file));
+    SampledLine& sum = sums[line == kNone ? not_known : is_frozen ? of_interpreter : line];
     const bool is_waiting = sample.sample_kind == trace::SampleKind::kPythonWaiting;
     ++(is_waiting ? sum.waiting : sum.running);
     (is_waiting ? sum.waiting_ns : sum.running_ns) += sample.weight_ns;
@@ -83,8 +93,9 @@ void AddSampledLines(const Trace& trace, const PythonLines& lines, uint32_t max_
   for (std::size_t i = 0; i < shown; ++i) {
     const SampledLine& sum = sums[order[i]];
     const bool is_known = order[i] < lines.all().size();
+    const char* const instead = order[i] == lines.all().size() ? "(Python itself)" : "(line not known)";
     table.rows.push_back({PercentOf(sum.running_ns, running_ns), sum.running_ns, sum.waiting_ns, sum.running,
-                          sum.waiting, is_known ? NameOf(trace, lines.all()[order[i]]) : "(no line)",
+                          sum.waiting, is_known ? NameOf(trace, lines.all()[order[i]]) : instead,
                           is_known ? Utf8(trace.Text(lines.all()[order[i]].file)) : ""});
   }
   NoteLeftOut(&table, order.size());

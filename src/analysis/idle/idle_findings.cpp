@@ -10,6 +10,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/host/sampled_functions.h"
 #include "analysis/idle/causes/launch_split.h"
+#include "analysis/places/stack_lines.h"
 #include "analysis/result/display_names.h"
 #include "base/demangle.h"
 #include "base/units.h"
@@ -74,8 +75,25 @@ std::string Pieces(const Trace& trace, const HostGaps& host, std::string_view fu
   return "";
 }
 
+// ", 71% at data.py:12 (load)": the line of Python that most of the samples were taken at, where it is worth a word.
+std::string MainLine(const Trace& trace, const PythonLines& lines, const HostGaps& host) {
+  constexpr double kPercentWorthAWord = 20;
+  std::map<uint32_t, int64_t> counts;
+  for (const uint32_t sample : host.samples) {
+    const uint32_t line = lines.Of(trace.cpu_samples[sample].stack);
+    if (line != kNone) ++counts[line];
+  }
+  const auto main =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (main == counts.end()) return "";
+  const double percent = PercentOf(main->second, static_cast<int64_t>(host.samples.size()));
+  if (percent < kPercentWorthAWord) return "";
+  return ", " + FormatPercent(percent) + " at " + NameOf(trace, lines.all()[main->first]);
+}
+
 // The function that most CPU samples were taken in, or that they are too few to say.
-std::string MainFunction(const Trace& trace, const HostGaps& host) {
+std::string MainFunction(const AnalysisInput& input, const HostGaps& host) {
+  const Trace& trace = input.trace();
   if (trace.cpu_samples.empty()) return "";
   const auto count = static_cast<int64_t>(host.samples.size());
   if (host.samples.size() < kSamplesToNameAFunction)
@@ -84,10 +102,12 @@ std::string MainFunction(const Trace& trace, const HostGaps& host) {
   if (functions.empty()) return "";
   const FunctionSamples& main = functions.front();
   return "; " + FormatPercent(PercentOf(main.self, count)) + " of " + CountOf(count, "CPU sample") + " in " +
-         ShortName(main.name) + (main.module.empty() ? "" : " (" + main.module + ")") + Pieces(trace, host, main.name);
+         ShortName(main.name) + (main.module.empty() ? "" : " (" + main.module + ")") + Pieces(trace, host, main.name) +
+         MainLine(trace, input.shared().python_lines(), host);
 }
 
-Place MainPlace(const Trace& trace, const IdleSummary& summary, const HostGaps& host, Cause cause) {
+Place MainPlace(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, Cause cause) {
+  const Trace& trace = input.trace();
   if (cause == Cause::kOs) return MainWait(trace, host);
   if (cause == Cause::kMpi) return MainMpiCall(trace, host);
   Place best;
@@ -95,7 +115,7 @@ Place MainPlace(const Trace& trace, const IdleSummary& summary, const HostGaps& 
     for (uint32_t i = 0; i < trace.strings.size(); ++i) {
       if (summary.host_ns()[i] > 0) Offer(&best, PathName(trace, NameId{i}), summary.host_ns()[i]);
     }
-    best.evidence = MainFunction(trace, host);
+    best.evidence = MainFunction(input, host);
   } else {
     for (const auto& [function, split] : summary.by_call()) {
       Offer(&best, std::string(trace.Text(function)), split[cause]);
@@ -152,15 +172,16 @@ bool IsIssuedInSmallSteps(const IdleSummary& summary, int64_t host_ns) {
   return summary.GapsWith(Cause::kHost) >= kGapsOfAPattern && 4 * summary.short_host_ns() >= 3 * host_ns;
 }
 
-Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
+Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
                      Cause cause, bool is_first) {
+  const Trace& trace = input.trace();
   const int64_t idle_ns = judged.idle_ns, cause_ns = judged.split[cause];
   const CauseInfo& info = InfoOf(cause);
   Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, judged.window_ns));
   finding.subject.causes = {std::string(info.name)};
   // Places are known of the whole window: they say something of the time that is judged where that is most of it.
   const bool is_most_of_it = 2 * cause_ns >= summary.Sum().split[cause];
-  const Place place = is_most_of_it ? MainPlace(trace, summary, host, cause) : Place{};
+  const Place place = is_most_of_it ? MainPlace(input, summary, host, cause) : Place{};
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = "for " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), ";
@@ -255,7 +276,7 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
   if (!judged.comes_once) AddLateFirstLaunches(judged, summary, findings);
   const Preparation of_firsts = judged.launches.OfFirsts();
   const auto add = [&](Cause cause) {
-    Finding finding = CauseFinding(input.trace(), summary, host, judged, cause, cause == first);
+    Finding finding = CauseFinding(input, summary, host, judged, cause, cause == first);
     if (cause == Cause::kLaunch) return AddLaunchCause(judged, std::move(finding), findings);
     const int64_t first_ns = cause == Cause::kHost   ? of_firsts.host_ns
                              : cause == Cause::kOs   ? of_firsts.os_ns
