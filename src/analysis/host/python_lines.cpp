@@ -45,16 +45,27 @@ struct SampledLine {
   int64_t running_ns = 0, waiting_ns = 0;
 };
 
+// By thread: samples of the kernel have Python's functions on their stacks. They stand for time of a processor, and
+// those of Python for time in which the thread could run.
+std::vector<bool> HaveLinesOfTheKernel(const Trace& trace, const PythonLines& lines) {
+  std::vector<bool> have(trace.threads.size());
+  for (const CpuSample& sample : trace.cpu_samples) {
+    if (!IsOfPython(sample) && sample.thread != kNone && lines.Of(sample.stack) != kNone) have[sample.thread] = true;
+  }
+  return have;
+}
+
 // By index into PythonLines::all(), then what is code of the interpreter alone, and at the end of what no line is known
 // of.
 std::vector<SampledLine> SumSamples(const Trace& trace, const PythonLines& lines) {
   const std::size_t of_interpreter = lines.all().size(), not_known = of_interpreter + 1;
   std::vector<SampledLine> sums(not_known + 1);
-  const RunningSamples counted(trace);
+  const std::vector<bool> has_lines = HaveLinesOfTheKernel(trace, lines);
   for (const CpuSample& sample : trace.cpu_samples) {
     const uint32_t line = lines.Of(sample.stack);
-    // Samples of the kernel have Python's functions on their stacks where the thread has no samples of Python.
-    if (!IsOfPython(sample) && (line == kNone || counted.HasPython(sample.thread))) continue;
+    if (!IsOfPython(sample) && line == kNone) continue;
+    const bool is_doubled = sample.sample_kind == trace::SampleKind::kPython && sample.thread != kNone;
+    if (is_doubled && has_lines[sample.thread]) continue;
     const bool is_frozen = line != kNone && IsFrozen(trace.Text(lines.all()[line].file));
     SampledLine& sum = sums[line == kNone ? not_known : is_frozen ? of_interpreter : line];
     const bool is_waiting = sample.sample_kind == trace::SampleKind::kPythonWaiting;

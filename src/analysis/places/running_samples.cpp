@@ -2,10 +2,9 @@
 
 namespace gprof {
 
-RunningSamples::RunningSamples(const Trace& trace)
-    : has_others_(trace.threads.size()), has_python_(trace.threads.size()) {
+RunningSamples::RunningSamples(const Trace& trace) : has_others_(trace.threads.size()) {
   for (const CpuSample& sample : trace.cpu_samples) {
-    if (sample.thread != kNone) (IsOfPython(sample) ? has_python_ : has_others_)[sample.thread] = true;
+    if (sample.thread != kNone && !IsOfPython(sample)) has_others_[sample.thread] = true;
   }
 }
 

@@ -17,11 +17,9 @@ class RunningSamples {
     if (sample.sample_kind == trace::SampleKind::kPythonWaiting) return false;
     return sample.sample_kind != trace::SampleKind::kPython || sample.thread == kNone || !has_others_[sample.thread];
   }
-  // The thread, which may be kNone, has samples of Python.
-  bool HasPython(uint32_t thread) const { return thread != kNone && has_python_[thread]; }
 
  private:
-  std::vector<bool> has_others_, has_python_;  // by thread
+  std::vector<bool> has_others_;  // by thread
 };
 
 inline bool IsOfPython(const CpuSample& sample) {
