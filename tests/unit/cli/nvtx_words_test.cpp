@@ -42,11 +42,5 @@ TEST(NvtxWords, WhatNamesNoRange) {
     EXPECT_THROW(ReadNvtxPlace("--x", text), Error) << text;
 }
 
-TEST(NvtxWords, OneRange) {
-  EXPECT_TRUE(ReadNvtxPlace("--x", "lib@step/").IsOneRange());
-  for (const char* text : {"a/b", "[a", "a]", "regex:a", "a,b", "*/"})
-    EXPECT_FALSE(ReadNvtxPlace("--x", text).IsOneRange()) << text;
-}
-
 }  // namespace
 }  // namespace gprof::cli
