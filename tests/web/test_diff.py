@@ -66,7 +66,7 @@ class DiffPage(browser.Case):
 
     def test_runs_with_steps_have_theirs_explained(self):
         self.open(browser.diff_page("normalise_v2", "normalise_v3_bug"))
-        self.assertIn("A step of round", " ".join(self.texts(".card h2")))
+        self.assertIn("One “round” step", " ".join(self.texts(".card h2")))
 
 
 if __name__ == "__main__":

@@ -108,8 +108,8 @@ TEST(Graphs, InstantiatedForEachLaunch) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(
       finding->message,
-      "20 CUDA graph instantiations for 20 launches: GPU idle for 1.90 ms while graphs were made and first launched; "
-      "instantiating them took the host 2.00 ms");
+      "20 CUDA graph instantiations for 20 launches: GPU idle for 1.90 ms while graphs were created and launched for "
+      "the first time; instantiating them took the host 2.00 ms");
   EXPECT_EQ(finding->gain_ns, 1900 * kUs);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(MetricOf(result, "graphs.instantiations"), 20);
