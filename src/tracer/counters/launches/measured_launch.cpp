@@ -19,6 +19,13 @@ namespace {
 
 constinit uint32_t launches_seen = 0;
 
+void SayOneLaunch() {
+  Message message;
+  message << "application replay makes several passes of the first launch that is selected, and leaves the others out: "
+             "--replay-mode kernel measures them all, and -k and -s select another one";
+  Say(trace::NoticeLevel::kWarning, message);
+}
+
 // With the replay of the plan: libcupti 13.0 crashes where an object of its profiler is used with one and then another.
 void BeginAlone(OpenLaunch* open) {
   const char* range = nullptr;
@@ -26,6 +33,7 @@ void BeginAlone(OpenLaunch* open) {
     range = open->launch.kernel.launch.symbol;
     SynchronizeContext();  // what was launched before is not of the graph
   }
+  if (open->replay_name != 0 && !open->session->MayBeginPass()) return SayOneLaunch();
   if (open->replay_name != 0) {
     if (open->session->BeginPass(open->replay_name, range)) open->part = LaunchPart::kAlone;
     return;

@@ -25,7 +25,6 @@ namespace gprof::tracer {
   X(cuptiProfilerHostGetNumOfPasses)              \
   X(cuptiProfilerHostEvaluateToGpuValues)         \
   X(cuptiRangeProfilerEnable)                     \
-  X(cuptiRangeProfilerDisable)                    \
   X(cuptiRangeProfilerSetConfig)                  \
   X(cuptiRangeProfilerStart)                      \
   X(cuptiRangeProfilerStop)                       \

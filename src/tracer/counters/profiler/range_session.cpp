@@ -3,6 +3,7 @@
 #ifdef GPROF_HAS_RANGE_PROFILER
 #include <limits>
 
+#include "tracer/core/notice.h"
 #include "tracer/counters/profiler/monitor_lock.h"
 #include "tracer/counters/request/wanted_counters.h"
 #include "tracer/system/system_calls.h"
@@ -64,12 +65,6 @@ bool RangeSession::Enable() {
   return true;
 }
 
-bool RangeSession::Renew() {
-  GPROF_PARAMETERS(CUpti_RangeProfiler_Disable, p);
-  p.pRangeProfilerObject = profiler_;
-  return Check("cuptiRangeProfilerDisable", Profiler().cuptiRangeProfilerDisable(&p)) && Enable();
-}
-
 bool RangeSession::MakeRoom(uint32_t most_ranges) {
   if (most_ranges <= most_ranges_) return true;
   GPROF_PARAMETERS(CUpti_RangeProfiler_GetCounterDataSize, size);
@@ -110,13 +105,10 @@ bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) 
   return MakeRoom(most_ranges) && InitializeImage() && TakeTurn() && BeginNow(most_ranges, CUPTI_AutoRange, replay);
 }
 
-// With libcupti 13.0 an object that has made one of several passes counts nothing of another launch (H100, driver 580).
-// So each launch has one of its own.
 bool RangeSession::BeginPass(uint64_t replay_name, const char* range) {
   has_own_range_ = false;
   pass_ = {};
   if (!MakeRoom(1) || !LoadReplayed(replay_name, {plan_->fingerprint, image_, image_size_}, &pass_)) return false;
-  if (has_begun_ && plan_->passes > 1 && !Renew()) return false;
   has_begun_ = true;
   if (pass_.index == 0 && !InitializeImage()) return false;
   if (!TakeTurn() || !BeginNow(1, range == nullptr ? CUPTI_AutoRange : CUPTI_UserRange, CUPTI_ApplicationReplay))
@@ -142,9 +134,15 @@ bool RangeSession::Push(const char* range) {
   return has_own_range_;
 }
 
-// With libcupti 13.0 an object that is used with one mode and then another crashes.
+// With libcupti 13.0 an object that is used with one mode and then another crashes, and so does the program where a new
+// one takes its place while it runs (H200, driver 580).
 bool RangeSession::SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
-  if (has_mode_ && (range != range_ || replay != replay_) && !Renew()) return false;
+  if (has_mode_ && (range != range_ || replay != replay_)) {
+    Message message;
+    message << "CUDA graphs and kernels are not measured in one run: what was launched first is measured";
+    Say(trace::NoticeLevel::kWarning, message);
+    return false;
+  }
   has_mode_ = true;
   range_ = range;
   replay_ = replay;

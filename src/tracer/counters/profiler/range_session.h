@@ -31,6 +31,9 @@ class RangeSession {
   // all runs (replay_state.h). False: it is not.
   // `range`: what runs until End() is one range of this name; null: a kernel.
   bool BeginPass(uint64_t replay_name, const char* range);
+  // With libcupti 13.0 an object that has made one of several passes counts nothing of another launch (H100 and H200,
+  // driver 580): the first launch of a context has all of them.
+  bool MayBeginPass() const { return !has_begun_ || plan_->passes == 1; }
   // After End(): keeps what was counted for the next run. True: this was the last pass, and the values are there.
   bool EndPass(uint64_t replay_name, const Launch& launch);
   // All that runs from here on is one range, and streams overlap as ever.
@@ -46,7 +49,6 @@ class RangeSession {
   static RangeSession (&All())[kMaxContexts];
   bool Prepare();
   bool Enable();
-  bool Renew();
   bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
   bool Push(const char* range);
   bool SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
