@@ -27,7 +27,7 @@ EMPTY_CALLBACK = """
 #include <ATen/record_function.h>
 void add() {
   using namespace at;
-  const auto begin = [](const RecordFunction& f) -> std::unique_ptr<ObserverContext> { f.inputs(); return nullptr; };
+  const auto begin = [](const RecordFunction&) -> std::unique_ptr<ObserverContext> { return nullptr; };
   addGlobalCallback(RecordFunctionCallback(begin, [](const RecordFunction&, ObserverContext*) {})
                         .needsInputs(true).scopes({RecordScope::FUNCTION, RecordScope::BACKWARD_FUNCTION}));
 }
