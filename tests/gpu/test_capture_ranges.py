@@ -46,10 +46,10 @@ class CaptureRanges(support.GpuTest):
         self.assertEqual(len(records["kernel"]), 4 + 5 + 8 + 9)
 
     def test_many_captures(self):
-        """CUPTI switched on and off a hundred times: no record too few, none too many."""
-        script = "".join(f"pstart mark in launch {1 + i % 5} pstop launch 3 " for i in range(100))
-        self.check(script, ["-c", "cudaProfilerApi", "--capture-range-end", "repeat"], ["in"] * 100,
-                   sum(1 + i % 5 for i in range(100)), 100)
+        """CUPTI switched on and off a thousand times: no record too few, none too many."""
+        script = "".join(f"pstart mark in launch {1 + i % 5} pstop launch 3 " for i in range(1000))
+        self.check(script, ["-c", "cudaProfilerApi", "--capture-range-end", "repeat"], ["in"] * 1000,
+                   sum(1 + i % 5 for i in range(1000)), 1000)
 
     def test_capture_with_node_level_graphs_and_memory(self):
         script = "malloc 1048576 pstart malloc 2097152 launch 5 pstop malloc 4194304"
