@@ -1,28 +1,42 @@
-"""A long mixed load whose counts must add up: workers come and go, launch kernels, copies, memsets and graphs,
-push ranges, and end in order, by _exit or by SIGKILL. Every worker counts what it has waited for.
+"""A long mixed load whose counts must add up: workers come and go, launch kernels, copies, memsets and graphs, push ranges,
+train with PyTorch on data that two more processes load, and end in order, by _exit or by SIGKILL. Every worker counts what
+it has waited for. Of a killed one, GPU work of its last second may be missing (docs/losses.md), which is counted apart.
 
-    tests/gpu/soak.py GPROF_CLI OUT [--minutes 30] [--workers 6] [--seed 1]
+Then a short run of workers that outlive a full disk: the trace lies in a small tmpfs that is filled three times. What is in
+the trace and what the tracer counted as lost must together be what was done. It is a run of its own, since a process that
+ends while the disk is full has nowhere to write what it lost.
 
-Needs CuPy. Writes OUT/soak.trace and OUT/soak.json; exits with 1 when anything is missing, there twice, or lost, and
-with 77 where CuPy or a GPU is missing."""
+    tests/gpu/soak.py GPROF_CLI OUT [--minutes 30] [--full-disk-minutes 2] [--workers 6] [--seed 1]
+
+Needs CuPy; without PyTorch nobody trains, and the full disk needs the right to mount. Writes OUT/soak.trace, OUT/full.trace
+and OUT/soak.json; exits with 1 when anything else is missing, there twice or lost, and with 77 without CuPy or a GPU."""
 
 import argparse
 import collections
+import importlib.util
 import json
 import multiprocessing
 import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 
 KINDS = ("kernel", "memset", "memcpy", "graph_launch", "push")
+CALLS = {"LaunchKernel": "kernel", "Memcpy": "memcpy", "Memset": "memset"}  # in names of functions: what they become
+LOST_KINDS = {10: "kernel", 11: "memcpy", 13: "memset", 18: "graph_launch", 19: "nvtx"}  # RecordKind in record.h
+WRITE_FAILED = 2  # LossReason
 SOURCE = 'extern "C" __global__ void soak_add(float* x) { x[threadIdx.x] += 1; }'
 START_S = 120  # longest that a worker may take to import CuPy, make a context and compile
+LATE_S = 1  # what a worker did longer before it was killed is in the trace: CUPTI is asked twice a second
+DISK_MIB = 256
+FULL_TIMES = 3
 SKIP = 77
 
 
@@ -75,10 +89,36 @@ class Load:
             self.pop()
 
 
-def work(pipe, seed, seconds, end):
+class Training:
+    """Steps of a small model on data of two processes that start anew for each round. What a step launches is PyTorch's
+    business: the GPU work of the trace has to match the calls of the trace, and the ranges what was counted."""
+
+    def __init__(self, seed):
+        import torch
+
+        torch.manual_seed(seed)
+        torch.set_num_threads(1)
+        self.torch, self.counts, self.dice = torch, collections.Counter(), random.Random(seed)
+        self.model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 1)).cuda()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), 0.01)
+        data = torch.utils.data.TensorDataset(torch.randn(3200, 64))
+        self.data = torch.utils.data.DataLoader(data, 32, num_workers=2, multiprocessing_context="fork")
+
+    def run_round(self):
+        for (batch,) in self.data:
+            self.torch.cuda.nvtx.range_push("round")
+            self.optimizer.zero_grad()
+            self.model(batch.cuda()).square().mean().backward()
+            self.optimizer.step()
+            self.torch.cuda.nvtx.range_pop()
+            self.counts["push"] += 1
+        self.torch.cuda.synchronize()
+
+
+def work(pipe, what, seed, seconds, end):
     """Rounds of work. After each, what is finished is told to the parent, which outlives this process."""
     try:
-        load = Load(seed)
+        load = what(seed)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             load.run_round()
@@ -95,14 +135,18 @@ def work(pipe, seed, seconds, end):
 
 
 class Worker:
-    """A process of the load, as its parent sees it."""
+    """A process of the load, as its parent sees it. One that lasts works to the end of the load and returns."""
 
-    def __init__(self, number, left_s, dice):
+    def __init__(self, number, left_s, dice, lasts):
         context = multiprocessing.get_context(dice.choice(("spawn", "fork")))
         self.pipe, theirs = context.Pipe(False)
-        self.end, self.counts, self.error, self.is_done = dice.choice(("return", "_exit", "kill")), {}, None, False
-        self.seconds = min(left_s, dice.uniform(1, 12))
-        self.process = context.Process(target=work, args=(theirs, number, self.seconds, self.end))
+        self.end, self.seconds, what = dice.choice(("return", "_exit", "kill")), min(left_s, dice.uniform(1, 12)), Load
+        if lasts:
+            self.end, self.seconds = "return", left_s
+        elif dice.random() < 0.15 and importlib.util.find_spec("torch"):
+            self.end, what = dice.choice(("return", "_exit")), Training
+        self.told, self.error, self.is_done, self.what = [(0, {})], None, False, what.__name__
+        self.process = context.Process(target=work, args=(theirs, what, number, self.seconds, self.end))
         self.process.start()
         theirs.close()
         self.started = time.monotonic()
@@ -112,7 +156,8 @@ class Worker:
         try:
             while self.pipe.poll(0.005):
                 told = self.pipe.recv()
-                self.counts = told.get("counts", self.counts)
+                if "counts" in told:
+                    self.told.append((time.monotonic(), told["counts"]))
                 self.error = told.get("error", self.error)
                 self.is_done = self.is_done or "done" in told
         except EOFError:
@@ -124,21 +169,25 @@ class Worker:
             self.process.kill()
 
     def finish(self):
+        """What it did in all, and what of it must have reached the trace."""
+        due = counts = self.told[-1][1]
         if self.end == "kill" and self.process.is_alive():
+            due = [earlier for told, earlier in self.told if told <= time.monotonic() - LATE_S or not told][-1]
             os.kill(self.process.pid, signal.SIGKILL)
         self.process.join(START_S)
         self.pipe.close()
-        return {"pid": self.process.pid, "end": self.end, "counts": self.counts, "error": self.error}
+        return {"pid": self.process.pid, "end": self.end, "what": self.what, "counts": counts,
+                "due": {**due, "push": counts.get("push", 0)}, "error": self.error}
 
 
-def load(seconds, workers, seed):
+def load(seconds, workers, seed, lasts):
     """Keeps as many workers going; a line of JSON for each that has ended."""
     dice, number = random.Random(seed), 0
     running, until = [], time.monotonic() + seconds
     while running or time.monotonic() < until:
         while len(running) < workers and time.monotonic() < until:
             number += 1
-            running.append(Worker(number, until - time.monotonic(), dice))
+            running.append(Worker(number, until - time.monotonic(), dice, lasts))
         for worker in list(running):
             worker.listen()
             if worker.is_done:
@@ -148,29 +197,49 @@ def load(seconds, workers, seed):
 
 
 def recorded(lines):
-    """What the dump of a trace has of each process, and what it says of losses."""
-    counts, losses, pid = collections.defaultdict(collections.Counter), [], 0
+    """What the dump of a trace has of each process: its records, its calls of functions that become GPU work, and what
+    could not be written. Then all else that is lost."""
+    counts, calls, unwritten, pid = (*(collections.defaultdict(collections.Counter) for _ in range(3)), 0)
+    losses = []
     for line in lines:
         kind = line.split(" ", 1)[0]
         if kind == "chunk":
             pid = int(re.search(r"pid=(\d+)", line)[1])
         elif kind in KINDS:
             counts[pid][kind] += 1
-        elif kind == "nvtx" and " event=2 " in line and 'message="round"' in line:
-            counts[pid]["push"] += 1
+        elif kind == "nvtx":
+            counts[pid]["nvtx"] += 1
+            counts[pid]["push"] += " event=2 " in line and 'message="round"' in line
+        elif kind == "api":
+            function = re.search(r'function="([^"]*)"', line)[1]
+            calls[pid].update(became for name, became in CALLS.items() if name in function)
+        elif kind == "loss" and f"reason={WRITE_FAILED} " in line:
+            lost_kind, count = re.search(r"lost_kind=(\d+) count=(\d+)", line).groups()
+            unwritten[pid][LOST_KINDS.get(int(lost_kind), lost_kind)] += int(count)
         elif kind == "loss" or line.startswith("#"):
             losses.append(line.strip())
-    return counts, losses
+    return counts, calls, unwritten, losses
 
 
-def differences(told, found):
-    """Where the trace has not what the workers counted. Numbers of processes come again in a long run."""
-    expected, ends = collections.defaultdict(collections.Counter), {}
+def differences(told, found, calls):
+    """Where the trace has not what the workers counted, and how much of killed workers' last work it lacks. Numbers of
+    processes come again in a long run."""
+    done, due, owners = (collections.defaultdict(kind) for kind in (collections.Counter, collections.Counter, list))
     for worker in told:
-        expected[worker["pid"]].update(worker["counts"])
-        ends[worker["pid"]] = worker["end"]
-    return [{"pid": pid, "end": ends[pid], "kind": kind, "expected": counts[kind], "recorded": found.get(pid, {}).get(kind, 0)}
-            for pid, counts in expected.items() for kind in KINDS if counts[kind] != found.get(pid, {}).get(kind, 0)]
+        done[worker["pid"]].update(worker["counts"])
+        due[worker["pid"]].update(worker["due"])
+        owners[worker["pid"]].append(worker)
+    wrong, late = [], 0
+    for pid, workers in owners.items():
+        if all(worker["what"] == "Training" for worker in workers):
+            done[pid].update(calls[pid])
+            due[pid].update(calls[pid])
+        for kind in KINDS:
+            late += max(0, done[pid][kind] - found[pid][kind])
+            if not due[pid][kind] <= found[pid][kind] <= done[pid][kind]:
+                wrong.append({"pid": pid, "end": workers[0]["end"], "what": workers[0]["what"], "kind": kind,
+                              "due": due[pid][kind], "done": done[pid][kind], "recorded": found[pid][kind]})
+    return wrong, late
 
 
 def why_not():
@@ -180,27 +249,81 @@ def why_not():
     return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no CuPy"])[-1]
 
 
-def soak(wanted):
-    wanted.out.mkdir(parents=True, exist_ok=True)
-    trace = wanted.out / "soak.trace"
-    words = [wanted.command, "profile", "-q", "-f", "-t", "cuda,nvtx", "--cuda-graph-trace", "graph", "-o", trace, "--",
-             sys.executable, "-B", __file__, wanted.command, wanted.out, "--load", "--minutes", wanted.minutes,
-             "--workers", wanted.workers, "--seed", wanted.seed]
-    with open(wanted.out / "soak.err", "w", encoding="utf-8") as errors:
+def run_load(wanted, minutes, name, trace, *more):
+    """Its exit status, what its workers told, and what the trace holds of them."""
+    words = [wanted.command, "profile", "-f", "-t", "cuda,nvtx", "--cuda-graph-trace", "graph", "-o", trace, "--",
+             sys.executable, "-B", __file__, wanted.command, wanted.out, "--load", "--minutes", minutes,
+             "--workers", wanted.workers, "--seed", wanted.seed, *more]
+    with open(wanted.out / f"{name}.err", "w", encoding="utf-8") as errors:
         done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=errors, text=True, check=False,
-                              timeout=wanted.minutes * 60 + 2 * START_S)
+                              timeout=minutes * 60 + 2 * START_S)
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     with subprocess.Popen([wanted.command, "dump", trace], stdout=subprocess.PIPE, text=True, errors="replace") as dump:
-        found, losses = recorded(dump.stdout)
-    wrong = differences(told, found)
+        return done.returncode, told, recorded(dump.stdout)
+
+
+def summary(minutes, code, told, trace):
+    """What both runs say, and whether nothing failed so far."""
     failed = [worker for worker in told if worker["error"]]
     sums = sum((collections.Counter(worker["counts"]) for worker in told), collections.Counter())
-    result = {"minutes": wanted.minutes, "exit": done.returncode, "workers": len(told), "counts": sums, "wrong": wrong,
-              "losses": losses, "failed": failed, "bytes": trace.stat().st_size,
-              "ends": collections.Counter(worker["end"] for worker in told)}
-    (wanted.out / "soak.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
-    print(json.dumps({**result, "wrong": len(wrong), "losses": len(losses), "failed": len(failed)}))
-    return 1 if wrong or losses or failed or done.returncode or not sums else 0
+    of = {key: collections.Counter(worker[key] for worker in told) for key in ("end", "what")}
+    result = {"minutes": minutes, "exit": code, "workers": len(told), "ends": of["end"], "loads": of["what"], "counts": sums,
+              "failed": failed, "bytes": trace.stat().st_size}
+    return result, code == 0 and bool(sums) and not failed
+
+
+def soak(wanted):
+    trace = wanted.out / "soak.trace"
+    code, told, (found, calls, unwritten, losses) = run_load(wanted, wanted.minutes, "soak", trace)
+    wrong, late = differences(told, found, calls)
+    result, is_good = summary(wanted.minutes, code, told, trace)
+    result.update(events=sum(counts[kind] for counts in found.values() for kind in KINDS), lacking_of_killed=late,
+                  wrong=wrong, losses=losses, unwritten=unwritten)
+    return result, is_good and not (wrong or losses or unwritten)
+
+
+def fill_and_clear(folder, seconds):
+    """Makes the disk full three times in that time, for a twelfth of it each."""
+    ballast = folder / "ballast"
+    for _ in range(FULL_TIMES):
+        time.sleep(seconds / 6)
+        until = time.monotonic() + seconds / 12
+        with open(ballast, "ab", buffering=0) as file:
+            while time.monotonic() < until:
+                try:
+                    file.write(bytes(1 << 20))
+                except OSError:
+                    time.sleep(0.01)
+        ballast.unlink()
+
+
+def soak_full_disk(wanted):
+    minutes, folder = wanted.full_disk_minutes, wanted.out / "small"
+    folder.mkdir(exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", folder]
+    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        return {"skipped": mounted.stderr.strip()}, True
+    try:
+        filler = threading.Thread(target=fill_and_clear, args=(folder, minutes * 60))
+        filler.start()
+        code, told, (found, _, unwritten, _) = run_load(wanted, minutes, "full", folder / "full.trace", "--lasts")
+        filler.join()
+        trace = pathlib.Path(shutil.copy(folder / "full.trace", wanted.out))
+    finally:
+        subprocess.run(["umount", folder], check=False)
+    wrong = []
+    for worker in told:
+        pid, done = worker["pid"], {**worker["counts"], "nvtx": 2 * worker["counts"].get("push", 0)}
+        for kind in LOST_KINDS.values():
+            kept, lost = found[pid][kind], unwritten[pid][kind]
+            if kept + lost != done.get(kind, 0):
+                wrong.append({"pid": pid, "kind": kind, "done": done.get(kind, 0), "recorded": kept, "lost": lost})
+    result, is_good = summary(minutes, code, told, trace)
+    lost = sum((unwritten[worker["pid"]] for worker in told), collections.Counter())
+    is_said = "no space left" in (wanted.out / "full.err").read_text(encoding="utf-8", errors="replace")
+    result.update(wrong=wrong, lost=lost, is_said=is_said)
+    return result, is_good and is_said and bool(lost) and not wrong
 
 
 def main():
@@ -208,16 +331,26 @@ def main():
     parser.add_argument("command", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--full-disk-minutes", type=float, default=2)
     parser.add_argument("--workers", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--load", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--lasts", action="store_true", help=argparse.SUPPRESS)
     wanted = parser.parse_args()
     if wanted.load:
-        return load(wanted.minutes * 60, wanted.workers, wanted.seed)
+        return load(wanted.minutes * 60, wanted.workers, wanted.seed, wanted.lasts)
     if reason := why_not():
         print("skipped:", reason)
         return SKIP
-    return soak(wanted)
+    wanted.out.mkdir(parents=True, exist_ok=True)
+    results, is_good = {}, True
+    for name, run in (("mixed", soak), ("full_disk", soak_full_disk)):
+        results[name], passed = run(wanted)
+        is_good = is_good and passed
+        (wanted.out / "soak.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
+        short = {key: len(value) if isinstance(value, list) else value for key, value in results[name].items()}
+        print(json.dumps({name: short}), flush=True)
+    return 0 if is_good else 1
 
 
 if __name__ == "__main__":

@@ -127,25 +127,38 @@ class Soak(unittest.TestCase):
     """What the soak test compares: the counts of workers with the records of their processes."""
 
     DUMP = ["chunk kind=kernel pid=7", "kernel start_ns=1", "kernel start_ns=2", "chunk kind=nvtx pid=8",
-            'nvtx event=2 message="round"', 'nvtx event=2 message="other"', "chunk kind=memset pid=8", "memset start_ns=5"]
-    WORKERS = [{"pid": 7, "end": "kill", "counts": {"kernel": 2}}, {"pid": 8, "end": "_exit", "counts": {"push": 1}},
-               {"pid": 8, "end": "return", "counts": {"memset": 1}}]  # the number came again
+            'nvtx event=2 message="round"', 'nvtx event=2 message="other"', "chunk kind=memset pid=8", "memset start_ns=5",
+            "chunk kind=api pid=9", 'api start_ns=1 function="cudaLaunchKernel" domain=1', "kernel start_ns=7"]
+
+    def told(self, pid, end, counts, due=None, what="Load"):
+        return {"pid": pid, "end": end, "what": what, "counts": counts, "due": counts if due is None else due}
+
+    def differences(self, dump, kernels_due=2):
+        workers = [self.told(7, "kill", {"kernel": 2}, {"kernel": kernels_due}), self.told(8, "_exit", {"push": 1}),
+                   self.told(8, "return", {"memset": 1}), self.told(9, "return", {}, what="Training")]  # 8 came again
+        found, calls, unwritten, losses = soak.recorded(dump)
+        self.assertEqual((unwritten, losses), ({}, []))
+        return soak.differences(workers, found, calls)
 
     def test_equal(self):
-        found, losses = soak.recorded(self.DUMP)
-        self.assertEqual((soak.differences(self.WORKERS, found), losses), ([], []))
+        self.assertEqual(self.differences(self.DUMP), ([], 0))
 
     def test_every_difference(self):
-        for line, kind in ((1, "kernel"), (4, "push"), (7, "memset")):
-            found, _ = soak.recorded(self.DUMP[:line] + self.DUMP[line + 1:])
-            wrong = soak.differences(self.WORKERS, found)
-            self.assertEqual([(w["kind"], w["expected"] - w["recorded"]) for w in wrong], [(kind, 1)])
-        twice, _ = soak.recorded(self.DUMP + self.DUMP[-1:])
-        self.assertEqual([w["recorded"] for w in soak.differences(self.WORKERS, twice)], [2])
-        self.assertEqual(len(soak.differences(self.WORKERS, {})), 3)
+        for line, kind in ((1, "kernel"), (4, "push"), (7, "memset"), (9, "kernel"), (10, "kernel")):
+            wrong, _ = self.differences(self.DUMP[:line] + self.DUMP[line + 1:])
+            self.assertEqual([(w["kind"], abs(w["done"] - w["recorded"])) for w in wrong], [(kind, 1)])
+        self.assertEqual([w["recorded"] for w in self.differences(self.DUMP + self.DUMP[-1:])[0]], [2])
+        self.assertEqual(len(self.differences([])[0]), 3)
+
+    def test_last_work_of_a_killed_worker_is_counted_apart(self):
+        without_one = self.DUMP[:1] + self.DUMP[2:]
+        self.assertEqual(self.differences(without_one, kernels_due=1), ([], 1))
+        self.assertEqual(len(self.differences(self.DUMP[:1] + self.DUMP[3:], kernels_due=1)[0]), 1)
 
     def test_losses(self):
-        self.assertEqual(len(soak.recorded(["# chunk 3 is damaged", "loss count=4"])[1]), 2)
+        _, _, unwritten, losses = soak.recorded(["# chunk 3 is damaged", "loss time_ns=1 reason=3 count=4", "chunk pid=7",
+                                                 "loss time_ns=1 reason=2 lost_kind=19 count=5"])
+        self.assertEqual((len(losses), unwritten), (2, {7: {"nvtx": 5}}))
 
 
 if __name__ == "__main__":
