@@ -51,7 +51,8 @@ void SayNotWritten(int error) {
   } else {
     message << "error " << static_cast<uint64_t>(error);
   }
-  message << "; the program continues, but is no longer recorded";
+  message << (error == ENOSPC || error == EDQUOT ? "; what the program does is lost until there is room again"
+                                                 : "; the program continues, but is no longer recorded");
   Say(trace::NoticeLevel::kError, message);
 }
 
