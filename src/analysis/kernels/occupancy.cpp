@@ -29,7 +29,8 @@ constexpr double kPercentWorthAFinding = 5;  // of the window
 // Of a GPU: kernels that use more of it, with those beside them, are not small. Who calls a library does not choose its
 // grids.
 constexpr double kSmallPercent = 50, kSmallPercentOfLibraries = 25;
-constexpr int64_t kShortNs = 5'000;  // the mean: shorter kernels take as long however many blocks do the work
+constexpr int64_t kShortNs = 5'000;     // the mean: shorter kernels take as long however many blocks do the work
+constexpr int64_t kSchedulersOfSm = 4;  // since Maxwell, but for the P100, which has two
 constexpr double kLeastPercentWorthAFinding = 1, kKernelPercentWorthAFinding = 25;
 
 // All launches of a kernel in one shape on one device.
@@ -65,8 +66,9 @@ struct Use {
   int64_t blocks = 0, threads = 0;  // of the grid, of a block
   double waves = 0;                 // rounds in which the blocks fit on the device
   double sm_share = 0;              // of the SMs that have work, on average over the kernel, all blocks being alike
+  double scheduler_share = 1;       // of the schedulers of an SM that has one block, which have a warp
   double lane_share = 0;            // threads of the warps that there are threads for
-  double Share() const { return sm_share * lane_share; }
+  double Share() const { return sm_share * scheduler_share * lane_share; }
 };
 
 Use UseOf(const trace::DeviceRecord& device, const trace::KernelShapeRecord& shape, const Occupancy& occupancy) {
@@ -84,6 +86,7 @@ Use UseOf(const trace::DeviceRecord& device, const trace::KernelShapeRecord& sha
   use.sm_share =
       most_blocks == 0 ? 1 : std::min(blocks / (static_cast<double>(most_blocks) * static_cast<double>(sms)), 1.0);
   const int64_t warp = device.warp_size, warps = (use.threads + warp - 1) / warp;
+  if (use.blocks <= sms) use.scheduler_share = std::min(static_cast<double>(warps) / kSchedulersOfSm, 1.0);
   use.lane_share = static_cast<double>(use.threads) / static_cast<double>(warps * warp);
   return use;
 }
@@ -143,26 +146,27 @@ std::string Size(uint32_t x, uint32_t y, uint32_t z) {
 }
 
 Table OccupancyTable(const Trace& trace, const Summary& summary, uint32_t max_rows) {
-  Table table{"occupancy",
-              "Launch utilisation by kernel",
-              {{"unused_ns", "Wasted time", Unit::kNs, false},
-               {"time_ns", "Time", Unit::kNs, false},
-               {"kernels", "Kernels", Unit::kCount, true},
-               {"device", "GPU", Unit::kText, true},
-               {"grid", "Grid", Unit::kText, false},
-               {"block", "Block", Unit::kText, false},
-               {"registers", "Registers", Unit::kCount, true},
-               {"shared_bytes", "Shared", Unit::kBytes, true},
-               {"waves", "Waves", Unit::kCount, true},
-               {"used_percent", "Max. SM utilisation", Unit::kPercent, false},
-               {"blocks_per_sm", "Blocks per SM", Unit::kCount, true},
-               {"occupancy_percent", "Occupancy", Unit::kPercent, true},
-               {"limiter", "Limited by", Unit::kText, true},
-               {"kernel", "Name", Unit::kText, false}},
-              {},
-              "Max. SM utilisation: upper bound on the share of SMs and warp lanes with work, if all blocks take "
-              "equally long. Wasted time: the rest of the kernel time. Occupancy: warps per SM in percent of the "
-              "maximum, where the grid fills the SM."};
+  Table table{
+      "occupancy",
+      "Launch utilisation by kernel",
+      {{"unused_ns", "Wasted time", Unit::kNs, false},
+       {"time_ns", "Time", Unit::kNs, false},
+       {"kernels", "Kernels", Unit::kCount, true},
+       {"device", "GPU", Unit::kText, true},
+       {"grid", "Grid", Unit::kText, false},
+       {"block", "Block", Unit::kText, false},
+       {"registers", "Registers", Unit::kCount, true},
+       {"shared_bytes", "Shared", Unit::kBytes, true},
+       {"waves", "Waves", Unit::kCount, true},
+       {"used_percent", "Max. SM utilisation", Unit::kPercent, false},
+       {"blocks_per_sm", "Blocks per SM", Unit::kCount, true},
+       {"occupancy_percent", "Occupancy", Unit::kPercent, true},
+       {"limiter", "Limited by", Unit::kText, true},
+       {"kernel", "Name", Unit::kText, false}},
+      {},
+      "Max. SM utilisation: upper bound on the share of SMs, warp schedulers and lanes with work, if all "
+      "blocks take equally long. Wasted time: the rest of the kernel time. Occupancy: warps per SM in percent of the "
+      "maximum, where the grid fills the SM."};
   for (const Row& row : summary.rows) {
     const trace::KernelShapeRecord& shape = trace.shapes[row.launches.shape];
     const Occupancy& occupancy = row.use.occupancy;
@@ -294,7 +298,7 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
     add("occupancy.small_grid", small,
         LaunchText(trace, row) + " on a " + FormatCount(trace.devices[row.launches.device].facts.sm_count) +
             "-SM GPU; max. utilisation " + FormatPercent(100 * row.use.Share()) + Others(small),
-        "kernel time minus the share of SMs and lanes in use");
+        "kernel time minus the share of SMs, schedulers and lanes in use");
   }
   if (narrow.worst != nullptr) {
     const Row& row = *narrow.worst;

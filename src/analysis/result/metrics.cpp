@@ -99,7 +99,7 @@ constexpr MetricInfo kRows[] = {
      "theoretical occupancy: warps per SM that the launch allows, in percent of the maximum; mean weighted by kernel "
      "time",
      kOperations | kShapes | kDevices},
-    {"occupancy.unused_ns", kNs, kLower, kTimed, "kernel time minus the share of SMs and lanes in use",
+    {"occupancy.unused_ns", kNs, kLower, kTimed, "kernel time minus the share of SMs, schedulers and lanes in use",
      kOperations | kShapes | kDevices},
     {"occupancy.small_grid_count", kCount, kLower, kExact, "kernels with fewer blocks than the GPU has SMs",
      kOperations | kShapes | kDevices},

@@ -119,22 +119,29 @@ TEST_F(OccupancyTest, OneThreadOnAWholeGpu) {
   const AnalysisResult result = OneKernel(Shape(1, 1, 16));
   const Table& table = TableOf(result, "occupancy");
   ASSERT_EQ(table.rows.size(), 1u);
-  EXPECT_DOUBLE_EQ(RealOf(table, 0, "used_percent"), 100.0 / 132 / 32);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "used_percent"), 100.0 / 132 / 32 / 4);
   EXPECT_EQ(TextOf(table, 0, "grid"), "1");
   const Finding* finding = FindingOf(result, "occupancy.small_grid");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(finding->message,
             "single_thread_sum: 1 launch of 1 block x 1 thread (1.00 ms) on a 132-SM GPU; max. utilisation <0.1%");
-  EXPECT_EQ(finding->gain_ns, 999'763);  // 1 ms less its 4224th part
+  EXPECT_EQ(finding->gain_ns, 999'940);  // 1 ms less its 16,896th part
   EXPECT_EQ(MetricOf(result, "occupancy.small_grid_count"), 1);
   EXPECT_EQ(MetricOf(result, "occupancy.small_grid_ns"), 1000 * kUs);
   EXPECT_EQ(MetricOf(result, "occupancy.below_warp_count"), 1);
   EXPECT_EQ(MetricOf(result, "occupancy.percent"), 50);
-  EXPECT_EQ(MetricOf(result, "occupancy.unused_ns"), 999'763);
+  EXPECT_EQ(MetricOf(result, "occupancy.unused_ns"), 999'940);
 }
 
 // As Rodinia's gaussian has them: there are blocks enough, and half of each warp has no work.
+TEST_F(OccupancyTest, ABlockOfTwoWarpsLeavesHalfOfTheSchedulersWithoutOne) {
+  const AnalysisResult result = OneKernel(Shape(128, 64, 16));
+  EXPECT_DOUBLE_EQ(RealOf(TableOf(result, "occupancy"), 0, "used_percent"), 100.0 * 128 / 132 / 2);
+  EXPECT_NE(FindingOf(result, "occupancy.small_grid"), nullptr);
+  EXPECT_EQ(FindingOf(OneKernel(Shape(128, 128, 16)), "occupancy.small_grid"), nullptr);
+}
+
 TEST_F(OccupancyTest, ManyBlocksOfHalfAWarpNeedLargerBlocksNotMore) {
   const AnalysisResult result = OneKernel(Shape(1'048'576, 16, 16));
   const Finding* finding = FindingOf(result, "occupancy.small_block");
