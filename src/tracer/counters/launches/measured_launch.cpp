@@ -33,8 +33,8 @@ void BeginAlone(OpenLaunch* open) {
     range = open->launch.kernel.launch.symbol;
     SynchronizeContext();  // what was launched before is not of the graph
   }
-  if (open->replay_name != 0 && !open->session->MayBeginPass()) return SayOneLaunch();
   if (open->replay_name != 0) {
+    if (!open->session->MayBeginPass()) return SayOneLaunch();
     if (open->session->BeginPass(open->replay_name, range)) open->part = LaunchPart::kAlone;
     return;
   }

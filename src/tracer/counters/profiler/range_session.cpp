@@ -53,15 +53,11 @@ bool RangeSession::Prepare() {
   const uint64_t wanted = TheCounterRequest()->devices;
   if (wanted != 0 && (device >= 64 || (wanted >> device & 1) == 0)) return false;
   plan_ = PlanOf(device);
-  return plan_ != nullptr && Enable();
-}
-
-bool RangeSession::Enable() {
+  if (plan_ == nullptr) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_Enable, p);
   p.ctx = context_;
   if (!Check("cuptiRangeProfilerEnable", Profiler().cuptiRangeProfilerEnable(&p))) return false;
   profiler_ = p.pRangeProfilerObject;
-  has_mode_ = false;
   return true;
 }
 

@@ -48,7 +48,6 @@ class RangeSession {
   static constexpr uint32_t kMaxContexts = 64;
   static RangeSession (&All())[kMaxContexts];
   bool Prepare();
-  bool Enable();
   bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
   bool Push(const char* range);
   bool SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
