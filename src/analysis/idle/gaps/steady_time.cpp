@@ -24,8 +24,7 @@ constexpr int64_t kLongGapNs = 100'000;
 constexpr int64_t kLongestLazyLoadNs = 20'000'000;
 
 // When the device was done with what comes once; the start of its window where nothing does.
-int64_t EndOfStartup(const AnalysisInput& input, uint32_t device) {
-  const CodeLoads loads(input.trace(), input.shared().calls());
+int64_t EndOfStartup(const AnalysisInput& input, const CodeLoads& loads, uint32_t device) {
   const Trace& trace = input.trace();
   const Trace::Slice ops = trace.device_ops[device];
   std::map<NameId, uint32_t> first_of;  // by kernel, the first operation
@@ -79,6 +78,28 @@ bool NoKernelRunsTwice(const AnalysisInput& input) {
   return !launches_of.empty() && std::all_of(launches_of.begin(), launches_of.end(), is_one);
 }
 
+// What keeps the GPUs busy for most of the time that they work is what the program does, also where it comes once.
+bool IsMostOfTheWork(const AnalysisInput& input, int64_t until_ns) {
+  const DeviceTimes before = TimesOfDevices(input, {INT64_MIN, until_ns});
+  return before.busy_ns > input.shared().busy_ns() / 2 && before.busy_ns > before.window_ns / 2;
+}
+
+std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
+  const CodeLoads loads(input.trace(), input.shared().calls());
+  Interval window{INT64_MAX, INT64_MIN};
+  int64_t from_ns = INT64_MIN;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (!HasWindow(input.trace(), device)) continue;
+    const GapList& gaps = input.shared().gaps(device);
+    window.start_ns = std::min(window.start_ns, gaps.start_ns());
+    window.end_ns = std::max(window.end_ns, gaps.end_ns());
+    from_ns = std::max(from_ns, EndOfStartup(input, loads, device));
+  }
+  if (from_ns <= window.start_ns || from_ns >= window.end_ns) return std::nullopt;
+  if (IsMostOfTheWork(input, from_ns)) return std::nullopt;
+  return SteadyTime{"", {from_ns, window.end_ns}, LaunchesOfMostKernels(input)};
+}
+
 // Operations that are long over by the time add nothing; one that reaches into it is cut.
 DeviceTimes TimesUntil(const AnalysisInput& input, uint32_t device, int64_t until_ns) {
   const GapList& gaps = input.shared().gaps(device);
@@ -99,27 +120,6 @@ DeviceTimes TimesUntil(const AnalysisInput& input, uint32_t device, int64_t unti
   times.busy_ns = any.busy_ns();
   times.kernel_ns = kernels.busy_ns();
   return times;
-}
-
-// What keeps the GPUs busy for most of the time that they work is what the program does, also where it comes once.
-bool IsMostOfTheWork(const AnalysisInput& input, int64_t until_ns) {
-  const DeviceTimes before = TimesOfDevices(input, {INT64_MIN, until_ns});
-  return before.busy_ns > input.shared().busy_ns() / 2 && before.busy_ns > before.window_ns / 2;
-}
-
-std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
-  Interval window{INT64_MAX, INT64_MIN};
-  int64_t from_ns = INT64_MIN;
-  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
-    if (!HasWindow(input.trace(), device)) continue;
-    const GapList& gaps = input.shared().gaps(device);
-    window.start_ns = std::min(window.start_ns, gaps.start_ns());
-    window.end_ns = std::max(window.end_ns, gaps.end_ns());
-    from_ns = std::max(from_ns, EndOfStartup(input, device));
-  }
-  if (from_ns <= window.start_ns || from_ns >= window.end_ns) return std::nullopt;
-  if (IsMostOfTheWork(input, from_ns)) return std::nullopt;
-  return SteadyTime{"", {from_ns, window.end_ns}, LaunchesOfMostKernels(input)};
 }
 
 // When the GPUs were done with what had been launched until then: the host may be far ahead of them.
