@@ -242,6 +242,44 @@ struct Collective {
   }
 };
 
+// What NCCL's proxy thread sent or received through the network for an operation, on one channel. The four waits are
+// those of the oldest step that was not done: they do not overlap, and what is left of the time had no step.
+struct NcclTransfer {
+  int64_t start_ns = 0, end_ns = 0;
+  uint64_t communicator = 0, sequence = 0;  // as those of the operation (Collective); 0 not known
+  uint64_t size_bytes = 0;
+  int64_t gpu_ns = 0;      // for the GPU to fill a buffer; of what is received to empty it
+  int64_t peer_ns = 0;     // until the peer took data; of what is received 0
+  int64_t network_ns = 0;  // on its way; of what is received: had not arrived, sent or not
+  int64_t flush_ns = 0;    // what had arrived was made visible to the GPU
+  uint32_t process = kNone, thread = kNone;
+  NameId function;  // as that of the operation
+  int32_t rank = -1, peer = -1;
+  uint32_t channel = 0, steps = 0;
+  bool is_send = false;
+  int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"communicator", Role::kKnown}, m.communicator);
+    v(FieldOf{"sequence"}, m.sequence);
+    v(FieldOf{"size_bytes"}, m.size_bytes);
+    v(FieldOf{"gpu_ns"}, m.gpu_ns);
+    v(FieldOf{"peer_ns"}, m.peer_ns);
+    v(FieldOf{"network_ns"}, m.network_ns);
+    v(FieldOf{"flush_ns"}, m.flush_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"function"}, m.function);
+    v(FieldOf{"rank"}, m.rank);
+    v(FieldOf{"peer"}, m.peer);
+    v(FieldOf{"channel"}, m.channel);
+    v(FieldOf{"steps"}, m.steps);
+    v(FieldOf{"is_send"}, m.is_send);
+  }
+};
+
 // A construct of OpenMP or OpenACC that a thread was in.
 struct Directive {
   int64_t start_ns = 0, end_ns = 0;

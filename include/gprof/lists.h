@@ -54,6 +54,8 @@ inline constexpr auto kLists = std::make_tuple(
     ListOf<TensorBlock>{"tensor_blocks", &Trace::tensor_blocks, Role::kPlain, true, "tensor_block",
                         "blocks that allocators of PyTorch gave and took back"},
     ListOf<Collective>{"collectives", &Trace::collectives, Role::kPlain, true, "collective", "operations of NCCL"},
+    ListOf<NcclTransfer>{"nccl_transfers", &Trace::nccl_transfers, Role::kPlain, true, "nccl_transfer",
+                         "what NCCL sent and received through the network"},
     ListOf<Directive>{"directives", &Trace::directives, Role::kPlain, true, "directive",
                       "constructs of OpenMP and OpenACC"},
     ListOf<WorkRate>{"work_rates", &Trace::work_rates, Role::kPlain, true, "work_rate",

@@ -546,17 +546,18 @@ struct Trace {
   std::vector<MemoryPoolEvent> memory_pools;  // sorted by time
   std::vector<Module> modules;
   std::vector<Frame> frames;
-  std::vector<StackNode> stacks;           // callers before what they call
-  std::vector<Symbol> symbols;             // sorted by frame, then depth
-  std::vector<CpuSample> cpu_samples;      // sorted by time
-  std::vector<ThreadSwitch> switches;      // sorted by start
-  std::vector<OsCall> os_calls;            // sorted by start
-  std::vector<MpiCall> mpi_calls;          // sorted by start
-  std::vector<Gemm> gemms;                 // sorted by start
-  std::vector<TensorBlock> tensor_blocks;  // sorted by time
-  std::vector<Collective> collectives;     // sorted by start
-  std::vector<Directive> directives;       // sorted by start
-  std::vector<WorkRate> work_rates;        // sorted by start
+  std::vector<StackNode> stacks;             // callers before what they call
+  std::vector<Symbol> symbols;               // sorted by frame, then depth
+  std::vector<CpuSample> cpu_samples;        // sorted by time
+  std::vector<ThreadSwitch> switches;        // sorted by start
+  std::vector<OsCall> os_calls;              // sorted by start
+  std::vector<MpiCall> mpi_calls;            // sorted by start
+  std::vector<Gemm> gemms;                   // sorted by start
+  std::vector<TensorBlock> tensor_blocks;    // sorted by time
+  std::vector<Collective> collectives;       // sorted by start
+  std::vector<NcclTransfer> nccl_transfers;  // sorted by start
+  std::vector<Directive> directives;         // sorted by start
+  std::vector<WorkRate> work_rates;          // sorted by start
   std::vector<Calibration> calibrations;
   std::vector<MetricSource> metric_sources;
   std::vector<MetricSample> metric_samples;  // sorted by source, then start

@@ -36,6 +36,7 @@ std::vector<Amount> Counted(const Trace& trace) {
           {"mpi_calls", "MPI calls", trace.mpi_calls.size()},
           {"gemms", "Matrix multiplications", trace.gemms.size()},
           {"collectives", "NCCL operations", trace.collectives.size()},
+          {"nccl_transfers", "NCCL network transfers", trace.nccl_transfers.size()},
           {"directives", "OpenMP and OpenACC constructs", trace.directives.size()},
           {"cpu_samples", "CPU samples", trace.cpu_samples.size()},
           {"switches", "Context switches", trace.switches.size()},

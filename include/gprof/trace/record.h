@@ -72,6 +72,7 @@ enum class RecordKind : uint16_t {
   kDirective = 54,
   kCalibration = 55,
   kTensorBlock = 56,
+  kNcclTransfer = 57,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -1646,6 +1647,49 @@ struct InstructionRecord {
   }
 };
 
+struct NcclTransferRecord {
+  static constexpr RecordKind kKind = RecordKind::kNcclTransfer;
+  static constexpr const char* kName = "nccl_transfer";
+  static constexpr const char* kMeaning =
+      "what NCCL sent or received through the network for an operation, on one channel";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t pid = 0, tid = 0;
+  StringId function;
+  uint64_t communicator = 0, sequence = 0;
+  int32_t rank = -1, peer = -1;
+  uint32_t channel = 0, steps = 0;
+  uint8_t is_send = 0;
+  uint64_t size_bytes = 0;
+  uint64_t gpu_ns = 0, peer_ns = 0, network_ns = 0, flush_ns = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "when NCCL's proxy thread got the work"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "until all of it was done"}, r.duration_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "the proxy thread"}, r.tid);
+    v(FieldInfo{"function", Shape::kPlain,
+                "of the `collective` that it is part of; empty where that is of another process"},
+      r.function);
+    v(FieldInfo{"communicator", Shape::kPlain, "its communicator, 0 not known"}, r.communicator);
+    v(FieldInfo{"sequence", Shape::kPlain, "its number"}, r.sequence);
+    v(FieldInfo{"rank", Shape::kPlain, "within the communicator"}, r.rank);
+    v(FieldInfo{"peer", Shape::kPlain, "the other rank"}, r.peer);
+    v(FieldInfo{"channel", Shape::kPlain, "of NCCL"}, r.channel);
+    v(FieldInfo{"steps", Shape::kPlain, "transfers through the network that were made"}, r.steps);
+    v(FieldInfo{"is_send", Shape::kPlain, "1: sent, 0: received"}, r.is_send);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "sum over the steps"}, r.size_bytes);
+    v(FieldInfo{"gpu_ns", Shape::kPlain,
+                "the oldest step waited for the GPU: to fill the buffer, of what is received to empty it"},
+      r.gpu_ns);
+    v(FieldInfo{"peer_ns", Shape::kPlain, "the oldest step waited until the peer took data; of what is received 0"},
+      r.peer_ns);
+    v(FieldInfo{"network_ns", Shape::kPlain,
+                "the oldest step was on its way; of what is received: had not arrived, sent or not"},
+      r.network_ns);
+    v(FieldInfo{"flush_ns", Shape::kPlain, "what had arrived was made visible to the GPU"}, r.flush_ns);
+  }
+};
+
 // A new kind is added here and nowhere else in this folder.
 using AllRecords =
     std::tuple<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
@@ -1657,7 +1701,7 @@ using AllRecords =
                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
                MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
                WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
-               TensorBlockRecord>;
+               TensorBlockRecord, NcclTransferRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

@@ -14,6 +14,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/gpus/nccl_kernels.h"
 #include "analysis/gpus/nccl_messages.h"
+#include "analysis/gpus/nccl_network.h"
 #include "analysis/gpus/nccl_waits.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/analyses.h"
@@ -244,6 +245,7 @@ AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& option
     result.tables.push_back(OperationTable(messages, options.max_rows));
     AddOperationMetrics(messages, &result);
   }
+  if (!trace.nccl_transfers.empty()) result.tables.push_back(NcclNetworkTable(trace, options.max_rows));
   if (count == 0) return result;
   AddMetric(&result, "nccl.kernels", count);
   AddMetric(&result, "nccl.total_ns", sum.total_ns);

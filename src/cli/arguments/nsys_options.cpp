@@ -135,7 +135,8 @@ constexpr std::array kOptions = {
 
     NsysOption{"--mpi-impl", "openmpi|mpich", kInert, "", "the MPI library in use is recognised"},
     NsysOption{"--nccl-trace", "LIST", kUnavailable, "none",
-               "operations of NCCL are recorded by -t nccl, without proxy and network events"},
+               "operations of NCCL are recorded by -t nccl, the work of its proxy threads by -t nccl-proxy; its "
+               "network plug-ins are not"},
     NsysOption{"--nic-metrics", "LIST", kUnavailable, "none,false", kNoNetwork},
     NsysOption{"--dts-api-port", "PORT", kUnavailable, "", kNoNetwork},
     NsysOption{"--ib-net-info-devices", "LIST", kUnavailable, "none", kNoNetwork},
@@ -171,6 +172,7 @@ constexpr std::array kTraces = {
     NsysTrace{"cuda-hw", NsysDomain::kCuda, "hardware-based tracing is not used; CUDA is recorded in software"},
     NsysTrace{"nvtx", NsysDomain::kNvtx, ""},
     NsysTrace{"nccl", NsysDomain::kNccl, ""},
+    NsysTrace{"nccl-proxy", NsysDomain::kNccl, ""},
     NsysTrace{"none", NsysDomain::kNone, ""},
     NsysTrace{"osrt", NsysDomain::kOsrt, ""},
     NsysTrace{"python-gil", NsysDomain::kOsrt, ""},

@@ -372,6 +372,7 @@ void ProgramArguments::ReadTraceList() {
     options_.trace_mpi |= known->domain == NsysDomain::kMpi;
     options_.trace_gemm |= known->domain == NsysDomain::kGemm || name.starts_with("cublas");
     options_.trace_nccl |= known->domain == NsysDomain::kNccl;
+    options_.trace_nccl_proxy |= name == "nccl-proxy";
     options_.trace_openmp |= known->domain == NsysDomain::kOpenMp;
     options_.trace_openacc |= known->domain == NsysDomain::kOpenAcc;
     wants_none |= known->domain == NsysDomain::kNone;

@@ -58,6 +58,7 @@ class HostJoin {
     JoinGemms();
     JoinTensorBlocks();
     JoinCollectives();
+    JoinNcclTransfers();
     JoinDirectives();
   }
 
@@ -306,6 +307,33 @@ class HostJoin {
     }
     SortNearlySorted(t_.collectives.begin(), t_.collectives.end(),
                      [](const Collective& a, const Collective& b) { return a.start_ns < b.start_ns; });
+  }
+
+  void JoinNcclTransfers() {
+    for (const auto& [writer, r] : TakeKept<trace::NcclTransferRecord>(unjoined_)) {
+      NcclTransfer t;
+      t.start_ns = TimeNs(r.start_ns);
+      t.end_ns = EndNs(r.start_ns, r.duration_ns);
+      t.communicator = r.communicator;
+      t.sequence = r.sequence;
+      t.size_bytes = r.size_bytes;
+      t.gpu_ns = TimeNs(r.gpu_ns);
+      t.peer_ns = TimeNs(r.peer_ns);
+      t.network_ns = TimeNs(r.network_ns);
+      t.flush_ns = TimeNs(r.flush_ns);
+      t.process = by_pid_.Find(writer, r.pid, t.start_ns);
+      t.thread = by_pid_.ThreadOf(t.process, r.tid);
+      t.function = unjoined_.Name(writer, r.function);
+      t.rank = r.rank;
+      t.peer = r.peer;
+      t.channel = r.channel;
+      t.steps = r.steps;
+      t.is_send = r.is_send != 0;
+      TouchWriter(unjoined_, writer, t.process, t.start_ns, t.end_ns);
+      t_.nccl_transfers.push_back(t);
+    }
+    SortNearlySorted(t_.nccl_transfers.begin(), t_.nccl_transfers.end(),
+                     [](const NcclTransfer& a, const NcclTransfer& b) { return a.start_ns < b.start_ns; });
   }
 
   void JoinDirectives() {

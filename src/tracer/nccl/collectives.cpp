@@ -16,6 +16,7 @@ void SwitchCollectives(bool on) {
 }
 
 void DrainCollectives(DrainRound* round) {
+  Output().CountLoss(trace::RecordKind::kNcclTransfer, trace::LossReason::kNoMemory, Transfer::TakeLost());
   if (round->depth == Depth::kEnd) StopCollectives(StopReason::kThreadsEnd);
 }
 
@@ -23,7 +24,8 @@ void StopCollectives(StopReason why) {
   if (why != StopReason::kDriverGoes) nccl_is_on.store(false, std::memory_order_release);
 }
 
-void ConvertCollectiveRow(const RowHeader* header, const RowSource& source) {
+void ConvertNcclRow(const RowHeader* header, const RowSource& source) {
+  if (header->type == RowType::kNcclTransfer) return ConvertTransferRow(header, source);
   const auto& row = *reinterpret_cast<const CollectiveRow*>(header);
   trace::CollectiveRecord r;
   r.start_ns = source.clock.ToNs(row.start);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tracer/core/collectors.h"
+#include "tracer/nccl/proxy_transfers.h"
 #include "tracer/store/log_rows.h"
 
 namespace gprof::tracer {
@@ -27,15 +28,15 @@ void StartCollectives();          // [starting thread]
 void SwitchCollectives(bool on);  // [any thread, one at a time]
 void DrainCollectives(DrainRound* round);
 void StopCollectives(StopReason why);
-void ConvertCollectiveRow(const RowHeader* row, const RowSource& source);
+void ConvertNcclRow(const RowHeader* row, const RowSource& source);
 
 inline constexpr Collector kNcclCollector = {
     .start = StartCollectives,
     .switch_capture = SwitchCollectives,
     .drain = DrainCollectives,
     .stop = StopCollectives,
-    .row_types = SetOf(RowType::kCollective),
-    .convert = ConvertCollectiveRow,
+    .row_types = SetOf(RowType::kCollective, RowType::kNcclTransfer),
+    .convert = ConvertNcclRow,
 };
 
 }  // namespace gprof::tracer

@@ -101,6 +101,12 @@ struct PeerToPeerCallV5 {
   bool is_captured;
 };
 
+struct ProxyOperationV4 {
+  int32_t pid;
+  uint8_t channel;
+  int32_t peer, steps, chunk_bytes, is_send;
+};
+
 struct CopyCollectiveV6 {
   uint64_t sequence;
   const char* function;
@@ -236,6 +242,13 @@ NcclOperation CopyCollectiveOf(const NcclEvent& event) {
   operation.peer = body.root;
   return operation;
 }
+
+NcclProxyOperation ProxyOperationOf(const NcclEvent& event) {
+  const auto& body = BodyOf<ProxyOperationV4>(event);
+  return {body.pid, body.peer, body.channel, body.is_send != 0};
+}
+
+uint32_t ProxyStepOf(const NcclEvent& event) { return static_cast<uint32_t>(BodyOf<int32_t>(event)); }
 
 bool IsCaptured(const NcclEvent& event) {
   if (event.type == kNcclCollectiveCall) return BodyOf<CollectiveCallV5>(event).is_captured;

@@ -13,6 +13,8 @@ inline constexpr int kNcclVersions = 6;
 enum NcclEventType : uint64_t {
   kNcclCollective = 1 << 1,
   kNcclPeerToPeer = 1 << 2,
+  kNcclProxyOperation = 1 << 3,
+  kNcclProxyStep = 1 << 4,
   kNcclCollectiveCall = 1 << 9,
   kNcclPeerToPeerCall = 1 << 10,
   kNcclCopyCollective = 1 << 12,  // by copy engines
@@ -40,6 +42,30 @@ struct NcclOperation {
   uint64_t count = 0;  // of elements
   int32_t peer = -1;
   uint32_t channels = 0;
+};
+
+// What a proxy thread is to do for an operation, from version 4 on.
+struct NcclProxyOperation {
+  int32_t pid = 0;  // of the process whose operation it is; pointers mean something there alone
+  int32_t peer = -1;
+  uint32_t channel = 0;
+  bool is_send = false;
+};
+NcclProxyOperation ProxyOperationOf(const NcclEvent& event);
+uint32_t ProxyStepOf(const NcclEvent& event);
+
+// States that a step of it goes through.
+enum NcclStepState : int {
+  kNcclSendWaitsForGpu = 8,
+  kNcclSendIsOnItsWay = 9,
+  kNcclReceiveWaits = 10,
+  kNcclReceiveIsFlushed = 11,
+  kNcclReceiveWaitsForGpu = 12,
+  kNcclSendWaitsForPeer = 20,
+};
+// Told with a state: how much is moved.
+struct NcclStepArguments {
+  uint64_t size_bytes;
 };
 
 NcclOperation CollectiveOf(const NcclEvent& event, int version);

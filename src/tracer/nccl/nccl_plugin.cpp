@@ -1,6 +1,8 @@
 // The library as a profiler plug-in of NCCL, which opens it by NCCL_PROFILER_PLUGIN and looks for these tables. NCCL
 // calls from whichever thread makes or enqueues an operation; what we answer is always success, as an error would have
 // it go on without a plug-in at best.
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -9,6 +11,7 @@
 #include "tracer/core/tracer.h"
 #include "tracer/nccl/collectives.h"
 #include "tracer/nccl/nccl_events.h"
+#include "tracer/nccl/proxy_transfers.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
 #include "tracer/system/clock.h"
@@ -40,17 +43,33 @@ Communicator* NewCommunicator() {
 
 trace::StringId NameOf(const char* text) { return text == nullptr ? trace::StringId{} : Names().Intern(text); }
 
-// A call has ended when its operations are enqueued, and whoever reads a handle knows nothing but its value. So the
-// handle of a call is what those need to know of it: when it began, and in the lowest bit whether it was captured.
-void* HandleOf(uint64_t stamp, bool is_captured) {
-  return reinterpret_cast<void*>(static_cast<uintptr_t>(stamp << 1 | (is_captured ? 1 : 0)));
+// An event has ended when others that refer to it begin, and whoever reads a handle knows nothing but its value. So
+// the handle is what those need to know, and no address: the highest bit is set.
+constexpr uintptr_t kIsValue = uintptr_t{1} << 63;
+constexpr uint32_t kSequenceBits = 40;
+
+// Of a call: when it began, and in the lowest bit whether it was captured.
+void* HandleOfCall(uint64_t stamp, bool is_captured) {
+  return reinterpret_cast<void*>(kIsValue | static_cast<uintptr_t>(stamp << 1 | (is_captured ? 1 : 0)));
+}
+
+// Of an operation: its function and sequence number. Null where these do not fit: nobody has made so many.
+void* HandleOfOperation(const NcclOperation& operation) {
+  const uint64_t function = NameOf(operation.function).value;
+  if (function >> (63 - kSequenceBits) != 0 || operation.sequence >> kSequenceBits != 0) return nullptr;
+  return reinterpret_cast<void*>(kIsValue | function << kSequenceBits | operation.sequence);
+}
+
+ThreadLog* LogOfThisThread() {
+  ThreadLog* const log = own_log != nullptr ? own_log : AcquireLogWithinCall(false);
+  return log != nullptr && log->tid == CurrentTid() ? log : nullptr;
 }
 
 void WriteRow(const Communicator& communicator, const NcclEvent& event, int version, const NcclOperation& operation) {
   const uint64_t now = Stamp();
-  ThreadLog* const log = own_log != nullptr ? own_log : AcquireLogWithinCall(false);
-  if (log == nullptr || log->tid != CurrentTid()) return;
-  const auto call = version < 5 ? 0 : reinterpret_cast<uintptr_t>(event.parent);
+  ThreadLog* const log = LogOfThisThread();
+  if (log == nullptr) return;
+  const auto call = version < 5 ? 0 : reinterpret_cast<uintptr_t>(event.parent) & ~kIsValue;
   const bool is_known = communicator.number != 0;
   CollectiveRow row{RowHeaderOf<CollectiveRow>(RowType::kCollective),
                     event.rank,
@@ -73,22 +92,61 @@ void WriteRow(const Communicator& communicator, const NcclEvent& event, int vers
   Append(log, row);
 }
 
+// Layouts are known from version 4 on; before, NCCL says other things.
+bool HasTransfers(int version) { return version >= 4 && Config().wants_nccl_transfers; }
+
+// The handle is for the transfers of the operation.
+void* AddOperation(const Communicator& communicator, const NcclEvent& event, int version,
+                   const NcclOperation& operation) {
+  WriteRow(communicator, event, version, operation);
+  return HasTransfers(version) ? HandleOfOperation(operation) : nullptr;
+}
+
+// With a network, one process may work for the others of its host: what they point to is nothing here.
+void* BeginTransfer(void* context, const NcclEvent& event) {
+  const NcclProxyOperation work = ProxyOperationOf(event);
+  TransferFacts facts;
+  facts.rank = event.rank, facts.peer = work.peer, facts.channel = work.channel, facts.is_send = work.is_send;
+  if (work.pid == getpid()) {
+    const auto operation = reinterpret_cast<uintptr_t>(event.parent) & ~kIsValue;
+    facts.communicator = static_cast<Communicator*>(context)->number;
+    facts.function.value = static_cast<uint32_t>(operation >> kSequenceBits);
+    facts.sequence = operation & ((uint64_t{1} << kSequenceBits) - 1);
+  }
+  Transfer* const transfer = Transfer::Take(facts, Stamp());
+  return transfer == nullptr ? nullptr : transfer->handle();
+}
+
+void* BeginStep(const NcclEvent& event) {
+  Transfer* const transfer = Transfer::Of(event.parent);
+  if (transfer == nullptr) return nullptr;
+  const uint32_t step = ProxyStepOf(event);
+  transfer->BeginStep(step, Stamp());
+  return transfer->HandleOfStep(step);
+}
+
 template <int kVersion>
 int StartEvent(void* context, void** handle, NcclEvent* event) {
   *handle = nullptr;
   if (context == nullptr || !nccl_is_on.load(std::memory_order_acquire)) return kSuccess;
   const ErrnoGuard errno_guard;
-  const Communicator& communicator = *static_cast<Communicator*>(context);
+  const auto& communicator = *static_cast<const Communicator*>(context);  // not to be read for other processes
   switch (TypeOf(*event, kVersion)) {
     case kNcclCollectiveCall:
     case kNcclPeerToPeerCall:
-      *handle = HandleOf(Stamp(), IsCaptured(*event));
+      *handle = HandleOfCall(Stamp(), IsCaptured(*event));
       break;
     case kNcclCollective:
-      WriteRow(communicator, *event, kVersion, CollectiveOf(*event, kVersion));
+      *handle = AddOperation(communicator, *event, kVersion, CollectiveOf(*event, kVersion));
       break;
     case kNcclPeerToPeer:
-      WriteRow(communicator, *event, kVersion, PeerToPeerOf(*event, kVersion));
+      *handle = AddOperation(communicator, *event, kVersion, PeerToPeerOf(*event, kVersion));
+      break;
+    case kNcclProxyOperation:
+      if (HasTransfers(kVersion)) *handle = BeginTransfer(context, *event);
+      break;
+    case kNcclProxyStep:
+      if (HasTransfers(kVersion)) *handle = BeginStep(*event);
       break;
     case kNcclCopyCollective:
       WriteRow(communicator, *event, kVersion, CopyCollectiveOf(*event));
@@ -99,8 +157,44 @@ int StartEvent(void* context, void** handle, NcclEvent* event) {
   return kSuccess;
 }
 
-int StopEvent(void*) { return kSuccess; }
-int RecordEventState(void*, int, void*) { return kSuccess; }
+int StopEvent(void* handle) {
+  Transfer* const transfer = Transfer::Of(handle);
+  if (transfer == nullptr) return kSuccess;
+  const ErrnoGuard errno_guard;
+  if (Transfer::IsOfStep(handle)) {
+    transfer->EndStep(handle, Stamp());
+  } else {
+    transfer->End(nccl_is_on.load(std::memory_order_acquire) ? LogOfThisThread() : nullptr, Stamp());
+  }
+  return kSuccess;
+}
+
+StepWait WaitOf(int state) {
+  switch (state) {
+    case kNcclSendWaitsForGpu:
+    case kNcclReceiveWaitsForGpu:
+      return StepWait::kGpu;
+    case kNcclSendWaitsForPeer:
+      return StepWait::kPeer;
+    case kNcclSendIsOnItsWay:
+    case kNcclReceiveWaits:
+      return StepWait::kNetwork;
+    case kNcclReceiveIsFlushed:
+      return StepWait::kFlush;
+    default:
+      return StepWait::kNothing;
+  }
+}
+
+int RecordEventState(void* handle, int state, void* arguments) {
+  Transfer* const transfer = Transfer::Of(handle);
+  if (transfer == nullptr || !Transfer::IsOfStep(handle)) return kSuccess;
+  transfer->SetWait(handle, WaitOf(state), Stamp());
+  // How much it is NCCL knows when a step is sent, and when it has been received.
+  const bool has_size = state == kNcclSendIsOnItsWay || state == kNcclReceiveIsFlushed;
+  if (has_size && arguments != nullptr) transfer->AddBytes(static_cast<NcclStepArguments*>(arguments)->size_bytes);
+  return kSuccess;
+}
 
 int Finalize(void* context) {
   if (context != nullptr) static_cast<Communicator*>(context)->is_taken.store(false, std::memory_order_release);
@@ -113,6 +207,7 @@ int Begin(void** context, int* mask) {
   *mask = 0;
   if (!StartTracer() || !Config().wants_nccl) return kSuccess;
   *mask = kNcclCollective | kNcclPeerToPeer | kNcclCollectiveCall | kNcclPeerToPeerCall | kNcclCopyCollective;
+  if (Config().wants_nccl_transfers) *mask |= kNcclProxyOperation | kNcclProxyStep;
   return kSuccess;
 }
 

@@ -32,12 +32,13 @@ enum class RowType : uint8_t {
   kNativeModule = 21,
   kNativeFrame = 22,
   kTensorMemory = 23,
+  kNcclTransfer = 24,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 24;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 25;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>

@@ -83,6 +83,39 @@ class Operations(harness.Case):
         table = next(t for t in report["tables"] if t["id"] == "nccl_operations")
         self.assertEqual(len(table["rows"]), 7)
 
+    def test_transfers_of_proxy_threads(self):
+        for version in range(4, NEWEST + 1):
+            with self.subTest(version=version):
+                run = self.profile("nccl_facts", version, options=["-t", "nccl-proxy"])
+                self.assertEqual(run.code, 0, run.err)
+                self.assertEqual(self.rows_of(run.trace), self.expected(version))
+                self.assert_clean(run.trace)
+                self.check_transfers(run.trace.of("nccl_transfer"), run.facts("me")[0]["tid"])
+
+    def check_transfers(self, rows, tid):
+        known = ("function", "communicator", "rank", "peer", "channel", "steps", "size_bytes", "is_send")
+        found = sorted((tuple(row.get(field, 0) for field in known) for row in rows), key=str)
+        # The steps of another process are known, and nothing that only its pointers lead to.
+        self.assertEqual(found, sorted([("AllReduce", WORLD, 3, 1, 3, 5, 5000, 1), ("AllReduce", WORLD, 3, 2, 3, 5, 5000, 0),
+                                        (0, 0, 3, 7, 3, 1, 1000, 1)], key=str))
+        waits = ("gpu_ns", "peer_ns", "network_ns", "flush_ns")
+        for row in rows:
+            self.assertNotEqual(row["tid"], tid)
+            self.assertLessEqual(sum(row.get(wait, 0) for wait in waits), row["duration_ns"])
+        sent = next(row for row in rows if row["peer"] == 1)
+        received = next(row for row in rows if row["peer"] == 2)
+        self.assertGreaterEqual(sent["peer_ns"], 5 * 4_000_000)  # of the oldest step, although the next one waits for the GPU
+        self.assertLess(sent.get("gpu_ns", 0), sent["peer_ns"] / 2)
+        self.assertGreaterEqual(received["network_ns"], 5 * 3_000_000)
+        self.assertGreaterEqual(received["gpu_ns"], 5 * 2_000_000)
+        self.assertEqual(received.get("peer_ns", 0), 0)
+
+    def test_transfers_are_for_those_who_ask(self):
+        self.assertEqual(self.profile("nccl_facts", NEWEST).trace.of("nccl_transfer"), [])
+        run = self.profile("nccl_facts", 3, options=["-t", "nccl-proxy"])  # whose layouts are not known
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(run.trace.of("nccl_transfer"), [])
+
     def test_only_when_asked_for(self):
         run = self.profile("nccl_facts", NEWEST, options=["-t", "cuda,nvtx"])
         self.assertEqual(run.facts("me")[0]["version"], 0)

@@ -172,6 +172,34 @@ TEST(Nccl, WhatWasCapturedIsCountedWithoutATime) {
   EXPECT_EQ(IntOf(TableOf(result, "nccl_operations"), 0, "kernel_ns"), 0);
 }
 
+TEST(Nccl, TransfersAreSummedByFunctionDirectionAndPeer) {
+  TraceMaker maker;
+  AddOperations(&maker, 100, 150, 0, 0);
+  NcclTransfer transfer;
+  transfer.process = 0, transfer.function = maker.Name("AllReduce");
+  transfer.peer = 1, transfer.steps = 2, transfer.size_bytes = 1000, transfer.is_send = true;
+  transfer.gpu_ns = 10, transfer.peer_ns = 20, transfer.network_ns = 30, transfer.flush_ns = 0;
+  for (const int64_t start_ns : {200, 300}) {
+    transfer.start_ns = start_ns, transfer.end_ns = start_ns + 70;
+    maker.trace().nccl_transfers.push_back(transfer);
+  }
+  transfer.is_send = false, transfer.peer_ns = 0, transfer.flush_ns = 5;
+  maker.trace().nccl_transfers.push_back(transfer);
+  const AnalysisResult result = RunNccl(maker.Finish(), {});
+  const Table& table = TableOf(result, "nccl_network");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(TextOf(table, 0, "direction"), "send");
+  EXPECT_EQ(TextOf(table, 0, "function"), "AllReduce");
+  EXPECT_EQ(IntOf(table, 0, "time_ns"), 140);
+  EXPECT_EQ(IntOf(table, 0, "gpu_ns"), 20);
+  EXPECT_EQ(IntOf(table, 0, "peer_ns"), 40);
+  EXPECT_EQ(IntOf(table, 0, "network_ns"), 60);
+  EXPECT_EQ(IntOf(table, 0, "bytes"), 2000);
+  EXPECT_EQ(IntOf(table, 0, "steps"), 4);
+  EXPECT_EQ(TextOf(table, 1, "direction"), "receive");
+  EXPECT_EQ(IntOf(table, 1, "flush_ns"), 5);
+}
+
 TEST(Nccl, OperationsNeedNoKernelsInTheTrace) {
   TraceMaker maker;
   AddOperations(&maker, 100, 150, 0, 0);

@@ -217,6 +217,11 @@ class Randomiser {
       operation.size_bytes = Pick(4096);
       operation.ranks = Pick(3);
       t.collectives.push_back(operation);
+      NcclTransfer transfer;
+      transfer.start_ns = operation.end_ns, transfer.end_ns = transfer.start_ns + Below(30);
+      transfer.function = operation.function, transfer.peer = static_cast<int32_t>(Pick(3));
+      transfer.size_bytes = Pick(4096), transfer.network_ns = Below(20), transfer.is_send = OneIn(2);
+      if (OneIn(2)) t.nccl_transfers.push_back(transfer);
     }
     at_ns = 0;
     for (int64_t i = Below(15); i > 0; --i) {

@@ -136,6 +136,7 @@ const std::vector<Taken>& TakenLines() {
       {"--osrt-file-access=true", [](auto& s) { return s.launch.osrt_file_access; }},
       {"--trace=cuda-sw", [](auto& s) { return s.launch.trace_cuda && !s.launch.trace_nvtx; }},
       {"-t nccl", [](auto& s) { return !s.launch.trace_cuda && s.launch.trace_nvtx && s.launch.trace_nccl; }},
+      {"-t nccl-proxy", [](auto& s) { return s.launch.trace_nccl && s.launch.trace_nccl_proxy; }},
       {"-t openmp,openacc", [](auto& s) { return s.launch.trace_openmp && s.launch.trace_openacc; }},
       {"-y 5", [](auto& s) { return s.capture.delay_ns == 5'000'000'000; }},
       {"--delay=5", [](auto& s) { return s.capture.delay_ns == 5'000'000'000; }},

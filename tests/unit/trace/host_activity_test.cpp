@@ -162,6 +162,26 @@ TEST(HostActivity, SwitchesAndCallsKnowTheirThreads) {
   EXPECT_EQ(read.other_thread, kNone);
 }
 
+TEST(HostActivity, NcclTransfersKnowTheirOperation) {
+  const Trace t = LoadText(
+      "chunk pid=7 host=5\nprocess start_ns=1 pid=7 name=\"app\"\nthread tid=70 name=\"proxy\"\n"
+      "nccl_transfer start_ns=500 duration_ns=90 tid=70 function=\"AllReduce\" communicator=42 sequence=3 rank=1 "
+      "peer=2 "
+      "channel=4 steps=6 is_send=1 size_bytes=4096 gpu_ns=10 peer_ns=20 network_ns=30 flush_ns=5\n"
+      "nccl_transfer start_ns=400 duration_ns=50 tid=70 peer=3\n");
+  ASSERT_EQ(t.nccl_transfers.size(), 2u);
+  const NcclTransfer& sent = t.nccl_transfers[1];
+  EXPECT_EQ(t.nccl_transfers[0].function, NameId{});
+  EXPECT_FALSE(t.nccl_transfers[0].is_send);
+  EXPECT_EQ(t.Text(sent.function), "AllReduce");
+  EXPECT_EQ(std::make_tuple(sent.start_ns, sent.end_ns, sent.communicator, sent.sequence, sent.size_bytes),
+            std::make_tuple(500, 590, 42u, 3u, 4096u));
+  EXPECT_EQ(std::make_tuple(sent.rank, sent.peer, sent.channel, sent.steps, sent.is_send),
+            std::make_tuple(1, 2, 4u, 6u, true));
+  EXPECT_EQ(std::make_tuple(sent.gpu_ns, sent.peer_ns, sent.network_ns, sent.flush_ns), std::make_tuple(10, 20, 30, 5));
+  EXPECT_EQ(t.threads[sent.thread].tid, 70u);
+}
+
 TEST(HostActivity, TensorBlocksKnowTheirDeviceAndStack) {
   const Trace t =
       LoadText(WithStacks("chunk pid=7 host=5\ndevice device=1 name=\"B\"\n"

@@ -13,7 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { kColl = 1 << 1, kP2p = 1 << 2, kProxyOp = 1 << 3, kGroupApi = 1 << 8, kCollApi = 1 << 9, kP2pApi = 1 << 10 };
+enum {
+  kColl = 1 << 1,
+  kP2p = 1 << 2,
+  kProxyOp = 1 << 3,
+  kProxyStep = 1 << 4,
+  kGroupApi = 1 << 8,
+  kCollApi = 1 << 9,
+  kP2pApi = 1 << 10
+};
 
 struct CollV1 {
   const char* name;
@@ -117,6 +125,8 @@ struct P2pApiV5 {
   bool graphCaptured;
 };
 
+enum { kSendGpuWait = 8, kSendWait = 9, kRecvWait = 10, kRecvFlushWait = 11, kRecvGpuWait = 12, kSendPeerWait = 20 };
+
 struct ProxyOp {
   int pid;
   uint8_t channelId;
@@ -134,6 +144,7 @@ union Body {
   struct CollApiV5 coll_api;
   struct P2pApiV5 p2p_api;
   struct ProxyOp proxy_op;
+  int proxy_step;
 };
 
 struct OldEvent { /* up to version 4 */
@@ -209,6 +220,10 @@ static void* Start(struct FakeComm* comm, int type, void* parent, const union Bo
   return handle;
 }
 
+static void SetState(void* handle, int state, size_t size) {
+  if (handle != NULL) table->recordEventState(handle, state, &size);
+}
+
 static void Stop(void* handle) {
   if (handle != NULL) table->stopEvent(handle);
 }
@@ -275,14 +290,85 @@ static union Body PeerBody(const struct FakeComm* comm, const struct FakeOperati
   return body;
 }
 
+struct Work {
+  struct FakeComm* comm;
+  void* operation;
+  const struct FakeOperation* facts;
+};
+
+static void* StartProxy(struct FakeComm* comm, void* operation, int pid, int peer, int steps, int is_send) {
+  union Body body;
+  memset(&body, 0, sizeof body);
+  body.proxy_op = (struct ProxyOp){pid, kFakeChannel, peer, steps, kFakeStepBytes, is_send};
+  return Start(comm, kProxyOp, operation, &body);
+}
+
+static void* StartStep(struct FakeComm* comm, void* transfer, int step) {
+  union Body body;
+  memset(&body, 0, sizeof body);
+  body.proxy_step = step;
+  return transfer == NULL ? NULL : Start(comm, kProxyStep, transfer, &body);
+}
+
+/* Two steps are on their way at once; the peer takes the data of each one late. */
+static void SendSteps(struct FakeComm* comm, void* transfer, int steps) {
+  void* handles[2] = {StartStep(comm, transfer, 0), NULL};
+  SetState(handles[0], kSendGpuWait, 0);
+  for (int step = 0; step < steps; ++step) {
+    void* const now = handles[step % 2];
+    if (step + 1 < steps) {
+      handles[(step + 1) % 2] = StartStep(comm, transfer, step + 1);
+      SetState(handles[(step + 1) % 2], kSendGpuWait, 0);
+    }
+    for (int tries = 0; tries < 2; ++tries) {
+      SetState(now, kSendPeerWait, 0);
+      usleep(kFakePeerWaitUs / 2);
+    }
+    SetState(now, kSendWait, kFakeStepBytes);
+    Stop(now);
+  }
+}
+
+/* NCCL begins a step again and again until the network takes it. */
+static void ReceiveSteps(struct FakeComm* comm, void* transfer, int steps) {
+  for (int step = 0; step < steps; ++step) {
+    (void)StartStep(comm, transfer, step);
+    void* const now = StartStep(comm, transfer, step);
+    SetState(now, kRecvWait, 0);
+    usleep(kFakeNetworkUs);
+    SetState(now, kRecvFlushWait, kFakeStepBytes);
+    SetState(now, kRecvGpuWait, kFakeStepBytes);
+    usleep(kFakeGpuWaitUs);
+    Stop(now);
+  }
+}
+
+/* What a proxy thread does for an operation, and for one of another process, whose addresses are none here. */
+static void* Proxy(void* argument) {
+  const struct Work* const work = (const struct Work*)argument;
+  struct FakeComm* const comm = work->comm;
+  void* const sent = StartProxy(comm, work->operation, getpid(), 1, work->facts->steps, 1);
+  void* const received = StartProxy(comm, work->operation, getpid(), 2, work->facts->steps, 0);
+  SendSteps(comm, sent, work->facts->steps);
+  ReceiveSteps(comm, received, work->facts->steps);
+  Stop(sent);
+  Stop(received);
+  struct FakeComm elsewhere = *comm;
+  elsewhere.context = (void*)0x40;
+  void* const foreign = StartProxy(&elsewhere, (void*)0x10, getpid() + 1, 7, 1, 1);
+  SendSteps(&elsewhere, foreign, 1);
+  Stop(foreign);
+  return NULL;
+}
+
 void FakeNcclEnqueue(struct FakeComm* comm, struct FakeOperation* operation) {
   const bool is_p2p = operation->function >= kFakeSend;
   const uint64_t sequence = is_p2p ? 0 : comm->sequence[operation->function]++;
   const union Body body = is_p2p ? PeerBody(comm, operation) : CollectiveBody(comm, operation, sequence);
-  Stop(Start(comm, is_p2p ? kP2p : kColl, operation->call, &body));
-  /* The proxy of another process: its parent is an address that is none here. */
-  union Body proxy;
-  memset(&proxy, 0, sizeof proxy);
-  proxy.proxy_op.pid = getpid() + 1;
-  Stop(Start(comm, kProxyOp, (void*)0x10, &proxy));
+  void* const handle = Start(comm, is_p2p ? kP2p : kColl, operation->call, &body);
+  Stop(handle);
+  struct Work work = {comm, handle, operation};
+  pthread_t proxy;
+  if (operation->steps == 0 || pthread_create(&proxy, NULL, Proxy, &work) != 0) return;
+  pthread_join(proxy, NULL);
 }

@@ -32,8 +32,12 @@ struct FakeOperation {
   size_t count;
   int peer;
   int is_captured;
+  int steps; /* that a proxy thread sends, and receives; 0: it has nothing to do */
   void* call;
 };
+
+/* Of each step of a proxy thread. */
+enum { kFakeChannel = 3, kFakeStepBytes = 1000, kFakePeerWaitUs = 4000, kFakeNetworkUs = 3000, kFakeGpuWaitUs = 2000 };
 
 int FakeNcclLoad(int newest); /* the version that was found, 0 for none */
 void FakeNcclInit(struct FakeComm* comm);

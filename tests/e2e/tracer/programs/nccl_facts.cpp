@@ -49,11 +49,11 @@ int main(int argc, char** argv) {
   FakeComm pair = {nullptr, 42, 1, 2, 1, nullptr, {}};
   FakeNcclInit(&world);
   FakeNcclInit(&pair);
-  Group(&world, {{kFakeAllReduce, 1000, 0, 0, nullptr}});
-  Group(&world, {{kFakeAllReduce, 2000, 0, 0, nullptr}, {kFakeAllGather, 300, 0, 0, nullptr}});
-  Group(&world, {{kFakeBroadcast, 50, 5, 0, nullptr}});
-  Group(&pair, {{kFakeSend, 64, 0, 0, nullptr}, {kFakeRecv, 65, 0, 0, nullptr}});
-  Group(&pair, {{kFakeReduceScatter, 7, 0, 1, nullptr}});
+  Group(&world, {{kFakeAllReduce, 1000, 0, 0, 5, nullptr}});
+  Group(&world, {{kFakeAllReduce, 2000, 0, 0, 0, nullptr}, {kFakeAllGather, 300, 0, 0, 0, nullptr}});
+  Group(&world, {{kFakeBroadcast, 50, 5, 0, 0, nullptr}});
+  Group(&pair, {{kFakeSend, 64, 0, 0, 0, nullptr}, {kFakeRecv, 65, 0, 0, 0, nullptr}});
+  Group(&pair, {{kFakeReduceScatter, 7, 0, 1, 0, nullptr}});
   FakeNcclFinalize(&pair);
   FakeNcclFinalize(&world);
   CHECK(cuCtxSynchronize());
