@@ -8,7 +8,7 @@
 
 #include "analysis/result/kept_results.h"
 #include "base/machine/process_memory.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/partial_file.h"
 #include "fleet/read_input.h"
 #include "gprof/error.h"
 #include "import/read_trace.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "fleet/join_results.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/join_results.h"
+#include "fleet/partial/partial_file.h"
 #include "gprof/error.h"
 #include "import/read_trace.h"
 #include "trace/model/require_records.h"

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "fleet/fleet_verdict.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/partial_file.h"
 #include "fleet/read_input.h"
+#include "fleet/verdict/fleet_verdict.h"
 #include "gprof/library.h"
 #include "gprof/version.h"
 #include "python/array_columns.h"

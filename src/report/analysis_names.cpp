@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "report/nsys_reports.h"
+#include "report/nsys/nsys_reports.h"
 
 namespace gprof::cli {
 namespace {

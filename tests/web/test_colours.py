@@ -49,7 +49,7 @@ def luminance(text):
 
 
 def tinted(text, share):
-    """As timeline/palette.ts does."""
+    """As timeline/paint/palette.ts does."""
     target = 0 if share < 0 else 1
     return "#" + "".join(f"{round(255 * (c + (target - c) * abs(share))):02x}" for c in channels(text))
 

@@ -10,9 +10,9 @@
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/host/python_line_sums.h"
 #include "analysis/places/stack_lines.h"
 #include "analysis/result/display_names.h"
+#include "analysis/samples/python_line_sums.h"
 
 namespace gprof {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "analysis/facts/operations.h"
 #include "analysis/host/os_call_kinds.h"
-#include "analysis/host/sampled_functions.h"
 #include "analysis/places/running_samples.h"
+#include "analysis/samples/sampled_functions.h"
 
 namespace gprof {
 namespace {

@@ -8,10 +8,10 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/findings.h"
-#include "analysis/host/sampled_functions.h"
 #include "analysis/idle/causes/launch_split.h"
 #include "analysis/places/stack_lines.h"
 #include "analysis/result/display_names.h"
+#include "analysis/samples/sampled_functions.h"
 #include "base/demangle.h"
 #include "base/units.h"
 

@@ -6,11 +6,11 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/host/sampled_functions.h"
 #include "analysis/idle/idle_tables.h"
 #include "analysis/places/call_places.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/tables.h"
+#include "analysis/samples/sampled_functions.h"
 #include "base/units.h"
 
 namespace gprof {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/host/sampled_functions.h"
 #include "analysis/places/call_places.h"
 #include "analysis/result/tables.h"
+#include "analysis/samples/sampled_functions.h"
 #include "base/units.h"
 
 namespace gprof {

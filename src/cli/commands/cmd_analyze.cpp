@@ -24,7 +24,7 @@
 #include "cli/render/html_pages.h"
 #include "cli/render/render_fleet.h"
 #include "cli/talk.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/partial_file.h"
 #include "html/page/fleet_page.h"
 #include "html/page/report_page.h"
 

@@ -20,7 +20,7 @@
 #include "export/export.h"
 #include "export/exporters.h"
 #include "export/output/fresh_output.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/partial_file.h"
 #include "import/read_trace.h"
 
 namespace gprof::cli {

@@ -7,7 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/talk.h"
 #include "export/output/fresh_output.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/partial_file.h"
 
 namespace gprof::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include "cli/fleet/fleet_inputs.h"
 #include "cli/recording/leftovers.h"
 #include "cli/talk.h"
-#include "fleet/keep_results.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/keep_results.h"
+#include "fleet/partial/partial_file.h"
 #include "import/read_trace.h"
 
 namespace gprof::cli {

@@ -17,7 +17,7 @@
 #include "cli/render/render_stats.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
-#include "report/nsys_reports.h"
+#include "report/nsys/nsys_reports.h"
 
 namespace gprof::cli {
 namespace {

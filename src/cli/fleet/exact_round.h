@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "fleet/exact_times.h"
-#include "fleet/fleet_verdict.h"
+#include "fleet/partial/exact_times.h"
+#include "fleet/verdict/fleet_verdict.h"
 
 namespace gprof::cli {
 

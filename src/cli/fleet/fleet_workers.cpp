@@ -16,7 +16,7 @@
 
 #include "base/machine/parallel.h"
 #include "cli/talk.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/partial_file.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "export/tables/flat_tables.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/partial_file.h"
 #include "gprof/error.h"
 #include "trace/file/mapped_file.h"
 

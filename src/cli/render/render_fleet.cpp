@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/render/text_layout.h"
-#include "fleet/rank_steps.h"
+#include "fleet/verdict/rank_steps.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {

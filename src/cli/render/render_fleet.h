@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/terminal.h"
-#include "fleet/fleet_verdict.h"
+#include "fleet/verdict/fleet_verdict.h"
 
 namespace gprof::cli {
 

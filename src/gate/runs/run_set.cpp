@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/partial_file.h"
 #include "fleet/read_input.h"
 #include "gate/baseline/baseline.h"
 #include "gate/runs/measurement_json.h"

@@ -9,7 +9,7 @@
 
 #include "analysis/idle/causes/causes.h"
 #include "base/units.h"
-#include "fleet/rank_steps.h"
+#include "fleet/verdict/rank_steps.h"
 #include "html/timeline/byte_columns.h"
 #include "report/json_values.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fleet/fleet_verdict.h"
+#include "fleet/verdict/fleet_verdict.h"
 #include "html/page/page.h"
 
 namespace gprof {

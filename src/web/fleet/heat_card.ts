@@ -3,7 +3,7 @@ import { el } from "../shared/dom";
 import { formatNs, formatNumber, formatPercent } from "../shared/format";
 import { visible } from "../shared/names";
 import { cssColor, onThemeChange } from "../shared/theme";
-import { parseColor } from "../timeline/palette";
+import { parseColor } from "../timeline/paint/palette";
 import { mediansOf, orderOf, shadesOf, valueAt, type HeatMap, type Measure, type Order, type Shades } from "./heat";
 
 const ROOM_PX = 560; // that rows share

@@ -1,13 +1,13 @@
 // One timeline: labels, canvas, what lies over it, and its own scrolling. A diff has two of them, one above the other.
 import { el } from "../shared/dom";
-import { RowDrawer } from "./draw";
+import { RowDrawer } from "./paint/draw";
 import { placeOf } from "../shared/events";
 import { isShown, laneHeight, lanesByTrack, laneTop, makeLayout, rowAt, type Layout, type Row } from "./layout";
 import { lowerBound } from "../shared/levels";
-import { drawOverlay } from "./overlay";
-import { marksOf } from "./ruler";
+import { drawOverlay } from "./paint/overlay";
+import { marksOf } from "./paint/ruler";
 import type { Scene } from "./scene";
-import { Sidebar } from "./sidebar";
+import { Sidebar } from "./panels/sidebar";
 import type { EventRef, Run, RunLane, View } from "../shared/state";
 
 export interface Rect {

@@ -1,6 +1,6 @@
 // What the parts of the timeline share while it is shown. timeline.ts makes it; parts read it and ask it to draw again.
 import type { Matches } from "../shared/filter";
-import type { Palette } from "./palette";
+import type { Palette } from "./paint/palette";
 import type { EventRef, Run, State, View } from "../shared/state";
 
 export interface Scene {

@@ -1,26 +1,26 @@
 // The timeline: puts its parts together and keeps them in step with the state.
-import { Commands } from "./commands";
-import { Details } from "./details";
+import { Commands } from "./input/commands";
+import { Details } from "./panels/details";
 import { button, el } from "../shared/dom";
 import { gpuWork, isEvent, placeOf } from "../shared/events";
-import { FilterBox } from "./filter_box";
-import { makeGrip } from "./grip";
-import { Help } from "./help";
-import { measureOn, PointerInput } from "./input";
-import { bindKeys } from "./keys";
-import { makeLegend } from "./legend";
-import { Minimap } from "./minimap";
-import { readPalette } from "./palette";
+import { FilterBox } from "./panels/filter_box";
+import { makeGrip } from "./input/grip";
+import { Help } from "./panels/help";
+import { measureOn, PointerInput } from "./input/input";
+import { bindKeys } from "./input/keys";
+import { makeLegend } from "./panels/legend";
+import { Minimap } from "./paint/minimap";
+import { readPalette } from "./paint/palette";
 import { Pane } from "./pane";
-import { drawRuler } from "./ruler";
-import { findSameName } from "./same_name";
+import { drawRuler } from "./paint/ruler";
+import { findSameName } from "./panels/same_name";
 import type { Scene } from "./scene";
-import { snapshot } from "./snapshot";
-import { SpanPanel } from "./span_panel";
+import { snapshot } from "./paint/snapshot";
+import { SpanPanel } from "./panels/span_panel";
 import type { EventRef, Run, State, View } from "../shared/state";
-import { FONT_PX } from "./text";
+import { FONT_PX } from "./paint/text";
 import { onThemeChange, theme } from "../shared/theme";
-import { Tooltip } from "./tooltip";
+import { Tooltip } from "./panels/tooltip";
 import { around, limited } from "./viewport";
 
 const WIDE_ENOUGH_PX = 3; // an event that is jumped to is at least this wide

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "fleet/join_results.h"
-#include "fleet/kept_json.h"
-#include "fleet/partial_file.h"
+#include "fleet/partial/join_results.h"
+#include "fleet/partial/kept_json.h"
+#include "fleet/partial/partial_file.h"
 #include "fleet/rank_summary.h"
 #include "gprof/error.h"
 #include "report/report.h"

@@ -1,0 +1,490 @@
+#include "fleet/verdict/fleet_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "analysis/result/display_names.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kDeviations = 5;
+constexpr double kLeastPercent = 2;  // of what the median rank spends on itself
+constexpr size_t kFewRanks = 4;      // too few for a deviation that means anything
+constexpr double kFewPercent = 10;
+constexpr int64_t kSkewedNs = 1'000'000;        // of a clock, and 10 times what the alignment leaves unexplained
+constexpr double kNetworkPercent = 10;          // of the wall time
+constexpr double kStandsOutPercent = 50;        // a communicator among those of its size
+constexpr double kPartWorthSayingPercent = 20;  // of what a straggler has above the median
+
+std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
+double Percent(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+template <class F>
+std::vector<int64_t> ValuesOf(const std::vector<RankVerdict>& ranks, F of) {
+  std::vector<int64_t> values;
+  for (const RankVerdict& rank : ranks) values.push_back(of(rank));
+  return values;
+}
+
+// What is above this is not chance.
+int64_t LimitOf(const std::vector<int64_t>& values) {
+  const int64_t median = MedianOf(values);
+  const auto percent = [&](double p) { return static_cast<int64_t>(static_cast<double>(median) / 100 * p); };
+  if (values.size() <= kFewRanks) return median + percent(kFewPercent);
+  std::vector<int64_t> deviations;
+  for (const int64_t value : values) deviations.push_back(std::abs(value - median));
+  return median + std::max(kDeviations * MedianOf(std::move(deviations)), percent(kLeastPercent));
+}
+
+bool IsWork(const RankKernel& kernel) {
+  return !kernel.name.empty() && !IsNcclKernel(kernel.name) && !IsWaitingKernel(kernel.name);
+}
+
+struct TypicalKernel {
+  std::vector<int64_t> means_ns, counts;  // of the ranks that have it
+};
+
+class Judge {
+ public:
+  Judge(const std::vector<RankSummary>& summaries, FleetVerdict* verdict) : verdict_(*verdict) {
+    Sort(summaries);
+    FindMissing();
+  }
+
+  void Run() {
+    Ranks ranks;
+    for (const RankVerdict& rank : verdict_.ranks) ranks.push_back(rank.rank);
+    verdict_.alignment = AlignClocks(ranks);
+    const std::vector<Arrivals> arrivals = ArrivalsOf(verdict_.alignment, ranks.size());
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      verdict_.ranks[i].arrivals = arrivals[i];
+      verdict_.ranks[i].own_ns = ranks[i]->OwnNs();
+    }
+    CompareKernels();
+    CompareRest();
+    MakeMatrix();
+    FindStragglers();
+    FindNetwork();
+    FindSkewedClocks();
+    std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.gain_ns > b.gain_ns; });
+    FindAbsent();
+  }
+
+ private:
+  // Of several summaries of a rank the one with the most records counts.
+  void Sort(const std::vector<RankSummary>& summaries) {
+    std::map<std::pair<int64_t, std::string>, const RankSummary*> best;
+    for (const RankSummary& s : summaries) {
+      if (!s.unreadable.empty()) {
+        verdict_.unreadable.push_back(&s);
+        continue;
+      }
+      // Without ranks a process is what was started once on one host.
+      const std::string process = fmt::format("{} {} {}", s.host, s.pid, s.start_ns);
+      const std::string who = s.rank >= 0 ? "" : s.host.empty() ? s.source : process;
+      const RankSummary*& kept = best[{s.rank, who}];
+      if (kept == nullptr) {
+        kept = &s;
+        continue;
+      }
+      const RankSummary* other = &s;
+      if (other->records > kept->records) std::swap(kept, other);
+      verdict_.duplicates.push_back(other);
+    }
+    for (const auto& [key, summary] : best) {
+      verdict_.ranks.push_back({});
+      verdict_.ranks.back().rank = summary;
+      verdict_.world_size = std::max(verdict_.world_size, summary->world_size);
+    }
+  }
+
+  void FindMissing() {
+    constexpr size_t kMostNamed = 1 << 20;
+    std::set<int64_t> there;
+    for (const RankVerdict& rank : verdict_.ranks) there.insert(rank.rank->rank);
+    for (int64_t rank = 0; rank < verdict_.world_size && verdict_.missing.size() < kMostNamed; ++rank) {
+      if (there.count(rank) == 0) verdict_.missing.push_back(rank);
+    }
+  }
+
+  void CompareKernels() {
+    std::map<std::string, TypicalKernel> typical;
+    for (const RankVerdict& rank : verdict_.ranks) {
+      for (const RankKernel& kernel : rank.rank->kernel_times) {
+        if (!IsWork(kernel) || kernel.count == 0) continue;
+        typical[kernel.name].means_ns.push_back(kernel.total_ns / kernel.count);
+        typical[kernel.name].counts.push_back(kernel.count);
+      }
+    }
+    std::map<std::string, std::pair<double, double>> medians;  // mean, count
+    for (auto& [name, kernel] : typical) {
+      // Of a kernel that most ranks do not have, the median rank has none.
+      kernel.counts.resize(std::max(kernel.counts.size(), verdict_.ranks.size()));
+      medians[name] = {static_cast<double>(MedianOf(kernel.means_ns)), static_cast<double>(MedianOf(kernel.counts))};
+    }
+    for (RankVerdict& rank : verdict_.ranks) {
+      double longer_ns = 0, more_ns = 0, expected_ns = 0;
+      for (const RankKernel& kernel : rank.rank->kernel_times) {
+        if (!IsWork(kernel) || kernel.count == 0) continue;
+        const auto& [mean_ns, count] = medians[kernel.name];
+        expected_ns += static_cast<double>(kernel.count) * mean_ns;
+        longer_ns += static_cast<double>(kernel.total_ns) - static_cast<double>(kernel.count) * mean_ns;
+        more_ns += (static_cast<double>(kernel.count) - count) * mean_ns;
+      }
+      rank.excess_ns[static_cast<size_t>(Excess::kLongerKernels)] = static_cast<int64_t>(longer_ns);
+      rank.excess_ns[static_cast<size_t>(Excess::kMoreKernels)] = static_cast<int64_t>(more_ns);
+      rank.slower_percent = expected_ns <= 0 ? 0 : static_cast<int64_t>(100 * longer_ns / expected_ns);
+    }
+  }
+
+  void CompareRest() {
+    const int64_t own_ns = MedianOf(ValuesOf(verdict_.ranks, [](const RankVerdict& r) { return r.own_ns; }));
+    const int64_t copy_ns = MedianOf(ValuesOf(verdict_.ranks, [](const RankVerdict& r) { return r.rank->CopyNs(); }));
+    for (RankVerdict& rank : verdict_.ranks) {
+      rank.above_median_ns = rank.own_ns - own_ns;
+      rank.excess_ns[static_cast<size_t>(Excess::kCopies)] = rank.rank->CopyNs() - copy_ns;
+    }
+    std::vector<int64_t> most(verdict_.ranks.size());
+    ForEachCause([&](Cause cause) {
+      if (cause == Cause::kMpi) return;
+      const auto of = [cause](const RankVerdict& r) { return r.rank->idle_ns[static_cast<size_t>(cause)]; };
+      const int64_t median_ns = MedianOf(ValuesOf(verdict_.ranks, of));
+      for (size_t i = 0; i < verdict_.ranks.size(); ++i) {
+        RankVerdict& rank = verdict_.ranks[i];
+        const int64_t above_ns = of(rank) - median_ns;
+        rank.excess_ns[static_cast<size_t>(Excess::kHost)] += above_ns;
+        if (above_ns <= most[i]) continue;
+        most[i] = above_ns;
+        rank.cause = cause;
+      }
+    });
+  }
+
+  // Where records are missing, waiting looks like work. In a run that was killed that is so for all ranks.
+  bool IsOnMap(const RankVerdict& rank) const { return rank.rank->is_complete || are_most_incomplete_; }
+
+  void MakeMatrix() {
+    const auto complete = std::count_if(verdict_.ranks.begin(), verdict_.ranks.end(),
+                                        [](const RankVerdict& r) { return r.rank->is_complete; });
+    are_most_incomplete_ = 2 * static_cast<size_t>(complete) < verdict_.ranks.size();
+    std::map<std::pair<std::string, size_t>, size_t> alike;
+    for (const RankVerdict& rank : verdict_.ranks) {
+      const StepColumns& steps = rank.rank->steps;
+      if (!steps.wall_ns.empty() && IsOnMap(rank)) ++alike[{steps.path, steps.wall_ns.size()}];
+    }
+    if (alike.empty()) return;
+    const auto most =
+        std::max_element(alike.begin(), alike.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    StepMatrix& matrix = verdict_.steps;
+    matrix.path = most->first.first;
+    std::vector<std::vector<int64_t>> columns(most->first.second);
+    for (const RankVerdict& rank : verdict_.ranks) {
+      const StepColumns& steps = rank.rank->steps;
+      matrix.own_ns.emplace_back();
+      if (steps.path != matrix.path || steps.wall_ns.size() != columns.size() || !IsOnMap(rank)) continue;
+      matrix.steps_in_one = steps.steps_in_one;
+      for (size_t i = 0; i < columns.size(); ++i) {
+        const int64_t waiting_ns = steps.exposed_ns[i] + steps.idle_ns[static_cast<size_t>(Cause::kMpi)][i];
+        matrix.own_ns.back().push_back(std::max<int64_t>(steps.wall_ns[i] - waiting_ns, 0));
+        columns[i].push_back(matrix.own_ns.back().back());
+      }
+    }
+    for (const auto& column : columns) matrix.median_ns.push_back(MedianOf(column));
+  }
+
+  void FindStragglers() {
+    if (verdict_.ranks.size() < 2) return;
+    const std::vector<int64_t> own_ns = ValuesOf(verdict_.ranks, [](const RankVerdict& r) { return r.own_ns; });
+    const int64_t limit_ns = LimitOf(own_ns);
+    std::map<std::string, size_t> ranks_of_host;
+    std::map<std::pair<std::string, size_t>, std::vector<const RankVerdict*>> alike;  // by host and reason
+    std::vector<const RankVerdict*> alone;
+    for (RankVerdict& rank : verdict_.ranks) {
+      ++ranks_of_host[rank.rank->host];
+      rank.is_straggler = rank.own_ns > limit_ns;
+      if (rank.is_straggler) alike[{rank.rank->host, ReasonOf(rank)}].push_back(&rank);
+    }
+    for (auto& [key, ranks] : alike) {
+      const auto& host = key.first;
+      if (!host.empty() && ranks.size() > 1 && 2 * ranks.size() > ranks_of_host[host]) {
+        AddGroup(host, ranks);
+      } else {
+        alone.insert(alone.end(), ranks.begin(), ranks.end());
+      }
+    }
+    AddRails(std::move(alone));
+  }
+
+  // Ranks with one number on their hosts share a network rail and a slot: what most of them have in common is one
+  // finding.
+  void AddRails(std::vector<const RankVerdict*> alone) {
+    std::map<int64_t, size_t> ranks_of_rail;
+    for (const RankVerdict& rank : verdict_.ranks) ++ranks_of_rail[rank.rank->local_rank];
+    std::map<std::pair<int64_t, size_t>, std::vector<const RankVerdict*>> alike;  // by local rank and reason
+    for (const RankVerdict* rank : alone) alike[{rank->rank->local_rank, ReasonOf(*rank)}].push_back(rank);
+    for (const auto& [key, ranks] : alike) {
+      const int64_t rail = key.first;
+      if (rail >= 0 && ranks.size() > 2 && 2 * ranks.size() > ranks_of_rail[rail]) {
+        AddGroup("local rank " + std::to_string(rail), ranks);
+        continue;
+      }
+      for (const RankVerdict* rank : ranks) {
+        AddStraggler(*rank, NameOf(*rank->rank), NameOf(*rank->rank) + WhereText(*rank->rank));
+      }
+    }
+  }
+
+  static size_t ReasonOf(const RankVerdict& rank) {
+    return static_cast<size_t>(std::max_element(rank.excess_ns.begin(), rank.excess_ns.end()) - rank.excess_ns.begin());
+  }
+
+  // What most ranks of a host have in common is one finding, with the figures of the worst of them.
+  void AddGroup(const std::string& group, const std::vector<const RankVerdict*>& ranks) {
+    const RankVerdict& worst = **std::max_element(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
+      return a->above_median_ns < b->above_median_ns;
+    });
+    std::vector<int64_t> numbers;
+    for (const RankVerdict* rank : ranks) numbers.push_back(rank->rank->rank);
+    AddStraggler(
+        worst, group,
+        fmt::format("{} ({}; figures of the slowest, {})", group, RanksText(std::move(numbers)), NameOf(*worst.rank)));
+  }
+
+  void AddStraggler(const RankVerdict& rank, const std::string& about, const std::string& who) {
+    const size_t reason = ReasonOf(rank);
+    Finding finding;
+    finding.severity = Severity::kWarning;
+    finding.gain_ns = rank.above_median_ns;
+    finding.basis = "time not spent waiting for other ranks, above the median";
+    finding.subject.process = about;
+    finding.message = who + ": ";
+    switch (static_cast<Excess>(reason)) {
+      case Excess::kLongerKernels:
+        SlowGpu(rank, &finding);
+        break;
+      case Excess::kMoreKernels:
+        finding.id = "fleet.more_work";
+        finding.message += "more work: its kernels take " + Ns(rank.excess_ns[reason]) +
+                           " longer because there are more of them" + CountsText(rank);
+        finding.advice = "Distribute the work evenly.";
+        break;
+      case Excess::kCopies:
+        finding.id = "fleet.slow_copies";
+        finding.message += "copies with no kernel running take " + Ns(rank.excess_ns[reason]) +
+                           " longer than on the median rank" + BytesText(rank);
+        finding.advice = "Compare the bytes and the memory of its copies, and the link of its GPU.";
+        break;
+      case Excess::kHost:
+        LateHost(rank, &finding);
+        break;
+    }
+    finding.message += ". In all " + Ns(rank.above_median_ns) + " (" +
+                       FormatPercent(Percent(rank.above_median_ns, rank.own_ns - rank.above_median_ns)) +
+                       ") above the median rank" + PartsText(rank, reason) + ArrivalText(rank);
+    verdict_.findings.push_back(std::move(finding));
+  }
+
+  static std::string WhereText(const RankSummary& rank) {
+    std::string where = rank.host;
+    if (!rank.gpus.empty()) where += (where.empty() ? "" : ", ") + rank.gpus.front();
+    if (!rank.gpu_uuids.empty() && !rank.gpu_uuids.front().empty()) where += " " + rank.gpu_uuids.front();
+    return where.empty() ? "" : " (" + where + ")";
+  }
+
+  void SlowGpu(const RankVerdict& rank, Finding* finding) const {
+    finding->id = "fleet.slow_gpu";
+    finding->message +=
+        fmt::format("slow GPU: the same kernels take {} longer ({}%)",
+                    Ns(rank.excess_ns[static_cast<size_t>(Excess::kLongerKernels)]), rank.slower_percent);
+    const std::string clock = ClockText(verdict_, *rank.rank);
+    finding->message += clock.empty() ? "; its clocks were not recorded" : "; " + clock;
+    finding->advice =
+        "Compare clocks, power limit, temperature and ECC errors of this GPU with the others (gprof-cli monitor, "
+        "nvidia-smi -q), and whether other programs use it.";
+  }
+
+  void LateHost(const RankVerdict& rank, Finding* finding) const {
+    finding->id = "fleet.late_host";
+    const auto cause = std::string(InfoOf(rank.cause).name);
+    finding->message += "late host: its GPU is idle for " + Ns(rank.excess_ns[static_cast<size_t>(Excess::kHost)]) +
+                        " longer than that of the median rank, mostly with the cause " + cause;
+    finding->subject.causes.push_back(cause);
+    // A function or line says more than the range it is in.
+    for (const char* kind : {"function", "line", "call", "range"}) {
+      const auto place = std::find_if(rank.rank->places.begin(), rank.rank->places.end(),
+                                      [&](const IdlePlace& p) { return p.cause == cause && p.kind == kind; });
+      if (place == rank.rank->places.end()) continue;
+      finding->message += fmt::format(" ({} {}: {})", kind, place->name, Ns(place->idle_ns));
+      break;
+    }
+    finding->advice = std::string(InfoOf(rank.cause).advice);
+  }
+
+  std::string CountsText(const RankVerdict& rank) const {
+    const int64_t median = MedianOf(ValuesOf(verdict_.ranks, [](const RankVerdict& r) { return r.rank->kernels; }));
+    return " (" + FormatCount(rank.rank->kernels) + " kernels, median rank " + FormatCount(median) + ")";
+  }
+
+  std::string BytesText(const RankVerdict& rank) const {
+    const auto bytes = [](const RankVerdict& r) {
+      int64_t sum = 0;
+      for (const RankCopies& copy : r.rank->copies) sum += copy.bytes;
+      return sum;
+    };
+    return " (" + FormatBytes(static_cast<double>(bytes(rank))) + ", median rank " +
+           FormatBytes(static_cast<double>(MedianOf(ValuesOf(verdict_.ranks, bytes)))) + ")";
+  }
+
+  static std::string PartsText(const RankVerdict& rank, size_t reason) {
+    constexpr const char* kNames[kExcessCount] = {"longer kernels", "more kernels", "copies", "idle time"};
+    std::string text;
+    for (size_t i = 0; i < kExcessCount; ++i) {
+      if (i == reason || Percent(rank.excess_ns[i], rank.above_median_ns) < kPartWorthSayingPercent) continue;
+      text += std::string(text.empty() ? ", also " : ", ") + kNames[i] + " " + Ns(rank.excess_ns[i]);
+    }
+    return text;
+  }
+
+  static std::string ArrivalText(const RankVerdict& rank) {
+    const Arrivals& arrivals = rank.arrivals;
+    if (arrivals.collectives == 0 || arrivals.late_ns == 0) return "";
+    const bool is_host_late = 10 * arrivals.late_host_ns > arrivals.late_ns;
+    return fmt::format("; in {}{} it arrived later than the median rank, by {} in total{}",
+                       CountOf(arrivals.collectives, "collective"),
+                       arrivals.last > 0 ? " (last in " + FormatCount(arrivals.last) + ")" : "", Ns(arrivals.late_ns),
+                       is_host_late ? "; its host called NCCL later by " + Ns(arrivals.late_host_ns) : "");
+  }
+
+  // Long though all arrive together; or longer than on other communicators of the same size.
+  void FindNetwork() {
+    std::map<size_t, std::vector<int64_t>> transfers;  // by number of members
+    std::vector<MeetingTimes> times;
+    for (const Meeting& meeting : verdict_.alignment.meetings) {
+      times.push_back(TimesOf(meeting, verdict_.alignment));
+      transfers[meeting.members.size()].push_back(times.back().transfer_ns);
+    }
+    const int64_t wall_ns = MedianOf(ValuesOf(verdict_.ranks, [](const RankVerdict& r) { return r.rank->wall_ns; }));
+    for (size_t i = 0; i < times.size(); ++i) {
+      const Meeting& meeting = verdict_.alignment.meetings[i];
+      const int64_t count = meeting.members.front().collectives->count;
+      const int64_t typical_ns = MedianOf(transfers[meeting.members.size()]);
+      const int64_t all_ns = times[i].transfer_ns * count;
+      const bool stands_out = transfers[meeting.members.size()].size() > 2 &&
+                              Percent(times[i].transfer_ns - typical_ns, typical_ns) > kStandsOutPercent;
+      const bool is_together = times[i].spread_ns * 4 < times[i].transfer_ns;
+      if (Percent(all_ns, wall_ns) < kNetworkPercent || !(stands_out || is_together)) continue;
+      Finding finding;
+      finding.id = "fleet.network";
+      finding.severity = stands_out ? Severity::kWarning : Severity::kNote;
+      finding.message = fmt::format(
+          "{} of {}: collectives take {} after the last rank has arrived, and the ranks arrive within {} (medians of "
+          "{}), {} of the wall time",
+          meeting.name, CountOf(static_cast<int64_t>(meeting.members.size()), "rank"), Ns(times[i].transfer_ns),
+          Ns(times[i].spread_ns), FormatCount(times[i].collectives), FormatPercent(Percent(all_ns, wall_ns)));
+      if (stands_out) {
+        finding.message +=
+            "; other communicators of this size take " + Ns(typical_ns) + ". Its hosts: " + HostsText(meeting);
+      }
+      finding.advice =
+          "No rank is late: look at message sizes, the links between its hosts and GPUs, and the "
+          "algorithm of the library.";
+      finding.gain_ns = stands_out ? (times[i].transfer_ns - typical_ns) * count : 0;
+      finding.basis = "time above that of other communicators of this size";
+      verdict_.findings.push_back(std::move(finding));
+    }
+  }
+
+  std::string HostsText(const Meeting& meeting) const {
+    std::set<std::string> hosts;
+    for (const auto& member : meeting.members) hosts.insert(verdict_.ranks[member.rank].rank->host);
+    std::string text;
+    for (const std::string& host : hosts) text += (text.empty() ? "" : ", ") + host;
+    return text;
+  }
+
+  void FindSkewedClocks() {
+    const Alignment& alignment = verdict_.alignment;
+    for (const ClockOfHost& host : alignment.hosts) {
+      const int64_t limit_ns = std::max(kSkewedNs, 10 * alignment.residual_ns);
+      if (host.collectives == 0 || std::abs(host.offset_ns) < limit_ns) continue;
+      if (!verdict_.ranks[host.ranks.front()].rank->has_day) continue;
+      Finding finding;
+      finding.id = "fleet.skewed_clock";
+      finding.message = fmt::format(
+          "{}: its clock is {} {} of the clock of most hosts, by {} (residual {}); times of {} were corrected",
+          host.host, Ns(std::abs(host.offset_ns)), host.offset_ns > 0 ? "ahead" : "behind",
+          CountOf(host.collectives, "collective"), Ns(host.residual_ns), RanksText(NumbersOf(host)));
+      finding.advice = "Let NTP or PTP set the clock of this host; logs and other tools rely on it.";
+      verdict_.findings.push_back(std::move(finding));
+    }
+  }
+
+  std::vector<int64_t> NumbersOf(const ClockOfHost& host) const {
+    std::vector<int64_t> ranks;
+    for (const size_t i : host.ranks) ranks.push_back(verdict_.ranks[i].rank->rank);
+    return ranks;
+  }
+
+  static std::string RanksText(std::vector<int64_t> ranks) {
+    std::sort(ranks.begin(), ranks.end());
+    if (ranks.front() < 0) return CountOf(static_cast<int64_t>(ranks.size()), "process", "processes");
+    return (ranks.size() == 1 ? "rank " : "ranks ") + RangesText(ranks);
+  }
+
+  // What the verdict is not about.
+  void FindAbsent() {
+    const auto add = [this](const char* id, std::string message, std::string advice) {
+      Finding finding;
+      finding.id = id;
+      finding.severity = Severity::kWarning;
+      finding.message = std::move(message);
+      finding.advice = std::move(advice);
+      verdict_.findings.push_back(std::move(finding));
+    };
+    if (!verdict_.missing.empty()) {
+      add("fleet.missing",
+          fmt::format("{} of {} missing: {}", CountOf(static_cast<int64_t>(verdict_.missing.size()), "rank"),
+                      FormatCount(verdict_.world_size), RangesText(verdict_.missing)),
+          "Add their traces: what they did, and whether they were late, is unknown.");
+    }
+    for (const RankSummary* rank : verdict_.unreadable) {
+      add("fleet.unreadable", "A trace was left out: " + rank->unreadable, "");
+    }
+    for (const RankVerdict& rank : verdict_.ranks) {
+      if (rank.rank->is_complete) continue;
+      std::string message = NameOf(*rank.rank) + " (" + rank.rank->source + ") is incomplete";
+      for (const std::string& problem : rank.rank->problems) {
+        message += (problem == rank.rank->problems.front() ? ": " : "; ") + problem;
+      }
+      add("fleet.damaged", std::move(message), "Its figures cover only the data that is there; see gprof-cli info.");
+    }
+    for (const RankSummary* rank : verdict_.duplicates) {
+      add("fleet.duplicate", NameOf(*rank) + " is there more than once: " + rank->source + " was left out", "");
+    }
+  }
+
+  FleetVerdict& verdict_;
+  bool are_most_incomplete_ = false;
+};
+
+}  // namespace
+
+FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_rows, ExactTimes exact) {
+  FleetVerdict verdict;
+  verdict.exact = std::move(exact);
+  Judge(summaries, &verdict).Run();
+  verdict.tables = FleetTables(verdict, max_rows);
+  return verdict;
+}
+
+}  // namespace gprof

@@ -1,0 +1,65 @@
+// What only many ranks can tell: who holds up the others and why, whose clock is off, who is missing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fleet/partial/exact_times.h"
+#include "fleet/rank_summary.h"
+#include "fleet/verdict/clock_alignment.h"
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+// What a rank may have more of than the median rank. Together they are what it spends on itself.
+enum class Excess : uint8_t { kLongerKernels, kMoreKernels, kCopies, kHost };
+inline constexpr size_t kExcessCount = 4;
+
+struct RankVerdict {
+  const RankSummary* rank = nullptr;
+  int64_t own_ns = 0, above_median_ns = 0;  // RankSummary::OwnNs
+  std::array<int64_t, kExcessCount> excess_ns{};
+  int64_t slower_percent = 0;  // its kernels than the same kernels of the median rank
+  Cause cause = Cause::kHost;  // of kHost: the cause with the most above the median
+  Arrivals arrivals;
+  bool is_straggler = false;
+};
+
+// Rank × step: what each rank spent on itself in each entry of StepColumns, in percent above the median of all ranks.
+struct StepMatrix {
+  std::string path;
+  int64_t steps_in_one = 1;
+  std::vector<std::vector<int64_t>> own_ns;  // by rank as in FleetVerdict::ranks; empty for those without such steps
+  std::vector<int64_t> median_ns;            // by entry
+};
+
+struct FleetVerdict {
+  std::vector<RankVerdict> ranks;              // one for each rank, by rank
+  std::vector<const RankSummary*> duplicates;  // that stand for one of those as well
+  std::vector<const RankSummary*> unreadable;
+  int64_t world_size = 0;  // 0: not known
+  std::vector<int64_t> missing;
+  Alignment alignment;
+  StepMatrix steps;
+  ExactTimes exact;               // of kernels whose percentiles were looked for in the traces
+  std::vector<Finding> findings;  // what costs the most first
+  std::vector<Table> tables;
+};
+
+// `summaries` must outlive the verdict. Tables have at most so many rows (0: all).
+FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_rows, ExactTimes exact = {});
+
+// verdict_tables.cpp
+std::vector<Table> FleetTables(const FleetVerdict& verdict, uint32_t max_rows);
+
+// verdict_json.cpp: "schema": "gprof.analyze/1", described in docs/commands/analyze.md.
+std::string VerdictJson(const FleetVerdict& verdict);
+
+// "1-3, 7"
+std::string RangesText(const std::vector<int64_t>& sorted);
+// "SM clock 1,200 MHz (median of all ranks 1,980 MHz)"
+std::string ClockText(const FleetVerdict& verdict, const RankSummary& rank);
+
+}  // namespace gprof

@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "fleet/verdict/fleet_verdict.h"
+#include "gprof/version.h"
+#include "report/json_values.h"
+
+namespace gprof {
+namespace {
+
+using cli::CellJson;
+using cli::Json;
+
+Json TableJson(const Table& table) {
+  Json json = {{"id", table.id}, {"title", table.title}, {"note", table.note}};
+  json["rows"] = Json::array();
+  for (const auto& row : table.rows) {
+    Json object = Json::object();
+    for (std::size_t i = 0; i < table.columns.size(); ++i) object[table.columns[i].key] = CellJson(row[i]);
+    json["rows"].push_back(std::move(object));
+  }
+  return json;
+}
+
+Json StepsJson(const FleetVerdict& verdict) {
+  if (verdict.steps.median_ns.empty()) return nullptr;
+  Json json = {{"path", verdict.steps.path},
+               {"steps_in_one", verdict.steps.steps_in_one},
+               {"median_own_ns", verdict.steps.median_ns}};
+  json["ranks"] = Json::array();
+  for (std::size_t i = 0; i < verdict.steps.own_ns.size(); ++i) {
+    if (verdict.steps.own_ns[i].empty()) continue;
+    const StepColumns& steps = verdict.ranks[i].rank->steps;
+    Json idle = Json::object();
+    ForEachCause([&](Cause cause) {
+      const auto& column = steps.idle_ns[static_cast<std::size_t>(cause)];
+      if (std::any_of(column.begin(), column.end(), [](int64_t ns) { return ns != 0; })) {
+        idle[std::string(InfoOf(cause).name)] = column;
+      }
+    });
+    json["ranks"].push_back({{"rank", verdict.ranks[i].rank->rank},
+                             {"trace", verdict.ranks[i].rank->source},
+                             {"own_ns", verdict.steps.own_ns[i]},
+                             {"wall_ns", steps.wall_ns},
+                             {"kernel_ns", steps.kernel_ns},
+                             {"copy_ns", steps.copy_ns},
+                             {"exposed_ns", steps.exposed_ns},
+                             {"idle_ns", std::move(idle)}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string VerdictJson(const FleetVerdict& verdict) {
+  Json json;
+  json["schema"] = "gprof.analyze/1";
+  json["gprof_cli"] = gprof::kVersion;
+  json["ranks"] = verdict.ranks.size();
+  json["world_size"] = verdict.world_size > 0 ? Json(verdict.world_size) : Json(nullptr);
+  json["missing"] = verdict.missing;
+  json["unreadable"] = Json::array();
+  for (const RankSummary* rank : verdict.unreadable) {
+    json["unreadable"].push_back({{"trace", rank->source}, {"why", rank->unreadable}});
+  }
+  json["incomplete"] = Json::array();
+  for (const RankVerdict& rank : verdict.ranks) {
+    if (rank.rank->is_complete) continue;
+    json["incomplete"].push_back(
+        {{"rank", rank.rank->rank}, {"trace", rank.rank->source}, {"problems", rank.rank->problems}});
+  }
+  json["duplicates"] = Json::array();
+  for (const RankSummary* rank : verdict.duplicates) {
+    json["duplicates"].push_back({{"rank", rank->rank}, {"trace", rank->source}});
+  }
+  json["alignment"] = {{"communicators", verdict.alignment.meetings.size()},
+                       {"unfit", verdict.alignment.unfit},
+                       {"residual_ns", verdict.alignment.residual_ns},
+                       {"residual_p95_ns", verdict.alignment.worst_residual_ns}};
+  json["findings"] = Json::array();
+  for (const Finding& finding : verdict.findings) {
+    json["findings"].push_back({{"id", finding.id},
+                                {"about", finding.subject.process},
+                                {"message", finding.message},
+                                {"advice", finding.advice},
+                                {"gain_ns", finding.gain_ns},
+                                {"basis", finding.basis}});
+  }
+  json["steps"] = StepsJson(verdict);
+  json["tables"] = Json::array();
+  for (const Table& table : verdict.tables) json["tables"].push_back(TableJson(table));
+  return cli::ToText(json);
+}
+
+}  // namespace gprof

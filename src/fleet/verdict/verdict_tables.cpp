@@ -1,0 +1,280 @@
+// The tables of a verdict.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/saturate.h"
+#include "base/units.h"
+#include "fleet/partial/histogram.h"
+#include "fleet/verdict/fleet_verdict.h"
+
+namespace gprof {
+namespace {
+
+std::string Key(int64_t rank, const RankSummary& summary) { return rank >= 0 ? std::to_string(rank) : summary.source; }
+std::string Key(const RankVerdict& rank) { return Key(rank.rank->rank, *rank.rank); }
+
+Cause LargestCause(const RankSummary& rank) {
+  const auto most = std::max_element(rank.idle_ns.begin(), rank.idle_ns.end());
+  return static_cast<Cause>(most - rank.idle_ns.begin());
+}
+
+Table RankTable(const FleetVerdict& verdict, uint32_t max_rows) {
+  Table table{
+      "ranks",
+      "Ranks",
+      {{"rank", "Rank", Unit::kText, false},
+       {"own_ns", "Own time", Unit::kNs, false},
+       {"above_median_ns", "Above median", Unit::kNs, false},
+       {"wall_ns", "Wall time", Unit::kNs, false},
+       {"busy_percent", "GPU busy", Unit::kPercent, false},
+       {"idle_cause", "Main idle cause", Unit::kText, false},
+       {"last", "Last", Unit::kCount, false},
+       {"late_ns", "Late by", Unit::kNs, false},
+       {"waited_ns", "Waited", Unit::kNs, false},
+       {"complete", "Complete", Unit::kText, true},
+       {"host", "Host", Unit::kText, true},
+       {"busy_ns", "Busy", Unit::kNs, true},
+       {"kernel_ns", "Kernels", Unit::kNs, true},
+       {"exposed_ns", "Exposed NCCL", Unit::kNs, true},
+       {"mpi_ns", "MPI", Unit::kNs, true},
+       {"idle_ns", "Idle", Unit::kNs, true},
+       {"clock_mhz", "SM clock (MHz)", Unit::kCount, true},
+       {"gpu", "GPU", Unit::kText, true},
+       {"trace", "Trace", Unit::kText, true}},
+      {},
+      "Own time: all time except exposed collectives and MPI calls. Last: collectives in which the rank arrived last. "
+      "Late by: delay after the median rank, summed over collectives. Waited: for the last rank, in collectives."};
+  std::vector<const RankVerdict*> order;
+  for (const RankVerdict& rank : verdict.ranks) order.push_back(&rank);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return a->above_median_ns > b->above_median_ns; });
+  for (const RankVerdict* rank : order) {
+    const RankSummary& r = *rank->rank;
+    const bool has_idle = r.IdleNs() > 0;
+    table.rows.push_back({Key(*rank), rank->own_ns, rank->above_median_ns, r.wall_ns,
+                          r.window_ns == 0 ? Cell() : Cell(PercentOf(r.busy_ns, r.window_ns)),
+                          has_idle ? Cell(std::string(InfoOf(LargestCause(r)).name)) : Cell(), rank->arrivals.last,
+                          rank->arrivals.late_ns, rank->arrivals.waited_ns, std::string(r.is_complete ? "yes" : "NO"),
+                          r.host, r.busy_ns, r.kernel_ns, r.exposed_ns, r.mpi_ns, r.IdleNs(),
+                          r.clock_mhz > 0 ? Cell(r.clock_mhz) : Cell(), r.gpus.empty() ? "" : r.gpus.front(),
+                          r.source});
+  }
+  CutRows(&table, max_rows);
+  return table;
+}
+
+// A figure of all ranks: its sum, and who has the least, the median and the most.
+std::vector<Cell> SpreadRow(const FleetVerdict& verdict, std::string name, const std::vector<int64_t>& values) {
+  SaturatingSum sum;
+  for (const int64_t value : values) sum += value;
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  return {std::move(name),
+          static_cast<int64_t>(sum),
+          *min,
+          MedianOf(values),
+          *max,
+          Key(verdict.ranks[static_cast<size_t>(min - values.begin())]),
+          Key(verdict.ranks[static_cast<size_t>(max - values.begin())])};
+}
+
+std::vector<Column> SpreadColumns(const char* key, const char* title, Unit unit) {
+  const std::string suffix = unit == Unit::kNs ? "_ns" : unit == Unit::kBytes ? "_bytes" : "";
+  return {{key, title, Unit::kText, false},          {"total" + suffix, "All ranks", unit, false},
+          {"min" + suffix, "Min", unit, false},      {"median" + suffix, "Median", unit, false},
+          {"max" + suffix, "Max", unit, false},      {"min_rank", "Min in", Unit::kText, true},
+          {"max_rank", "Max in", Unit::kText, false}};
+}
+
+template <class F>
+std::vector<int64_t> ValuesOf(const FleetVerdict& verdict, F of) {
+  std::vector<int64_t> values;
+  for (const RankVerdict& rank : verdict.ranks) values.push_back(of(rank));
+  return values;
+}
+
+Table SpreadTable(const FleetVerdict& verdict) {
+  Table table{"spread", "Time by rank", SpreadColumns("what", "Time", Unit::kNs), {}, ""};
+  const auto add = [&](const char* name, auto of) {
+    table.rows.push_back(SpreadRow(verdict, name, ValuesOf(verdict, of)));
+  };
+  add("wall time", [](const RankVerdict& r) { return r.rank->wall_ns; });
+  add("own time", [](const RankVerdict& r) { return r.own_ns; });
+  add("GPU window", [](const RankVerdict& r) { return r.rank->window_ns; });
+  add("GPU busy", [](const RankVerdict& r) { return r.rank->busy_ns; });
+  add("kernels", [](const RankVerdict& r) { return r.rank->kernel_ns; });
+  add("copies, no kernel", [](const RankVerdict& r) { return r.rank->CopyNs(); });
+  add("NCCL", [](const RankVerdict& r) { return r.rank->nccl_ns; });
+  add("NCCL, exposed", [](const RankVerdict& r) { return r.rank->exposed_ns; });
+  add("MPI calls", [](const RankVerdict& r) { return r.rank->mpi_ns; });
+  add("CUDA calls", [](const RankVerdict& r) { return r.rank->api_ns; });
+  add("GPU idle", [](const RankVerdict& r) { return r.rank->IdleNs(); });
+  ForEachCause([&](Cause cause) {
+    const auto of = [cause](const RankVerdict& r) { return r.rank->idle_ns[static_cast<size_t>(cause)]; };
+    table.rows.push_back(SpreadRow(verdict, "idle: " + std::string(InfoOf(cause).name), ValuesOf(verdict, of)));
+  });
+  std::erase_if(table.rows, [](const std::vector<Cell>& row) { return row[1] == Cell(int64_t{0}); });
+  return table;
+}
+
+struct OfKernel {
+  SaturatingSum count, total_ns;
+  int64_t min_ns = INT64_MAX, max_ns = 0, ranks = 0;
+  std::map<int64_t, int64_t> buckets;
+  int64_t slowest_mean_ns = -1;
+  std::string slowest;
+};
+
+// The duration that `percent` of the kernels do not exceed.
+int64_t PercentileOf(const OfKernel& kernel, int64_t percent) {
+  int64_t all = 0, seen = 0;
+  for (const auto& [bucket, count] : kernel.buckets) all += count;
+  for (const auto& [bucket, count] : kernel.buckets) {
+    seen += count;
+    if (static_cast<double>(seen) * 100 >= static_cast<double>(all) * static_cast<double>(percent)) {
+      return std::clamp(MiddleOf(bucket), kernel.min_ns, kernel.max_ns);
+    }
+  }
+  return 0;
+}
+
+Table KernelTable(const FleetVerdict& verdict, uint32_t max_rows) {
+  Table table{"kernels",
+              "Kernels of all ranks",
+              {{"percent", "Time (%)", Unit::kPercent, false},
+               {"total_ns", "Total", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"median_ns", "Median", Unit::kNs, false},
+               {"p99_ns", "p99", Unit::kNs, false},
+               {"slowest_rank", "Slowest in", Unit::kText, false},
+               {"name", "Kernel", Unit::kText, false},
+               {"p95_ns", "p95", Unit::kNs, true},
+               {"min_ns", "Min", Unit::kNs, true},
+               {"max_ns", "Max", Unit::kNs, true},
+               {"ranks", "Ranks", Unit::kCount, true},
+               {"slowest_mean_ns", "Slowest mean", Unit::kNs, true}},
+              {},
+              "Percent of the time of all kernels. Percentiles are accurate to 0.8%. Slowest in: the rank with the "
+              "longest mean."};
+  std::map<std::string, OfKernel> kernels;
+  SaturatingSum all_ns;
+  for (const RankVerdict& rank : verdict.ranks) {
+    for (const RankKernel& kernel : rank.rank->kernel_times) {
+      all_ns += kernel.total_ns;
+      OfKernel& sum = kernels[kernel.name];
+      sum.count += kernel.count;
+      sum.total_ns += kernel.total_ns;
+      sum.min_ns = std::min(sum.min_ns, kernel.min_ns);
+      sum.max_ns = std::max(sum.max_ns, kernel.max_ns);
+      ++sum.ranks;
+      for (size_t i = 0; i < kernel.buckets.size(); i += 2) sum.buckets[kernel.buckets[i]] += kernel.buckets[i + 1];
+      const int64_t mean_ns = kernel.count == 0 ? 0 : kernel.total_ns / kernel.count;
+      if (mean_ns <= sum.slowest_mean_ns) continue;
+      sum.slowest_mean_ns = mean_ns;
+      sum.slowest = Key(rank);
+    }
+  }
+  const bool is_exact = std::all_of(kernels.begin(), kernels.end(), [&](const auto& kernel) {
+    return kernel.first.empty() || verdict.exact.contains(kernel.first);
+  });
+  if (is_exact) {
+    table.note =
+        "Percent of the time of all kernels. Percentiles are exact. Slowest in: the rank with the longest mean.";
+  }
+  for (const auto& [name, kernel] : kernels) {
+    const bool has_times = !kernel.buckets.empty();
+    const auto exact = verdict.exact.find(name);
+    const auto percentile = [&](int64_t percent, int64_t KernelPercentiles::*known) {
+      if (exact != verdict.exact.end()) return Cell(exact->second.*known);
+      return has_times ? Cell(PercentileOf(kernel, percent)) : Cell();
+    };
+    table.rows.push_back({PercentOf(kernel.total_ns, all_ns), static_cast<int64_t>(kernel.total_ns),
+                          static_cast<int64_t>(kernel.count), percentile(50, &KernelPercentiles::p50_ns),
+                          percentile(99, &KernelPercentiles::p99_ns), kernel.slowest, name.empty() ? "(others)" : name,
+                          percentile(95, &KernelPercentiles::p95_ns), kernel.min_ns, kernel.max_ns, kernel.ranks,
+                          kernel.slowest_mean_ns});
+  }
+  SortAndCut(&table, 1, 6, max_rows);
+  return table;
+}
+
+Table CopyTable(const FleetVerdict& verdict) {
+  Table table{"copies", "Copies of all ranks", SpreadColumns("what", "Copies", Unit::kBytes), {}, ""};
+  std::map<std::string, std::vector<int64_t>> bytes;
+  for (size_t i = 0; i < verdict.ranks.size(); ++i) {
+    for (const RankCopies& copy : verdict.ranks[i].rank->copies) {
+      std::vector<int64_t>& of = bytes[copy.direction + ", " + copy.memory];
+      of.resize(verdict.ranks.size());
+      of[i] += copy.bytes;
+    }
+  }
+  for (auto& [name, values] : bytes) table.rows.push_back(SpreadRow(verdict, name, values));
+  return table;
+}
+
+Table HostTable(const FleetVerdict& verdict, uint32_t max_rows) {
+  Table table{"hosts",
+              "Hosts",
+              {{"host", "Host", Unit::kText, false},
+               {"ranks", "Ranks", Unit::kText, false},
+               {"offset_ns", "Clock ahead by", Unit::kNs, false},
+               {"residual_ns", "Residual", Unit::kNs, false},
+               {"collectives", "Collectives", Unit::kCount, false}},
+              {},
+              "Clock ahead by: compared with the clock of most hosts, from the ends of collectives. Residual: median "
+              "of the rest."};
+  for (const ClockOfHost& host : verdict.alignment.hosts) {
+    std::vector<int64_t> ranks;
+    for (const size_t i : host.ranks) ranks.push_back(verdict.ranks[i].rank->rank);
+    std::sort(ranks.begin(), ranks.end());
+    const bool is_known = host.collectives > 0;
+    table.rows.push_back({host.host, ranks.front() < 0 ? "" : RangesText(ranks),
+                          is_known ? Cell(host.offset_ns) : Cell(), is_known ? Cell(host.residual_ns) : Cell(),
+                          host.collectives});
+  }
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
+    const auto size = [](const Cell& cell) {
+      const auto* const ns = std::get_if<int64_t>(&cell);
+      return ns == nullptr ? int64_t{0} : std::abs(*ns);
+    };
+    return size(a[2]) > size(b[2]);
+  });
+  CutRows(&table, max_rows);
+  return table;
+}
+
+Table CollectiveTable(const FleetVerdict& verdict, uint32_t max_rows) {
+  Table table{"collectives",
+              "Collectives",
+              {{"communicator", "Communicator", Unit::kText, false},
+               {"ranks", "Ranks", Unit::kCount, false},
+               {"count", "Collectives", Unit::kCount, false},
+               {"compared", "Compared", Unit::kCount, false},
+               {"spread_ns", "Arrivals", Unit::kNs, false},
+               {"transfer_ns", "After the last", Unit::kNs, false}},
+              {},
+              "Medians. Arrivals: from the first rank to the last. After the last: from its arrival to the end."};
+  for (const Meeting& meeting : verdict.alignment.meetings) {
+    const MeetingTimes times = TimesOf(meeting, verdict.alignment);
+    table.rows.push_back({meeting.name, static_cast<int64_t>(meeting.members.size()),
+                          meeting.members.front().collectives->count, times.collectives, times.spread_ns,
+                          times.transfer_ns});
+  }
+  SortAndCut(&table, 2, 0, max_rows);
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> FleetTables(const FleetVerdict& verdict, uint32_t max_rows) {
+  if (verdict.ranks.empty()) return {};
+  std::vector<Table> tables = {RankTable(verdict, max_rows),   SpreadTable(verdict),
+                               HostTable(verdict, max_rows),   CollectiveTable(verdict, max_rows),
+                               KernelTable(verdict, max_rows), CopyTable(verdict)};
+  std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
+  return tables;
+}
+
+}  // namespace gprof

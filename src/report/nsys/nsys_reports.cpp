@@ -1,0 +1,181 @@
+#include "report/nsys/nsys_reports.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "analysis/copies/transfers.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/kept_results.h"
+#include "analysis/result/tables.h"
+#include "report/nsys/nsys_recipes.h"
+#include "report/nsys/nsys_samples.h"
+
+namespace gprof::cli {
+namespace {
+
+// A table of ours that begins with the columns of TimeColumns() and ends with a name.
+Table Derived(const AnalysisInput& input, const char* analysis, const std::string& counted) {
+  AnalysisOptions options;
+  options.max_rows = 0;
+  AnalysisResult result = ResultOf(*FindAnalysis(analysis), input, options);
+  Table table = result.tables.empty() ? Table() : std::move(result.tables.front());
+  table.columns = NsysColumns(counted, Unit::kNs);
+  table.columns.push_back({"Name", "Name", Unit::kText});
+  return table;
+}
+
+Table Kernels(const AnalysisInput& input) { return Derived(input, "kernels", "Instances"); }
+Table Api(const AnalysisInput& input) { return Derived(input, "api", "Num Calls"); }
+
+std::string OperationName(const GpuOp& op) {
+  static constexpr std::string_view kKinds[] = {
+      "(unknown)",       "Host-to-Device",  "Device-to-Host",   "Host-to-Array", "Array-to-Host", "Array-to-Array",
+      "Array-to-Device", "Device-to-Array", "Device-to-Device", "Host-to-Host",  "Peer-to-Peer"};
+  if (op.kind == OpKind::kMemset) return "[CUDA memset]";
+  const bool is_peer = op.kind == OpKind::kPeerCopy;
+  const auto kind = is_peer ? static_cast<std::size_t>(trace::CopyKind::kPeerToPeer)
+                            : std::min(static_cast<std::size_t>(op.copy_kind), std::size(kKinds));
+  return "[CUDA memcpy " + std::string(kind < std::size(kKinds) ? kKinds[kind] : kKinds[0]) + "]";
+}
+
+// Empty for what is no migration.
+std::string MigrationName(trace::ManagedKind kind) {
+  switch (kind) {
+    case trace::ManagedKind::kHostToDevice:
+      return "[CUDA memcpy Unified Host-to-Device]";
+    case trace::ManagedKind::kDeviceToHost:
+      return "[CUDA memcpy Unified Device-to-Host]";
+    case trace::ManagedKind::kDeviceToDevice:
+      return "[CUDA memcpy Unified Device-to-Device]";
+    default:
+      return "";
+  }
+}
+
+Table MemoryTimes(const AnalysisInput& input) {
+  SamplesByName samples;
+  for (const GpuOp& op : TransfersOf(input)) samples[{OperationName(op)}].push_back(op.DurationNs());
+  for (const ManagedMemory& event : input.trace().managed_memory) {
+    if (const std::string name = MigrationName(event.kind); !name.empty())
+      samples[{name}].push_back(event.DurationNs());
+  }
+  return TableOfSamples(std::move(samples), "Count", Unit::kNs, {"Operation"});
+}
+
+Table MemorySizes(const AnalysisInput& input) {
+  SamplesByName samples;
+  const auto add = [&samples](const std::string& name, uint64_t bytes) {
+    samples[{name}].push_back(static_cast<int64_t>(bytes));
+  };
+  for (const GpuOp& op : TransfersOf(input)) add(OperationName(op), op.size_bytes);
+  for (const ManagedMemory& event : input.trace().managed_memory) {
+    if (const std::string name = MigrationName(event.kind); !name.empty()) add(name, event.value);
+  }
+  return TableOfSamples(std::move(samples), "Count", Unit::kBytes, {"Operation"});
+}
+
+enum class RangeStyle : uint8_t { kPushPop, kStartEnd, kBoth };
+
+Table Ranges(const AnalysisInput& input, RangeStyle style) {
+  const Trace& trace = input.trace();
+  // By traits first, which many ranges share: names are put together once for each of those.
+  std::map<std::tuple<uint32_t, uint32_t, bool>, std::vector<int64_t>*> known;
+  SamplesByName samples;
+  for (const NvtxRange& range : trace.ranges) {
+    if (style != RangeStyle::kBoth && range.is_push_pop != (style == RangeStyle::kPushPop)) continue;
+    std::vector<int64_t>*& values = known[{range.domain, range.name.value, range.is_push_pop}];
+    if (values == nullptr) {
+      std::vector<std::string> names = {NsysRangeName(trace, range)};
+      if (style == RangeStyle::kBoth) names.insert(names.begin(), range.is_push_pop ? "PushPop" : "StartEnd");
+      values = &samples[names];
+    }
+    values->push_back(range.DurationNs());
+  }
+  std::vector<std::string> columns = {"Range"};
+  if (style == RangeStyle::kBoth) columns.insert(columns.begin(), "Style");
+  return TableOfSamples(std::move(samples), "Instances", Unit::kNs, columns);
+}
+
+Table AllRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kBoth); }
+Table PushPopRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kPushPop); }
+Table StartEndRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kStartEnd); }
+
+template <class Call>
+Table CallsByFunction(const Trace& trace, const std::vector<Call>& calls, const char* count_title) {
+  SamplesByName samples;
+  for (const Call& call : calls) {
+    samples[{std::string(trace.Text(call.function))}].push_back(call.DurationNs());
+  }
+  return TableOfSamples(std::move(samples), count_title, Unit::kNs, {"Name"});
+}
+
+Table OsCalls(const AnalysisInput& input) {
+  return CallsByFunction(input.trace(), input.trace().os_calls, "Num Calls");
+}
+Table MpiCalls(const AnalysisInput& input) {
+  return CallsByFunction(input.trace(), input.trace().mpi_calls, "Instances");
+}
+
+// As nsys: sends and receives of each call are messages of their own.
+Table MpiSizes(const AnalysisInput& input) {
+  SamplesByName samples;
+  for (const MpiCall& call : input.trace().mpi_calls) {
+    const std::string name(input.trace().Text(call.function));
+    for (const uint64_t bytes : {call.sent_bytes, call.received_bytes}) {
+      if (bytes > 0) samples[{name}].push_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
+    }
+  }
+  return TableOfSamples(std::move(samples), "Count", Unit::kBytes, {"Name"});
+}
+
+constexpr NsysReport kReports[] = {
+    {"nvtx_sum", "NVTX range summary", "nvtx", AllRanges, true},
+    {"osrt_sum", "OS runtime summary", "", OsCalls, true},
+    {"cuda_api_sum", "CUDA API summary", "api", Api, true},
+    {"cuda_gpu_kern_sum", "CUDA GPU kernel summary", "kernels", Kernels, true},
+    {"cuda_gpu_mem_time_sum", "CUDA GPU memory operations, by time", "memcpy", MemoryTimes, true},
+    {"cuda_gpu_mem_size_sum", "CUDA GPU memory operations, by size", "memcpy", MemorySizes, true},
+    {"mpi_event_sum", "MPI event summary", "mpi", MpiCalls},
+    {"mpi_msg_size_sum", "MPI message size summary", "mpi", MpiSizes},
+    {"nvtx_pushpop_sum", "NVTX push/pop range summary", "nvtx", PushPopRanges},
+    {"nvtx_startend_sum", "NVTX start/end range summary", "nvtx", StartEndRanges},
+    {"nccl_sum", "NCCL kernel summary", "nccl", NcclSum},
+    {"gpu_gaps", "GPU gaps", "idle", GpuGaps},
+    {"nvtx_gpu_proj_sum", "NVTX GPU projection summary", "nvtx", NvtxGpuProjSum},
+    {"cuda_gpu_time_util_map", "CUDA GPU time utilization map", "devices", GpuTimeUtilMap},
+    {"mpi_gpu_time_util_map", "MPI and GPU time utilization map", "mpi", MpiGpuTimeUtilMap},
+    {"cuda_gpu_kern_pace", "CUDA GPU kernel pace", "kernels", GpuKernPace},
+    // Of these `stats` makes no table, and `report` has the figures.
+    {"cuda_api_gpu_sum", "", "api", nullptr},
+    {"cuda_gpu_sum", "", "kernels", nullptr},
+    {"cuda_gpu_kern_gb_sum", "", "occupancy", nullptr},
+    {"cuda_kern_exec_sum", "", "launches", nullptr},
+    {"nvtx_kern_sum", "", "nvtx", nullptr},
+    {"um_sum", "", "memory", nullptr},
+    {"um_total_sum", "", "memory", nullptr},
+    {"um_cpu_page_faults_sum", "", "memory", nullptr},
+    {"cuda_api_sync", "", "sync", nullptr},
+    {"cuda_memcpy_async", "", "memcpy", nullptr},
+    {"cuda_memcpy_sync", "", "memcpy", nullptr},
+    {"cuda_memset_sync", "", "memcpy", nullptr},
+    {"gpu_time_util", "", "devices", nullptr},
+    {"nccl_gpu_overlap_trace", "", "nccl", nullptr},
+    {"nccl_gpu_proj_sum", "", "nccl", nullptr},
+};
+
+}  // namespace
+
+std::span<const NsysReport> NsysReports() { return kReports; }
+
+bool IsOfAnalysis(const NsysReport& report) { return report.make == Kernels || report.make == Api; }
+
+const NsysReport* FindNsysReport(std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(kReports), std::end(kReports), [name](const NsysReport& r) { return r.name == name; });
+  return found == std::end(kReports) ? nullptr : found;
+}
+
+}  // namespace gprof::cli

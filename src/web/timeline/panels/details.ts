@@ -1,0 +1,72 @@
+// The panel of the selected event: what is known of it, and its neighbours, all of which lead to where they are.
+import type { Commands } from "../input/commands";
+import { announce, button, el } from "../../shared/dom";
+import { describe, isEvent } from "../../shared/events";
+import { sectionsOf, titleOf, type Fact, type Section } from "./facts";
+import { functionSections } from "./gap_facts";
+import { formatNs } from "../../shared/format";
+import { kindLabel } from "../../shared/labels";
+import { middle, shortName, visible } from "../../shared/names";
+import { runOf, type Scene } from "../scene";
+import type { EventRef, Run } from "../../shared/state";
+
+const LONGEST_NAME = 4000;
+
+export class Details {
+  readonly element = el("aside", { class: "tl-details", attributes: { "aria-label": "Selected event", tabindex: -1 } });
+
+  constructor(private readonly scene: Scene, private readonly commands: Commands) {
+    this.element.hidden = true;
+  }
+
+  show(ref: EventRef | null): void {
+    const run = ref ? runOf(this.scene, ref) : undefined;
+    const isKnown = ref !== null && run !== undefined && isEvent(run, ref.event);
+    if (this.element.hidden === isKnown) this.element.hidden = !isKnown;
+    if (!isKnown) {
+      this.element.replaceChildren();
+      return;
+    }
+    const title = titleOf(run, ref.event);
+    this.element.replaceChildren(
+      el("header", {},
+        el("h2", { text: shortName(title, 120) }),
+        button("✕", () => this.scene.state.select(null), { class: "tl-close", attributes: { "aria-label": "Close the details" } })),
+      ...(title.length > 60 ? [el("details", {}, el("summary", { text: "Full name" }), el("p", { class: "tl-full", text: middle(title, LONGEST_NAME) }))] : []),
+      this.buttons(ref),
+      ...this.sections(run, ref.event).map((section) => this.section(ref.timeline, section)));
+    const facts = describe(run, ref.event);
+    announce(`${shortName(visible(facts.name))}, ${kindLabel(facts.kind)}, ${formatNs(facts.duration_ns)}, on ${visible(facts.track.label)}`);
+  }
+
+  private sections(run: Run, event: number): Section[] {
+    const { name, kind } = describe(run, event);
+    return [...sectionsOf(run, event), ...(kind === "gap" ? functionSections(this.scene.state.page.report, name) : [])];
+  }
+
+  private buttons(ref: EventRef): HTMLElement {
+    const { commands } = this;
+    return el("p", { class: "tl-buttons" },
+      button("Zoom to it", () => this.scene.reveal(ref, true), { title: "Key: Enter" }),
+      button("‹ same name", () => commands.sameName(-1), { title: "Key: p" }),
+      button("same name ›", () => commands.sameName(1), { title: "Key: n" }),
+      button("longest", () => commands.longestSameName(), { title: "Key: l" }));
+  }
+
+  private section(timeline: number, section: Section): HTMLElement {
+    const list = el("dl", {});
+    for (const fact of section.facts) {
+      list.append(el("dt", { text: fact.label }), el("dd", {}, this.value(timeline, fact)));
+    }
+    return el("section", {},
+      section.title ? el("h3", { text: section.title }) : null,
+      section.note ? el("p", { class: "tl-note", text: section.note }) : null,
+      list);
+  }
+
+  private value(timeline: number, fact: Fact): HTMLElement {
+    const { event } = fact;
+    if (event === undefined) return el("span", { text: fact.value });
+    return button(fact.value, () => this.scene.jump({ timeline, event }), { class: "tl-link", title: fact.value });
+  }
+}

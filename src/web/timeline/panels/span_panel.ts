@@ -1,0 +1,97 @@
+// The panel of the measured range: tables of what measure.ts found, each row of which filters and leads to its longest event.
+import { Slices } from "../../shared/packed";
+import { button, el } from "../../shared/dom";
+import { formatBytes, formatNs, formatNumber, formatPercent } from "../../shared/format";
+import { causeMeaning, kindLabel } from "../../shared/labels";
+import { sumSpan, type DeviceSum, type NameSum, type SpanSums } from "../input/measure";
+import { shortName } from "../../shared/names";
+import { exactText } from "../paint/ruler";
+import type { Scene } from "../scene";
+import type { Run, View } from "../../shared/state";
+
+const MOST_ROWS = 12;
+const DELAY_MS = 30; // ranges that are replaced at once are not looked at
+
+export class SpanPanel {
+  readonly element = el("aside", { class: "tl-details tl-span", attributes: { "aria-label": "Measured range" } });
+  private timer = 0;
+  private wanted = 0;
+
+  constructor(private readonly scene: Scene, private readonly zoom: (span: View) => void) {
+    this.element.hidden = true;
+  }
+
+  show(span: View | null): void {
+    const number = ++this.wanted;
+    window.clearTimeout(this.timer);
+    if (!span) this.element.hidden = true;
+    if (!span || this.scene.isMeasuring) return;
+    this.timer = window.setTimeout(() => void this.fill(span, number), DELAY_MS);
+  }
+
+  private async fill(span: View, number: number): Promise<void> {
+    const parts: HTMLElement[] = [];
+    const { runs } = this.scene.state;
+    for (const run of runs) {
+      const offset = this.scene.offsets[run.index];
+      const own = { start_ns: span.start_ns - offset, end_ns: span.end_ns - offset };
+      const sums = await sumSpan(run, own, new Slices(), () => number !== this.wanted);
+      if (!sums) return;
+      if (runs.length > 1) parts.push(el("h2", { text: shortName(run.data.label, 60) }));
+      parts.push(...this.tables(run, sums));
+    }
+    this.element.hidden = false;
+    this.element.replaceChildren(
+      el("header", {},
+        el("h2", { text: `Range of ${formatNs(span.end_ns - span.start_ns)}` }),
+        button("✕", () => this.scene.state.setSpan(null), { class: "tl-close", attributes: { "aria-label": "Close the range" } })),
+      el("p", { class: "tl-note", text: `${exactText(Math.round(span.start_ns))} to ${exactText(Math.round(span.end_ns))}` }),
+      el("p", { class: "tl-buttons" }, button("Zoom to it", () => this.zoom(span), { title: "Key: Enter" })),
+      ...parts);
+  }
+
+  private tables(run: Run, sums: SpanSums): HTMLElement[] {
+    const parts = sums.devices.map((device) => deviceSection(device, sums.length_ns));
+    for (const [title, rows] of [["GPU operations", sums.operations], ["CUDA calls", sums.calls], ["NVTX ranges", sums.ranges],
+      ["OS and MPI calls", sums.system], ["Threads", sums.states]] as const) {
+      if (rows.length > 0) parts.push(this.table(run, title, rows, sums.length_ns));
+    }
+    if (parts.length === 0) parts.push(el("p", { text: "Nothing was recorded in this range." }));
+    return parts;
+  }
+
+  private table(run: Run, title: string, rows: readonly NameSum[], length_ns: number): HTMLElement {
+    const total = rows.reduce((sum, row) => sum + row.time_ns, 0);
+    const body = el("tbody", {}, ...rows.slice(0, MOST_ROWS).map((row) => this.row(run, row, length_ns)));
+    const table = el("table", {},
+      el("thead", {}, el("tr", {}, ...["Name", "Count", "Time", "Of range"].map((text) => el("th", { text, attributes: { scope: "col" } })))), body);
+    const rest = rows.length - MOST_ROWS;
+    return el("section", {},
+      el("h3", { text: `${title}, ${formatNs(total)}` }), table,
+      rest > 0 ? el("p", { class: "tl-note", text: `and ${formatNumber(rest)} more` }) : null);
+  }
+
+  private row(run: Run, row: NameSum, length_ns: number): HTMLElement {
+    const name = run.data.names[row.name] || kindLabel(row.kind);
+    const more = row.bytes > 0 ? `, ${formatBytes(row.bytes)}${row.time_ns > 0 ? `, ${formatBytes(row.bytes / (row.time_ns / 1e9))}/s` : ""}` : "";
+    const pageable = row.kind.startsWith("pageable") ? ", pageable" : "";
+    return el("tr", {},
+      el("td", {}, button(shortName(name, 48) + more + pageable, () => this.scene.jump(row.longest), { class: "tl-link", title: "Go to the longest" })),
+      el("td", { class: "number", text: formatNumber(row.count) }),
+      el("td", { class: "number", text: formatNs(row.time_ns) }),
+      el("td", { class: "number", text: formatPercent((100 * row.time_ns) / length_ns) }));
+  }
+}
+
+function deviceSection(device: DeviceSum, length_ns: number): HTMLElement {
+  const share = (ns: number): string => formatPercent((100 * ns) / length_ns);
+  const list = el("dl", {},
+    el("dt", { text: "Busy" }), el("dd", { text: `${formatNs(device.busy_ns)}, ${share(device.busy_ns)}` }),
+    el("dt", { text: "Idle" }), el("dd", { text: `${formatNs(device.idle_ns)}, ${share(device.idle_ns)}` }));
+  for (const { cause, time_ns, count } of device.idle) {
+    list.append(
+      el("dt", { class: "tl-cause", text: cause, title: causeMeaning(cause) }),
+      el("dd", { text: `${formatNs(time_ns)}, ${share(time_ns)}, ${formatNumber(count)} ${count === 1 ? "gap" : "gaps"}` }));
+  }
+  return el("section", {}, el("h3", { text: shortName(device.label, 60) }), list);
+}
