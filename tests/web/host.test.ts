@@ -7,7 +7,7 @@ import { framesOf } from "../../src/web/shared/stacks";
 import { mediansOf, orderOf, readHeat, shadesOf, valueAt } from "../../src/web/fleet/heat";
 import { shellWord } from "../../src/web/fleet/view_command";
 import { sumSpan } from "../../src/web/timeline/input/measure";
-import { sectionsOf, type Section } from "../../src/web/timeline/panels/facts";
+import { sectionsOf, type Section } from "../../src/web/timeline/panels/event_details";
 import type { FleetRank, ReportDocument, Timeline } from "../../src/web/shared/data";
 import type { Run } from "../../src/web/shared/state";
 import { beginRun, Blob, eventCount, lane, runAll, same, slices, test, track } from "./small_run";
@@ -46,9 +46,9 @@ async function hostRun(): Promise<Run> {
   return decodeTimeline(0, data, Uint8Array.from(blob.bytes), slices as never);
 }
 
-const facts = (sections: Section[], label: string): string[] => sections.flatMap((s) => s.facts).filter((f) => f.label === label).map((f) => f.value);
+const fields = (sections: Section[], label: string): string[] => sections.flatMap((s) => s.fields).filter((f) => f.label === label).map((f) => f.value);
 const stackOf = (run: Run, event: number): string[][] =>
-  sectionsOf(run, event).filter((s) => s.title.startsWith("Stack")).flatMap((s) => s.facts.map((f) => [f.label, f.value]));
+  sectionsOf(run, event).filter((s) => s.title.startsWith("Stack")).flatMap((s) => s.fields.map((f) => [f.label, f.value]));
 
 test("frames come with the innermost first, inlined functions apart", async () => {
   const run = await hostRun();
@@ -69,11 +69,11 @@ test("one stack from the kernel to the outermost frame", async () => {
 test("what is said of threads", async () => {
   const run = await hostRun();
   const read = sectionsOf(run, 4);
-  same([facts(read, "Object"), facts(read, "Size"), facts(read, "Thread blocked"), facts(read, "Thread preempted")],
+  same([fields(read, "Object"), fields(read, "Size"), fields(read, "Thread blocked"), fields(read, "Thread preempted")],
     [["/data/a.bin"], ["128 B (128 B)"], ["400 ns"], ["90 ns"]], "a call");
-  same([facts(sectionsOf(run, 5), "Waited for"), facts(sectionsOf(run, 8), "Ran in its place"), facts(sectionsOf(run, 6), "Ran on")],
+  same([fields(sectionsOf(run, 5), "Waited for"), fields(sectionsOf(run, 8), "Ran in its place"), fields(sectionsOf(run, 6), "Ran on")],
     [["loader (72)"], ["loader (72)"], ["CPU 3"]], "who");
-  same(facts(sectionsOf(run, 0), "Blocked in"), ["lock, 180 ns"], "idle time leads to the call");
+  same(fields(sectionsOf(run, 0), "Blocked in"), ["lock, 180 ns"], "idle time leads to the call");
   const sums = await sumSpan(run, { start_ns: 0, end_ns: 1000 }, slices, () => false);
   same(sums?.system.map((s) => [NAMES[s.name], s.time_ns]), [["read", 490], ["lock", 180]], "calls of a range of time");
   same(sums?.states.map((s) => [NAMES[s.name], s.time_ns]), [["blocked", 400], ["preempted", 120], ["running", 50]], "states of it");

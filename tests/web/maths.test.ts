@@ -12,8 +12,8 @@ import { sumSpan } from "../../src/web/timeline/input/measure";
 import { longestGap, nextGap, nextMatch, nextSameName } from "../../src/web/timeline/input/navigate";
 import { makeWideEvents, markedWithin, paintLane } from "../../src/web/timeline/paint/paint";
 import { nvtxPath } from "../../src/web/shared/paths";
-import { functionSections } from "../../src/web/timeline/panels/gap_facts";
-import { sectionsOf } from "../../src/web/timeline/panels/facts";
+import { functionSections } from "../../src/web/timeline/panels/gap_details";
+import { sectionsOf } from "../../src/web/timeline/panels/event_details";
 import { cutToFit, splitName } from "../../src/web/timeline/paint/text";
 import { exactText, marksOf, roundStep } from "../../src/web/timeline/paint/ruler";
 import { counterAt, heatWithin, summaryWithin } from "../../src/web/timeline/paint/counter";
@@ -115,8 +115,8 @@ test("ranges are projected onto the GPU", async () => {
     [[["step", 160, 430, 0], ["step", 540, 600, 0]], [["load", 160, 250, 1], ["load", 540, 600, 1]]], "from the first to the last operation");
   same(rows.map((l) => [...(l.events.more.get("operations") ?? [])]), [[2, 2], [1, 2]], "operations");
   same(rows.map((l) => [...(l.events.more.get("operations_ns") ?? [])]), [[190, 90], [90, 90]], "their time");
-  same(sectionsOf(run, 13)[1].facts.slice(0, 2).map((f) => [f.label, f.value, f.event]), [["On the host", "step, 500 ns", 0], ["Operations", "2", undefined]], "details");
-  same(sectionsOf(run, 0)[1].facts.filter((f) => f.event === 13).length, 1, "links from the host's range");
+  same(sectionsOf(run, 13)[1].fields.slice(0, 2).map((f) => [f.label, f.value, f.event]), [["On the host", "step, 500 ns", 0], ["Operations", "2", undefined]], "details");
+  same(sectionsOf(run, 0)[1].fields.filter((f) => f.event === 13).length, 1, "links from the host's range");
   const found = await findMatches(run, "name:step", slices, () => false);
   same([found?.count, found && [...found.marks.keys()].filter(isProjected).length], [2, 1], "drawn as matches, but not counted");
 });
@@ -152,9 +152,9 @@ test("idle time in the operating system names its function", async () => {
   const tracks = [track("device", "gpu0", -1), track("gaps", "idle", 0, [lane(blob, 0, [{ start: 5, end: 9, kind: GAP, function: 2 }])])];
   const run = await decodeTimeline(0, { label: "", start_ns: "0", duration_ns: 9, merged_below_ns: 0, event_count: 1, trace_event_count: 1, names,
     shapes: [], tracks, blob_bytes: blob.bytes.length }, Uint8Array.from(blob.bytes), slices as never);
-  same(sectionsOf(run, 0).flatMap((s) => s.facts).filter((f) => f.label === "Blocked in").map((f) => f.value), ["pthread_cond_wait"], "function");
+  same(sectionsOf(run, 0).flatMap((s) => s.fields).filter((f) => f.label === "Blocked in").map((f) => f.value), ["pthread_cond_wait"], "function");
   const report = { tables: [{ id: "idle_by_function", rows: [{ percent: 75, function: "decode", module: "libjpeg.so" }] }] } as never;
-  same(functionSections(report, "host").flatMap((s) => s.facts), [{ label: "75.0%", value: "decode, libjpeg.so" }], "samples");
+  same(functionSections(report, "host").flatMap((s) => s.fields), [{ label: "75.0%", value: "decode, libjpeg.so" }], "samples");
   same([functionSections(report, "os"), functionSections(null, "host"), functionSections(report, "queue")], [[], [], []], "not in the report");
 });
 

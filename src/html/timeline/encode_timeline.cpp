@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "export/stacks/sampled_frames.h"
 #include "html/timeline/byte_columns.h"
-#include "html/timeline/event_facts.h"
+#include "html/timeline/event_details.h"
 #include "html/timeline/timeline.h"
 
 namespace gprof {
@@ -150,7 +150,7 @@ class Encoder {
   };
   int64_t BusyNs(EventSource source, uint32_t item, const Interval& time) const;
   Drawn Draw(EventSource source, const std::vector<uint32_t>& items, std::size_t first, std::size_t last) const;
-  void AddFacts(const Drawn& drawn, const EventFacts& facts, uint64_t size_bytes);
+  void AddDetails(const Drawn& drawn, const EventDetails& details, uint64_t size_bytes);
   static uint64_t Event(uint32_t item, const std::vector<uint32_t>& numbers) {
     return item == kNone || numbers[item] == kNone ? 0 : uint64_t{numbers[item]} + 1;
   }
@@ -220,15 +220,15 @@ Json Encoder::LaneJson(const TimelineTrack& track, const TimelineLane& lane) {
   ForEachEvent(lane.items, timeline_.span.start_ns, timeline_.merged_below_ns, time_of,
                [&](std::size_t first, std::size_t last) {
                  const Drawn drawn = Draw(track.source, lane.items, first, last);
-                 const EventFacts facts = reader_.Read(track.source, drawn.item);
-                 uint64_t size_bytes = facts.size_bytes;
+                 const EventDetails details = reader_.Read(track.source, drawn.item);
+                 uint64_t size_bytes = details.size_bytes;
                  for (std::size_t i = first; i < last && drawn.count > 1 && track.source == EventSource::kOp; ++i) {
                    if (lane.items[i] != drawn.item) size_bytes += trace_.ops[lane.items[i]].size_bytes;
                  }
                  gap_.Add(static_cast<uint64_t>(std::max<int64_t>(0, drawn.time.start_ns - before_ns)));
                  duration_.Add(static_cast<uint64_t>(std::max<int64_t>(0, drawn.time.DurationNs())));
                  before_ns = std::max(before_ns, drawn.time.end_ns);
-                 AddFacts(drawn, facts, size_bytes);
+                 AddDetails(drawn, details, size_bytes);
                });
   Json columns = Json::array();
   for (ColumnWriter* column : columns_) {
@@ -238,28 +238,28 @@ Json Encoder::LaneJson(const TimelineTrack& track, const TimelineLane& lane) {
   return {{"count", lane.count}, {"first", lane.first}, {"depth", lane.depth}, {"columns", std::move(columns)}};
 }
 
-void Encoder::AddFacts(const Drawn& drawn, const EventFacts& facts, uint64_t size_bytes) {
-  name_.Add(facts.name);
-  kind_.Add(static_cast<uint64_t>(facts.kind));
-  call_.Add(Event(facts.call, call_events_));
+void Encoder::AddDetails(const Drawn& drawn, const EventDetails& details, uint64_t size_bytes) {
+  name_.Add(details.name);
+  kind_.Add(static_cast<uint64_t>(details.kind));
+  call_.Add(Event(details.call, call_events_));
   bytes_.Add(size_bytes);
-  shape_.Add(facts.shape);
-  memory_.Add(facts.memory);
-  correlation_.Add(facts.correlation);
-  result_.Add(facts.result);
-  color_.Add(facts.color);
-  payload_.Add(facts.payload);
-  range_.Add(Event(facts.range, range_events_));
-  next_.Add(Event(facts.next, op_events_));
-  blame_.Add(facts.blame_call != kNone ? Event(facts.blame_call, call_events_)
-                                       : Event(facts.blame_range, range_events_));
-  function_.Add(facts.function);
-  object_.Add(facts.object);
-  other_.Add(facts.other);
-  stack_.Add(facts.stack);
-  cpu_.Add(facts.cpu);
+  shape_.Add(details.shape);
+  memory_.Add(details.memory);
+  correlation_.Add(details.correlation);
+  result_.Add(details.result);
+  color_.Add(details.color);
+  payload_.Add(details.payload);
+  range_.Add(Event(details.range, range_events_));
+  next_.Add(Event(details.next, op_events_));
+  blame_.Add(details.blame_call != kNone ? Event(details.blame_call, call_events_)
+                                         : Event(details.blame_range, range_events_));
+  function_.Add(details.function);
+  object_.Add(details.object);
+  other_.Add(details.other);
+  stack_.Add(details.stack);
+  cpu_.Add(details.cpu);
   if (timeline_.merged_below_ns != 0) count_.Add(drawn.count);
-  if (timeline_.merged_below_ns != 0 || facts.kind == EventKind::kCpuSample)
+  if (timeline_.merged_below_ns != 0 || details.kind == EventKind::kCpuSample)
     busy_.Add(static_cast<uint64_t>(drawn.busy_ns));
 }
 

@@ -77,9 +77,9 @@ function waterfallSection(title: string, note: string, bars: Bar[], state: State
     el("p", { class: "note", text: low > 0 ? `${note} The axis begins at ${formatNs(low)}, not at 0.` : note }));
 }
 
-function sideFacts(name: string, side: Json): HTMLElement {
+function sideFields(name: string, side: Json): HTMLElement {
   const print = object(side["fingerprint"]);
-  const list = el("dl", { class: "facts" });
+  const list = el("dl", { class: "fields" });
   const runs = texts(side["runs"]);
   const rows: [string, string][] = [
     ["Program", text(print["program"])], ["Trace", text(side["shown"])], ["Runs", runs.length > 1 ? String(runs.length) : ""],
@@ -153,5 +153,5 @@ export function mountDiff(root: HTMLElement, state: State, diff: Json): void {
     if (section) wide.append(section);
   }
   root.append(heading(state, diff), el("div", { class: "columns" }, wide,
-    el("div", { class: "narrow" }, sideFacts("Base", object(diff["base"])), sideFacts("New", object(diff["new"])))));
+    el("div", { class: "narrow" }, sideFields("Base", object(diff["base"])), sideFields("New", object(diff["new"])))));
 }

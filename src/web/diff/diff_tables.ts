@@ -60,7 +60,7 @@ function entry(state: State, table: DiffTable, rows: Row[]): Entry {
         const place = placeOf(row);
         if (place) showPlace(state, place);
       },
-      has: (row, facts) => table.id === "kernels" && facts.kind === "kernel" && rows[row]["name"] === facts.name,
+      has: (row, details) => table.id === "kernels" && details.kind === "kernel" && rows[row]["name"] === details.name,
     }),
   };
 }

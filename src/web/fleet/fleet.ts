@@ -20,13 +20,13 @@ function copyButton(text: string): HTMLButtonElement {
 }
 
 function rankCard(rank: FleetRank): HTMLElement[] {
-  const facts: [string, string][] = [
+  const fields: [string, string][] = [
     ["Host", rank.host], ["GPU", rank.gpu], ["Own time", formatNs(rank.own_ns)],
     ["Above the median rank", rank.above_median_ns > 0 ? formatNs(rank.above_median_ns) : "no"], ["Wall time", formatNs(rank.wall_ns)],
     ["Finding", rank.finding], ["Problems", rank.problems],
   ];
-  const list = el("dl", { class: "facts" });
-  for (const [what, is] of facts) if (is) list.append(el("dt", { text: what }), el("dd", { text: visible(is) }));
+  const list = el("dl", { class: "fields" });
+  for (const [what, is] of fields) if (is) list.append(el("dt", { text: what }), el("dd", { text: visible(is) }));
   const command = viewCommand(rank);
   return [
     el("h2", { text: visible(rank.name) }), list,

@@ -8,7 +8,7 @@ import { visible } from "../shared/names";
 import { num, rowsOf, str, tableOf } from "../shared/report";
 import { timeSplit } from "./time_split";
 import { topKernels, type KernelLinks } from "./top_kernels";
-import { factsSection, lossBanner, noticesSection, trustSection } from "./trust";
+import { runSection, lossBanner, noticesSection, trustSection } from "./trust";
 
 function stepsLine(report: ReportDocument): string {
   const row = rowsOf(report, "steps")[0];
@@ -52,5 +52,5 @@ export function mountOverview(root: HTMLElement, page: PageData, report: ReportD
       el("p", { class: "soft", text: [visible(page.verdict), steps].filter((t) => t).join(" · ") })),
     el("div", { class: "columns" },
       el("div", { class: "wide" }, hasGpu ? timeSplit(report, links.show) : noGpuSection(report), findingsSection(page, report, links), topKernels(report, links)),
-      el("div", { class: "narrow" }, trustSection(report), factsSection(report), noticesSection(report))));
+      el("div", { class: "narrow" }, trustSection(report), runSection(report), noticesSection(report))));
 }

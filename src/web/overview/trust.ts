@@ -61,8 +61,8 @@ function versionsText(trust: Json): string {
     `${part("CUDA driver", "driver")}${part("CUDA runtime", "runtime")}`;
 }
 
-function facts(rows: [string, string][]): HTMLElement {
-  const made = el("dl", { class: "facts" });
+function fields(rows: [string, string][]): HTMLElement {
+  const made = el("dl", { class: "fields" });
   for (const [what, is] of rows) if (is) made.append(el("dt", { text: what }), el("dd", { text: visible(is) }));
   return made;
 }
@@ -87,7 +87,7 @@ export function trustSection(report: ReportDocument): HTMLElement {
   return el("section", { class: "card", attributes: { "aria-labelledby": "trust-title" } },
     el("h2", { id: "trust-title", text: "Data quality" }),
     el("p", { class: complete ? "verdict good" : "verdict bad", text: complete ? "✔ Complete" : "▲ Incomplete" }),
-    facts([
+    fields([
       ["Missing", complete ? "" : remarks.join("; ")],
       ["Remarks", complete ? remarks.join("; ") : ""],
       ["Lost", countOf(number(trust["lost_records"]), "record")],
@@ -108,7 +108,7 @@ function gpuText(devices: Json[]): string {
   return [...count].map(([name, n]) => (n > 1 ? `${n} × ${name}` : name)).join(", ");
 }
 
-export function factsSection(report: ReportDocument): HTMLElement {
+export function runSection(report: ReportDocument): HTMLElement {
   const { trace } = report;
   const processes = report.processes.map(object);
   const devices = report.devices.map(object);
@@ -120,7 +120,7 @@ export function factsSection(report: ReportDocument): HTMLElement {
   const d = devices[0] ?? {};
   return el("section", { class: "card", attributes: { "aria-labelledby": "run-title" } },
     el("h2", { id: "run-title", text: "This run" }),
-    facts([
+    fields([
       ["Program", programText(report)],
       ["Ranks", ranks.length > 0 ? ranks.join(", ") : ""],
       ["Host", unique(processes.map((p) => text(p["host"]))).join(", ")],

@@ -1,7 +1,7 @@
 // Questions about events that every part of the page asks: where an event is, what launched it, what runs at a time.
 import { EVENT_KINDS, type EventKind, type Track, type TrackKind } from "./data";
 import { lowerBound } from "./levels";
-import type { EventFacts, LaneEvents, Run, RunLane, View } from "./state";
+import type { EventDetails, LaneEvents, Run, RunLane, View } from "./state";
 
 export interface Place {
   lane: RunLane;
@@ -23,7 +23,7 @@ export function isEvent(run: Run | undefined, event: number): boolean {
 export const kindAt = (events: LaneEvents, index: number): EventKind => EVENT_KINDS[events.kind[index]] ?? "api_other";
 export const durationAt = (events: LaneEvents, index: number): number => events.end[index] - events.start[index];
 
-export function describe(run: Run, event: number): EventFacts {
+export function describe(run: Run, event: number): EventDetails {
   const { lane, index } = placeOf(run, event);
   const events = lane.events;
   return {

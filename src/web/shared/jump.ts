@@ -6,7 +6,7 @@ import { formatNs } from "./format";
 import { busyWithin } from "./levels";
 import { kindName } from "./labels";
 import { shortName } from "./names";
-import type { EventFacts, EventRef, Run, RunLane, State } from "./state";
+import type { EventDetails, EventRef, Run, RunLane, State } from "./state";
 
 export type Matcher = (lane: RunLane, index: number) => boolean;
 
@@ -103,7 +103,7 @@ export function clearest(runs: readonly Run[], matcherOf: (run: Run) => Matcher)
   return steady ?? best(runs, matcherOf, clearness);
 }
 
-export function factsOf(state: State, ref: EventRef): EventFacts | null {
+export function detailsOf(state: State, ref: EventRef): EventDetails | null {
   const run = state.runs[ref.timeline];
   if (!run) return null;
   const lane = run.laneOf(ref.event);
@@ -122,12 +122,12 @@ function showAround(state: State, start: number, duration: number): void {
 }
 
 export function showEvent(state: State, ref: EventRef): void {
-  const facts = factsOf(state, ref);
-  if (!facts) return;
+  const details = detailsOf(state, ref);
+  if (!details) return;
   state.setTab("timeline");
   state.select(ref);
-  showAround(state, facts.start_ns, facts.duration_ns);
-  announce(`Selected on the timeline: ${shortName(facts.name)}, ${formatNs(facts.duration_ns)}`);
+  showAround(state, details.start_ns, details.duration_ns);
+  announce(`Selected on the timeline: ${shortName(details.name)}, ${formatNs(details.duration_ns)}`);
 }
 
 export function showTime(state: State, start_ns: number, duration_ns: number): void {

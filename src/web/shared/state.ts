@@ -61,7 +61,7 @@ export interface RunLane {
 }
 
 /** Everything about one event, for details panel, tooltip and tables. */
-export interface EventFacts {
+export interface EventDetails {
   ref: EventRef;
   name: string;
   kind: EventKind;

@@ -204,7 +204,7 @@ export class Grid {
 
 /** A row with everything in full. */
 export function rowDetails(data: GridData, row: number): HTMLElement {
-  const list = el("dl", { class: "facts" });
+  const list = el("dl", { class: "fields" });
   data.columns.forEach((column, c) => {
     const value = data.value(row, c);
     if (value === null || value === "") return;

@@ -2,7 +2,7 @@
 import type { EventKind, ReportTable } from "../shared/data";
 import { durationOf, quoted, type Matcher, type Place } from "../shared/jump";
 import { num, str, type Row } from "../shared/report";
-import type { EventFacts } from "../shared/state";
+import type { EventDetails } from "../shared/state";
 
 type RowPlace = (row: Row) => Place | null;
 
@@ -104,23 +104,23 @@ const NAME_KEYS: Record<string, [key: string, kinds: string]> = {
 };
 
 /** Whether the selected event is one of those that the row is about. */
-export function rowHas(table: ReportTable, row: Row, facts: EventFacts): boolean {
-  if (table.id === "idle") return facts.kind === "gap" && str(row, "cause") === facts.name;
+export function rowHas(table: ReportTable, row: Row, details: EventDetails): boolean {
+  if (table.id === "idle") return details.kind === "gap" && str(row, "cause") === details.name;
   if (table.id === "gaps") {
-    return facts.kind === "gap" && facts.start_ns >= num(row, "start_ns") - 0.5 &&
-      facts.start_ns + facts.duration_ns <= num(row, "start_ns") + num(row, "duration_ns") + 0.5;
+    return details.kind === "gap" && details.start_ns >= num(row, "start_ns") - 0.5 &&
+      details.start_ns + details.duration_ns <= num(row, "start_ns") + num(row, "duration_ns") + 0.5;
   }
   if (table.id === "step_iterations" || table.id === "step_outliers") {
-    return facts.start_ns >= num(row, "start_ns") && facts.start_ns < num(row, "start_ns") + num(row, "duration_ns");
+    return details.start_ns >= num(row, "start_ns") && details.start_ns < num(row, "start_ns") + num(row, "duration_ns");
   }
   if (table.id === "memcpy" || table.id === "pageable") {
     const isPageable = table.id === "pageable" || /\bpageable\b/.test(str(row, "memory"));
-    return facts.kind === `${isPageable ? "pageable" : "copy"}_${COPY_ENDS[str(row, "direction")] ?? "other"}`;
+    return details.kind === `${isPageable ? "pageable" : "copy"}_${COPY_ENDS[str(row, "direction")] ?? "other"}`;
   }
-  if (table.id === "streams") return facts.track.kind === "stream" && facts.track.label === str(row, "name");
+  if (table.id === "streams") return details.track.kind === "stream" && details.track.label === str(row, "name");
   const rule = NAME_KEYS[table.id];
-  if (!rule || !KINDS_OF[rule[1]]?.(facts.kind)) return false;
+  if (!rule || !KINDS_OF[rule[1]]?.(details.kind)) return false;
   const value = str(row, rule[0]);
-  return value === facts.name || (rule[1] === "nvtx" && value.endsWith(`/${facts.name}`));
+  return value === details.name || (rule[1] === "nvtx" && value.endsWith(`/${details.name}`));
 }
 

@@ -6,7 +6,7 @@ import { type GridData, type Sort } from "./grid_model";
 import { hasTimeline, showEvent, showPlace } from "../shared/jump";
 import { analysisTitle } from "../shared/labels";
 import { placeOf, rowHas } from "./row_links";
-import type { EventFacts, EventRef, State } from "../shared/state";
+import type { EventDetails, EventRef, State } from "../shared/state";
 
 /** A table as the grid shows it. */
 export interface Shown {
@@ -15,7 +15,7 @@ export interface Shown {
   sort: Sort | null;
   canShow(row: number): boolean;
   show(row: number): void;
-  has(row: number, facts: EventFacts): boolean;
+  has(row: number, details: EventDetails): boolean;
 }
 
 export interface Entry {
@@ -53,7 +53,7 @@ function reportEntry(state: State, table: ReportTable): Entry {
         const place = placeOf(table, table.rows[row]);
         if (place) showPlace(state, place);
       },
-      has: (row, facts) => rowHas(table, table.rows[row], facts),
+      has: (row, details) => rowHas(table, table.rows[row], details),
     }),
   };
 }
@@ -79,7 +79,7 @@ export function eventEntries(state: State): Entry[] {
         data, note: eventNote(data.count, total, state), sort: null,
         canShow: () => true,
         show: (row) => showEvent(state, refs[row]),
-        has: (row, facts) => sameEvent(refs[row], facts.ref),
+        has: (row, details) => sameEvent(refs[row], details.ref),
       };
     },
   }));

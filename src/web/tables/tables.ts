@@ -4,7 +4,7 @@ import { diffEntries } from "../diff/diff_tables";
 import { copyText, csvOf } from "./csv";
 import { countOf, formatNumber } from "../shared/format";
 import { Grid, rowDetails } from "./grid";
-import { factsOf, whenLoaded } from "../shared/jump";
+import { detailsOf, whenLoaded } from "../shared/jump";
 import type { State } from "../shared/state";
 import { eventEntries, tableEntries, type Entry, type Shown } from "./table_list";
 
@@ -125,9 +125,9 @@ class TablesTab {
   private markSelection(scroll: boolean): void {
     const { grid, shown } = this;
     if (!grid || !shown) return;
-    const facts = this.state.selection && this.state.runs.length > 0 ? factsOf(this.state, this.state.selection) : null;
+    const details = this.state.selection && this.state.runs.length > 0 ? detailsOf(this.state, this.state.selection) : null;
     const rows = new Set<number>();
-    if (facts) for (let row = 0; row < shown.data.count; ++row) if (shown.has(row, facts)) rows.add(row);
+    if (details) for (let row = 0; row < shown.data.count; ++row) if (shown.has(row, details)) rows.add(row);
     grid.mark(rows, scroll);
   }
 }

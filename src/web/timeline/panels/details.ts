@@ -2,8 +2,8 @@
 import type { Commands } from "../input/commands";
 import { announce, button, el } from "../../shared/dom";
 import { describe, isEvent } from "../../shared/events";
-import { sectionsOf, titleOf, type Fact, type Section } from "./facts";
-import { functionSections } from "./gap_facts";
+import { sectionsOf, titleOf, type Field, type Section } from "./event_details";
+import { functionSections } from "./gap_details";
 import { formatNs } from "../../shared/format";
 import { kindLabel } from "../../shared/labels";
 import { middle, shortName, visible } from "../../shared/names";
@@ -35,8 +35,8 @@ export class Details {
       ...(title.length > 60 ? [el("details", {}, el("summary", { text: "Full name" }), el("p", { class: "tl-full", text: middle(title, LONGEST_NAME) }))] : []),
       this.buttons(ref),
       ...this.sections(run, ref.event).map((section) => this.section(ref.timeline, section)));
-    const facts = describe(run, ref.event);
-    announce(`${shortName(visible(facts.name))}, ${kindLabel(facts.kind)}, ${formatNs(facts.duration_ns)}, on ${visible(facts.track.label)}`);
+    const details = describe(run, ref.event);
+    announce(`${shortName(visible(details.name))}, ${kindLabel(details.kind)}, ${formatNs(details.duration_ns)}, on ${visible(details.track.label)}`);
   }
 
   private sections(run: Run, event: number): Section[] {
@@ -55,8 +55,8 @@ export class Details {
 
   private section(timeline: number, section: Section): HTMLElement {
     const list = el("dl", {});
-    for (const fact of section.facts) {
-      list.append(el("dt", { text: fact.label }), el("dd", {}, this.value(timeline, fact)));
+    for (const field of section.fields) {
+      list.append(el("dt", { text: field.label }), el("dd", {}, this.value(timeline, field)));
     }
     return el("section", {},
       section.title ? el("h3", { text: section.title }) : null,
@@ -64,9 +64,9 @@ export class Details {
       list);
   }
 
-  private value(timeline: number, fact: Fact): HTMLElement {
-    const { event } = fact;
-    if (event === undefined) return el("span", { text: fact.value });
-    return button(fact.value, () => this.scene.jump({ timeline, event }), { class: "tl-link", title: fact.value });
+  private value(timeline: number, field: Field): HTMLElement {
+    const { event } = field;
+    if (event === undefined) return el("span", { text: field.value });
+    return button(field.value, () => this.scene.jump({ timeline, event }), { class: "tl-link", title: field.value });
   }
 }

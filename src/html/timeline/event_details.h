@@ -54,7 +54,7 @@ enum class EventKind : uint8_t {
   kCpuSample,
 };
 
-struct EventFacts {
+struct EventDetails {
   uint32_t name = 0;
   EventKind kind = EventKind::kKernel;
   uint32_t shape = 0;                                  // 1 + index, 0 for none
@@ -78,23 +78,23 @@ class EventReader {
   EventReader(const Trace& trace, const TimelineData& timeline)
       : trace_(trace), timeline_(timeline), args_(trace), names_(trace), stacks_(trace, &names_) {}
 
-  EventFacts Read(EventSource source, uint32_t item);
+  EventDetails Read(EventSource source, uint32_t item);
   const EventNames& names() const { return names_; }
   const PageStacks& stacks() const { return stacks_; }
   // Launch configurations of the kernels that were read, those alone.
   const std::vector<uint32_t>& shapes() const { return shapes_; }
 
  private:
-  EventFacts OfOp(const GpuOp& op);
-  EventFacts OfCall(uint32_t call);
-  EventFacts OfRange(uint32_t range);
-  EventFacts OfMark(uint32_t mark);
-  EventFacts OfIdlePart(const IdlePart& part);
-  EventFacts OfOverhead(const Overhead& overhead);
-  EventFacts OfOsCall(const OsCall& call);
-  EventFacts OfMpiCall(const MpiCall& call);
-  EventFacts OfState(const ThreadState& state);
-  EventFacts OfSample(const CpuSample& sample);
+  EventDetails OfOp(const GpuOp& op);
+  EventDetails OfCall(uint32_t call);
+  EventDetails OfRange(uint32_t range);
+  EventDetails OfMark(uint32_t mark);
+  EventDetails OfIdlePart(const IdlePart& part);
+  EventDetails OfOverhead(const Overhead& overhead);
+  EventDetails OfOsCall(const OsCall& call);
+  EventDetails OfMpiCall(const MpiCall& call);
+  EventDetails OfState(const ThreadState& state);
+  EventDetails OfSample(const CpuSample& sample);
   uint32_t NameOrNone(std::string_view text);
   uint32_t Shape(uint32_t shape);
   template <class Write>

@@ -4,23 +4,23 @@ import { describe, kindAt, overlapping, placeOf, valueOf } from "../../shared/ev
 import { formatNs } from "../../shared/format";
 import { kindLabel } from "../../shared/labels";
 import { visible } from "../../shared/names";
-import { gpuMeanwhile, link, MOST_NEIGHBOURS, rangeFacts, type Fact, type Section } from "./facts";
+import { gpuMeanwhile, link, MOST_NEIGHBOURS, rangeFields, type Field, type Section } from "./event_details";
 import { neighbour } from "../input/navigate";
-import { callAround, lanesBeside, stackOfEvent } from "./stack_facts";
+import { callAround, lanesBeside, stackOfEvent } from "./stack_details";
 import type { Run } from "../../shared/state";
 
-function named(run: Run, event: number, column: string, label: string): Fact[] {
+function named(run: Run, event: number, column: string, label: string): Field[] {
   const value = valueOf(run, event, column);
   return value > 0 ? [{ label, value: visible(run.data.names[value - 1] ?? "") }] : [];
 }
 
-function processor(run: Run, event: number, label: string): Fact[] {
+function processor(run: Run, event: number, label: string): Field[] {
   const cpu = valueOf(run, event, "cpu");
   return cpu > 0 ? [{ label, value: `CPU ${cpu - 1}` }] : [];
 }
 
 /** How long the thread ran, was preempted and was blocked meanwhile. */
-function stateFacts(run: Run, event: number): Fact[] {
+function stateFields(run: Run, event: number): Field[] {
   const { start_ns, duration_ns } = describe(run, event);
   const end_ns = start_ns + duration_ns;
   const sums = new Map<string, number>();
@@ -34,10 +34,10 @@ function stateFacts(run: Run, event: number): Fact[] {
   return [...sums].map(([kind, ns]) => ({ label: `Thread ${kind}`, value: formatNs(ns) }));
 }
 
-function around(run: Run, event: number): Fact[] {
+function around(run: Run, event: number): Field[] {
   return [
     ...link(run, "In CUDA call", callAround(run, event)),
-    ...rangeFacts(run, event),
+    ...rangeFields(run, event),
     ...link(run, "Before", neighbour(run, event, -1)), ...link(run, "After", neighbour(run, event, 1)),
   ];
 }
@@ -48,14 +48,14 @@ function callSections(run: Run, event: number): Section[] {
   return [
     {
       title: "Call",
-      facts: [
+      fields: [
         ...named(run, event, "object", "Object"), ...named(run, event, "other", "Waited for"),
         ...(error > 0 ? [{ label: "Returned", value: isOs ? `error ${error} (errno)` : `error ${error}` }] : []),
-        ...named(run, event, "payload", isOs ? "Not finished" : "Arguments"), ...stateFacts(run, event),
+        ...named(run, event, "payload", isOs ? "Not finished" : "Arguments"), ...stateFields(run, event),
       ],
     },
     ...stackOfEvent(run, event),
-    { title: "On this thread", facts: around(run, event) },
+    { title: "On this thread", fields: around(run, event) },
     ...gpuMeanwhile(run, event),
   ];
 }
@@ -68,8 +68,8 @@ function stateSections(run: Run, event: number): Section[] {
   if (calls.length > MOST_NEIGHBOURS) within.push({ label: "", value: "and more" });
   const place = kind === "thread_running" ? "Ran on" : "Had run on";
   return [
-    { title: "Thread", facts: [...processor(run, event, place), ...named(run, event, "other", "Ran in its place"), ...around(run, event)] },
-    ...(within.length > 0 ? [{ title: "Calls in this time", facts: within }] : []),
+    { title: "Thread", fields: [...processor(run, event, place), ...named(run, event, "other", "Ran in its place"), ...around(run, event)] },
+    ...(within.length > 0 ? [{ title: "Calls in this time", fields: within }] : []),
     ...gpuMeanwhile(run, event),
   ];
 }
@@ -78,9 +78,9 @@ function sampleSections(run: Run, event: number): Section[] {
   const weight_ns = valueOf(run, event, "busy");
   const stands = weight_ns > 0 ? [{ label: "Stands for", value: `${formatNs(weight_ns)} of CPU time` }] : [];
   return [
-    { title: "Sample", facts: [...processor(run, event, "Ran on"), ...stands, ...named(run, event, "payload", "State")] },
+    { title: "Sample", fields: [...processor(run, event, "Ran on"), ...stands, ...named(run, event, "payload", "State")] },
     ...stackOfEvent(run, event),
-    { title: "On this thread", facts: around(run, event) },
+    { title: "On this thread", fields: around(run, event) },
   ];
 }
 

@@ -4,7 +4,7 @@ import { describe, placeOf } from "../../shared/events";
 import { eventAt } from "../../shared/levels";
 import { visible } from "../../shared/names";
 import { framesOf, type Frame } from "../../shared/stacks";
-import type { Fact, Section } from "./facts";
+import type { Field, Section } from "./event_details";
 import type { Run, RunLane } from "../../shared/state";
 
 interface Line {
@@ -50,10 +50,10 @@ function withCall(run: Run, frames: readonly Frame[], call: number): Line[] {
 }
 
 function section(lines: readonly Line[]): Section[] {
-  const facts = lines.map(({ label, text, event }, i): Fact => ({
+  const fields = lines.map(({ label, text, event }, i): Field => ({
     label: i > 0 && lines[i - 1].label === label ? "" : label, value: visible(text), ...(event === undefined ? {} : { event }),
   }));
-  return [{ title: "Stack, the innermost frame first", facts }];
+  return [{ title: "Stack, the innermost frame first", fields }];
 }
 
 /** Of a CUDA call, and of an operation that it launched; nothing where no frames are known. */

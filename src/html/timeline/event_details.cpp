@@ -1,4 +1,4 @@
-#include "html/timeline/event_facts.h"
+#include "html/timeline/event_details.h"
 
 #include <fmt/format.h>
 
@@ -102,7 +102,7 @@ uint64_t ColorValue(uint32_t color) {
 
 }  // namespace
 
-EventFacts EventReader::Read(EventSource source, uint32_t item) {
+EventDetails EventReader::Read(EventSource source, uint32_t item) {
   switch (source) {
     case EventSource::kOp:
       return OfOp(trace_.ops[item]);
@@ -130,116 +130,116 @@ EventFacts EventReader::Read(EventSource source, uint32_t item) {
   return {};
 }
 
-EventFacts EventReader::OfOp(const GpuOp& op) {
-  EventFacts facts;
-  facts.name = names_.Of(op);
-  facts.kind = KindOf(op);
-  facts.shape = op.shape == kNone ? 0 : Shape(op.shape) + 1;
-  facts.call = OutermostCall(trace_, op.api);
-  facts.size_bytes = op.size_bytes;
+EventDetails EventReader::OfOp(const GpuOp& op) {
+  EventDetails details;
+  details.name = names_.Of(op);
+  details.kind = KindOf(op);
+  details.shape = op.shape == kNone ? 0 : Shape(op.shape) + 1;
+  details.call = OutermostCall(trace_, op.api);
+  details.size_bytes = op.size_bytes;
   if (op.IsCopy() || op.kind == OpKind::kMemset) {
     constexpr uint32_t kKinds = 16;
-    facts.memory = static_cast<uint32_t>(op.source_memory) * kKinds + static_cast<uint32_t>(op.destination_memory);
+    details.memory = static_cast<uint32_t>(op.source_memory) * kKinds + static_cast<uint32_t>(op.destination_memory);
   }
-  facts.correlation = trace_.CorrelationOf(op);
-  return facts;
+  details.correlation = trace_.CorrelationOf(op);
+  return details;
 }
 
-EventFacts EventReader::OfCall(uint32_t index) {
+EventDetails EventReader::OfCall(uint32_t index) {
   const ApiCall& call = trace_.api_calls[index];
-  EventFacts facts;
-  facts.name = names_.Of(call.function);
-  facts.kind = KindOf(call.api_class);
-  facts.range = call.range;
-  facts.correlation = call.correlation;
-  facts.result = static_cast<uint32_t>(call.result);
-  facts.stack = stacks_.Of(call.stack);
-  return facts;
+  EventDetails details;
+  details.name = names_.Of(call.function);
+  details.kind = KindOf(call.api_class);
+  details.range = call.range;
+  details.correlation = call.correlation;
+  details.result = static_cast<uint32_t>(call.result);
+  details.stack = stacks_.Of(call.stack);
+  return details;
 }
 
-EventFacts EventReader::OfRange(uint32_t index) {
+EventDetails EventReader::OfRange(uint32_t index) {
   const NvtxRange& range = trace_.ranges[index];
-  EventFacts facts;
-  facts.name = names_.Of(range.name);
-  facts.kind = range.is_push_pop ? EventKind::kNvtxRange : EventKind::kNvtxStartEnd;
-  facts.color = ColorValue(range.color);
-  facts.payload = Payload([&](ArgSink& sink) { args_.OfRange(index, sink); });
-  return facts;
+  EventDetails details;
+  details.name = names_.Of(range.name);
+  details.kind = range.is_push_pop ? EventKind::kNvtxRange : EventKind::kNvtxStartEnd;
+  details.color = ColorValue(range.color);
+  details.payload = Payload([&](ArgSink& sink) { args_.OfRange(index, sink); });
+  return details;
 }
 
-EventFacts EventReader::OfMark(uint32_t index) {
+EventDetails EventReader::OfMark(uint32_t index) {
   const NvtxMark& mark = trace_.marks[index];
-  EventFacts facts;
-  facts.name = names_.Of(mark.name);
-  facts.kind = EventKind::kNvtxMark;
-  facts.color = ColorValue(mark.color);
-  facts.payload = Payload([&](ArgSink& sink) { args_.OfMark(index, sink); });
-  return facts;
+  EventDetails details;
+  details.name = names_.Of(mark.name);
+  details.kind = EventKind::kNvtxMark;
+  details.color = ColorValue(mark.color);
+  details.payload = Payload([&](ArgSink& sink) { args_.OfMark(index, sink); });
+  return details;
 }
 
-EventFacts EventReader::OfIdlePart(const IdlePart& part) {
-  EventFacts facts;
-  facts.name = names_.Of(InfoOf(part.cause).name);
-  facts.kind = EventKind::kGap;
-  facts.next = part.next;
-  facts.blame_call = OutermostCall(trace_, part.call);
-  facts.blame_range = part.range;
-  if (part.function != NameId{}) facts.function = names_.Of(part.function) + 1;
-  return facts;
+EventDetails EventReader::OfIdlePart(const IdlePart& part) {
+  EventDetails details;
+  details.name = names_.Of(InfoOf(part.cause).name);
+  details.kind = EventKind::kGap;
+  details.next = part.next;
+  details.blame_call = OutermostCall(trace_, part.call);
+  details.blame_range = part.range;
+  if (part.function != NameId{}) details.function = names_.Of(part.function) + 1;
+  return details;
 }
 
-EventFacts EventReader::OfOverhead(const Overhead& overhead) {
-  EventFacts facts;
-  facts.name = names_.Of(OverheadName(overhead.kind));
-  facts.kind = EventKind::kOverhead;
-  return facts;
+EventDetails EventReader::OfOverhead(const Overhead& overhead) {
+  EventDetails details;
+  details.name = names_.Of(OverheadName(overhead.kind));
+  details.kind = EventKind::kOverhead;
+  return details;
 }
 
-EventFacts EventReader::OfOsCall(const OsCall& call) {
+EventDetails EventReader::OfOsCall(const OsCall& call) {
   const OsCallKind kind = KindOf(call);
-  EventFacts facts;
-  facts.name = names_.Of(call.function);
-  facts.kind = EventKind::kOsCall;
-  facts.range = RangeAround(trace_, call.thread, call.start_ns);
-  facts.size_bytes = call.size_bytes;
-  facts.result = call.error;
-  facts.stack = stacks_.Of(call.stack);
-  facts.object = NameOrNone(ObjectName(trace_, kind));
-  facts.other = NameOrNone(HolderName(trace_, kind));
-  if (call.is_unfinished) facts.payload = NameOrNone("the process ended inside it");
-  return facts;
+  EventDetails details;
+  details.name = names_.Of(call.function);
+  details.kind = EventKind::kOsCall;
+  details.range = RangeAround(trace_, call.thread, call.start_ns);
+  details.size_bytes = call.size_bytes;
+  details.result = call.error;
+  details.stack = stacks_.Of(call.stack);
+  details.object = NameOrNone(ObjectName(trace_, kind));
+  details.other = NameOrNone(HolderName(trace_, kind));
+  if (call.is_unfinished) details.payload = NameOrNone("the process ended inside it");
+  return details;
 }
 
-EventFacts EventReader::OfMpiCall(const MpiCall& call) {
-  EventFacts facts;
-  facts.name = names_.Of(call.function);
-  facts.kind = EventKind::kMpiCall;
-  facts.range = RangeAround(trace_, call.thread, call.start_ns);
-  facts.size_bytes = std::max(call.sent_bytes, call.received_bytes);
-  facts.result = call.error;
-  facts.payload = Payload([&](ArgSink& sink) { args_.OfMpiCall(call, sink); });
-  return facts;
+EventDetails EventReader::OfMpiCall(const MpiCall& call) {
+  EventDetails details;
+  details.name = names_.Of(call.function);
+  details.kind = EventKind::kMpiCall;
+  details.range = RangeAround(trace_, call.thread, call.start_ns);
+  details.size_bytes = std::max(call.sent_bytes, call.received_bytes);
+  details.result = call.error;
+  details.payload = Payload([&](ArgSink& sink) { args_.OfMpiCall(call, sink); });
+  return details;
 }
 
-EventFacts EventReader::OfState(const ThreadState& state) {
+EventDetails EventReader::OfState(const ThreadState& state) {
   constexpr EventKind kKinds[] = {EventKind::kThreadRunning, EventKind::kThreadPreempted, EventKind::kThreadBlocked};
   constexpr std::string_view kNames[] = {"running", "preempted", "blocked"};
-  EventFacts facts;
-  facts.name = names_.Of(kNames[static_cast<std::size_t>(state.state)]);
-  facts.kind = kKinds[static_cast<std::size_t>(state.state)];
-  facts.cpu = state.cpu == kNone ? 0 : state.cpu + 1;
-  if (state.by != kNone) facts.other = NameOrNone(ThreadName(trace_, state.by));
-  return facts;
+  EventDetails details;
+  details.name = names_.Of(kNames[static_cast<std::size_t>(state.state)]);
+  details.kind = kKinds[static_cast<std::size_t>(state.state)];
+  details.cpu = state.cpu == kNone ? 0 : state.cpu + 1;
+  if (state.by != kNone) details.other = NameOrNone(ThreadName(trace_, state.by));
+  return details;
 }
 
-EventFacts EventReader::OfSample(const CpuSample& sample) {
-  EventFacts facts;
-  facts.name = stacks_.InnermostName(sample.stack);
-  facts.kind = EventKind::kCpuSample;
-  facts.stack = stacks_.Of(sample.stack);
-  facts.cpu = sample.cpu == kNone ? 0 : sample.cpu + 1;
-  if (!IsOfRunning(sample)) facts.payload = NameOrNone("the thread waited");
-  return facts;
+EventDetails EventReader::OfSample(const CpuSample& sample) {
+  EventDetails details;
+  details.name = stacks_.InnermostName(sample.stack);
+  details.kind = EventKind::kCpuSample;
+  details.stack = stacks_.Of(sample.stack);
+  details.cpu = sample.cpu == kNone ? 0 : sample.cpu + 1;
+  if (!IsOfRunning(sample)) details.payload = NameOrNone("the thread waited");
+  return details;
 }
 
 uint32_t EventReader::NameOrNone(std::string_view text) { return text.empty() ? 0 : names_.Of(text) + 1; }

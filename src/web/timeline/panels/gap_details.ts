@@ -1,6 +1,6 @@
 // Why a GPU was idle: what the host did meanwhile, and what came before and after.
 import { blameOf, callOf, describe, lanesUnder, nextOf, overlapping, placeOf, trackAround, valueOf } from "../../shared/events";
-import { link, MOST_NEIGHBOURS, rangeFacts, type Fact, type Section } from "./facts";
+import { link, MOST_NEIGHBOURS, rangeFields, type Field, type Section } from "./event_details";
 import type { ReportDocument } from "../../shared/data";
 import { formatNs, formatPercent } from "../../shared/format";
 import { causeMeaning } from "../../shared/labels";
@@ -28,9 +28,9 @@ export function functionSections(report: ReportDocument | null, cause: string): 
   const table = cause === "host" ? "idle_by_function" : cause === "os" || cause === "mpi" ? `idle_by_${cause}` : "";
   const rows = report && table ? rowsOf(report, table).slice(0, MOST_FUNCTIONS) : [];
   if (rows.length === 0) return [];
-  const facts = rows.map((row) => ({ label: formatPercent(num(row, "percent")), value: [str(row, "function"), str(row, "module") || str(row, "object")].filter((t) => t).map(visible).join(", ") }));
+  const fields = rows.map((row) => ({ label: formatPercent(num(row, "percent")), value: [str(row, "function"), str(row, "module") || str(row, "object")].filter((t) => t).map(visible).join(", ") }));
   const title = cause === "host" ? "Functions in idle: host" : `Calls in idle: ${cause}`;
-  return [{ title, note: cause === "host" ? "CPU samples of the launching thread, in the whole report." : "Percent of all idle time, in the whole report.", facts }];
+  return [{ title, note: cause === "host" ? "CPU samples of the launching thread, in the whole report." : "Percent of all idle time, in the whole report.", fields }];
 }
 
 function wholeGap(run: Run, lane: RunLane, parts: { first: number; last: number }): Section[] {
@@ -38,13 +38,13 @@ function wholeGap(run: Run, lane: RunLane, parts: { first: number; last: number 
   if (first === last) return [];
   const length = lane.events.end[last] - lane.events.start[first];
   const shown = Math.min(last, first + MOST_NEIGHBOURS - 1);
-  const facts: Fact[] = [];
-  for (let i = first; i <= shown; ++i) facts.push(...link(run, "", lane.events.first + i));
-  return [{ title: `Part of ${formatNs(length)} without any operation`, facts }];
+  const fields: Field[] = [];
+  for (let i = first; i <= shown; ++i) fields.push(...link(run, "", lane.events.first + i));
+  return [{ title: `Part of ${formatNs(length)} without any operation`, fields }];
 }
 
 /** What the host did meanwhile: what is to blame, or for work that was launched before, the calls of that thread. */
-function hostFacts(run: Run, gap: number, blame: number | null): Fact[] {
+function hostFields(run: Run, gap: number, blame: number | null): Field[] {
   if (blame === null) return [];
   const { start_ns, duration_ns } = describe(run, gap);
   const end_ns = start_ns + duration_ns;
@@ -58,14 +58,14 @@ function hostFacts(run: Run, gap: number, blame: number | null): Fact[] {
 }
 
 /** Of the operating system or of MPI; it is known only where its calls were recorded. */
-function waitFacts(run: Run, gap: number): Fact[] {
+function waitFields(run: Run, gap: number): Field[] {
   const name = valueOf(run, gap, "function") - 1;
   if (name < 0) return [];
   const { start_ns, duration_ns } = describe(run, gap);
   const lanes = run.lanes.filter(({ trackData }) => trackData.kind === "os" || trackData.kind === "mpi");
   const within = (call: number): number => {
-    const facts = describe(run, call);
-    return Math.min(facts.start_ns + facts.duration_ns, start_ns + duration_ns) - Math.max(facts.start_ns, start_ns);
+    const fields = describe(run, call);
+    return Math.min(fields.start_ns + fields.duration_ns, start_ns + duration_ns) - Math.max(fields.start_ns, start_ns);
   };
   const calls = overlapping(lanes, start_ns, start_ns + duration_ns, MOST_CALLS).filter((call) => describe(run, call).name === run.data.names[name]);
   const longest = calls.sort((a, b) => within(b) - within(a))[0];
@@ -85,11 +85,11 @@ export function gapSections(run: Run, event: number): Section[] {
     return at < events.count && events.end[at] === start_ns ? [events.first + at] : [];
   });
   return [
-    { title: "Why", note: sentence(causeMeaning(name)), facts: [...waitFacts(run, event), ...hostFacts(run, event, blame), ...rangeFacts(run, event)] },
+    { title: "Why", note: sentence(causeMeaning(name)), fields: [...waitFields(run, event), ...hostFields(run, event, blame), ...rangeFields(run, event)] },
     ...wholeGap(run, lane, parts),
     {
       title: "Before and after",
-      facts: [
+      fields: [
         ...before.slice(0, 1).flatMap((operation) => link(run, "Ran before", operation)),
         ...link(run, "Ended by", next),
         ...(next === null ? [] : link(run, "Launched by", callOf(run, next))),
