@@ -1,5 +1,7 @@
-"""Sizes of files and functions: no more than somebody reads from top to bottom."""
+"""Sizes of files, functions and folders: no more than somebody reads from top to bottom, or sees at a glance."""
 
+import collections
+import os
 import re
 import unittest
 
@@ -7,6 +9,7 @@ import tree
 
 MOST_FILE_LINES = 500
 MOST_FUNCTION_LINES = 60
+MOST_FILES = 24  # of a folder: about a dozen sources with their headers
 # A catalogue is read by looking something up in it, not from top to bottom: to have all of it in one place is the point of it.
 CATALOGUES = {
     "include/gprof/trace/record.h": "all kinds of records",
@@ -15,6 +18,7 @@ CATALOGUES = {
     "src/analysis/result/metrics.cpp": "all metrics",
 }
 TABLES = {"src/tracer/osrt/wrappers.cpp: WrappedFunctions": "all functions of libc that are wrapped, a line each"}
+FOLDERS = {"src/cli/commands": "all commands, a file each"}
 NOT_A_FUNCTION = re.compile(r"^\s*(namespace|struct|class|enum|union|extern|typedef|using|#|\}|//|if|for|while|switch|do|else|try)\b|=\s*\{$|^[^()]*\{$")
 NAME = re.compile(r"~?\w+(?=\()")
 
@@ -59,6 +63,13 @@ class Sizes(unittest.TestCase):
                     too_long.append(f"{name}:{first}: {function} has {length} lines (at most {MOST_FUNCTION_LINES})")
         self.assertEqual(too_long, [])
         self.assertEqual(set(TABLES) - needed, set())
+
+    def test_folders_are_small_enough(self):
+        counts = collections.Counter(
+            os.path.dirname(name) for name in tree.files("src", "include", "kernels", "examples", suffixes=(".h", ".cpp", ".cu", ".c", ".ts")))
+        large = {folder for folder, count in counts.items() if count > MOST_FILES}
+        self.assertEqual(large - set(FOLDERS), set(), f"more than {MOST_FILES} files: fold them by topic")
+        self.assertEqual(set(FOLDERS) - large, set())
 
     def test_functions_are_counted(self):
         code = ("int F(int a) {\n  return a;\n}\nstruct S {\n  int G() const {\n    if (a) {\n    }\n    return 1;\n  }\n  int a;\n};\n"
