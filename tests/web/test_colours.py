@@ -87,7 +87,7 @@ class Colours(unittest.TestCase):
         self.assert_apart(HOST | GPU, LEAST_ANYWHERE)
 
     def test_shades_of_kernels_are_still_kernels(self):
-        text = (WEB / "timeline" / "draw.ts").read_text(encoding="utf-8")
+        text = (WEB / "timeline" / "paint" / "draw.ts").read_text(encoding="utf-8")
         tints = [float(share) for share in re.search(r"TINTS = \[(.*?)\]", text).group(1).split(",")]
         self.assertGreater(len(tints), 3)
         operations = [name for name in GPU if name.startswith("kind-") and name != "kind-kernel"]
