@@ -27,21 +27,19 @@ Table NcclNetworkTable(const Trace& trace, uint32_t max_rows) {
               "NCCL on the network",
               {{"time_ns", "Total", Unit::kNs, false},
                {"gpu_ns", "For GPU", Unit::kNs, false},
-               {"peer_ns", "For peer", Unit::kNs, false},
+               {"peer_ns", "For peer", Unit::kNs, true},
                {"network_ns", "Network", Unit::kNs, false},
                {"flush_ns", "Flush", Unit::kNs, true},
                {"bytes", "Bytes", Unit::kBytes, false},
-               {"count", "Count", Unit::kCount, false},
+               {"count", "Count", Unit::kCount, true},
                {"steps", "Steps", Unit::kCount, true},
                {"peer", "Peer", Unit::kCount, false},
                {"direction", "Direction", Unit::kText, false},
                {"function", "Function", Unit::kText, false}},
               {},
               "Time of NCCL's proxy threads, summed over channels, so that it may be longer than the run. For GPU: "
-              "buffers were "
-              "not filled yet, or not emptied. For peer: it took no more data. Network: data was on its way; of what "
-              "is received: "
-              "had not arrived, sent or not. The rest of Total had no step under way."};
+              "buffers were not filled yet, or not emptied. For peer: it took no more data. Network: data was on its "
+              "way, or for received data had not arrived yet, sent or not. The rest of Total had no step under way."};
   std::map<std::tuple<NameId, bool, int32_t>, Moved> groups;
   for (const NcclTransfer& t : trace.nccl_transfers) groups[{t.function, t.is_send, t.peer}].Add(t);
   for (const auto& [key, moved] : groups) {
