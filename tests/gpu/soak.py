@@ -1,6 +1,7 @@
 """A long mixed load whose counts must add up: workers come and go, launch kernels, copies, memsets and graphs, push ranges,
-train with PyTorch on data that two more processes load, and end in order, by _exit or by SIGKILL. Every worker counts what
-it has waited for. Of a killed one, GPU work of its last second may be missing (docs/losses.md), which is counted apart.
+train with PyTorch on data that two more processes load, reduce with NCCL, and end in order, by _exit or by SIGKILL. Every
+worker counts what it has waited for. Of a killed one, GPU work of its last second may be missing (docs/losses.md), which is
+counted apart.
 
 Then a short run of workers that outlive a full disk: the trace lies in a small tmpfs that is filled three times. What is in
 the trace and what the tracer counted as lost must together be what was done. It is a run of its own, since a process that
@@ -8,7 +9,8 @@ ends while the disk is full has nowhere to write what it lost.
 
     tests/gpu/soak.py GPROF_CLI OUT [--minutes 30] [--full-disk-minutes 2] [--workers 6] [--seed 1]
 
-Needs CuPy; without PyTorch nobody trains, and the full disk needs the right to mount. Writes OUT/soak.trace, OUT/full.trace
+Needs CuPy; without PyTorch nobody trains or reduces, and the full disk needs the right to mount. 0 minutes leave a run out.
+Writes OUT/soak.trace, OUT/full.trace
 and OUT/soak.json; exits with 1 when anything else is missing, there twice or lost, and with 77 without CuPy or a GPU."""
 
 import argparse
@@ -28,7 +30,8 @@ import threading
 import time
 import traceback
 
-KINDS = ("kernel", "memset", "memcpy", "graph_launch", "push")
+GPU_KINDS = ("kernel", "memset", "memcpy", "graph_launch")
+KINDS = (*GPU_KINDS, "push", "all_reduce")
 CALLS = {"LaunchKernel": "kernel", "Memcpy": "memcpy", "Memset": "memset"}  # in names of functions: what they become
 LOST_KINDS = {10: "kernel", 11: "memcpy", 13: "memset", 18: "graph_launch", 19: "nvtx"}  # RecordKind in record.h
 WRITE_FAILED = 2  # LossReason
@@ -83,7 +86,7 @@ class Load:
             self.push("round")
             self.counts["push"] += 1
         for _ in range(self.dice.randrange(1, 40)):
-            self.launch(self.dice.choice(KINDS[:4]), self.dice.choice(self.streams))
+            self.launch(self.dice.choice(GPU_KINDS), self.dice.choice(self.streams))
         self.runtime.deviceSynchronize()
         if self.pop:
             self.pop()
@@ -115,6 +118,30 @@ class Training:
         self.torch.cuda.synchronize()
 
 
+class Reducing:
+    """All-reduces of a communicator that comes and goes with each round. One rank is what one GPU has room for: NCCL launches
+    a kernel for a mean, nothing for a sum in place, and a copy for a gathering. That is checked as in training, and the
+    all-reduces by the ranges that NCCL itself pushes."""
+
+    def __init__(self, seed):
+        import torch
+        import torch.distributed
+
+        self.torch, self.counts, self.dice = torch, collections.Counter(), random.Random(seed)
+
+    def run_round(self):
+        reduce, device = self.torch.distributed, self.torch.device("cuda", 0)
+        reduce.init_process_group("nccl", store=reduce.HashStore(), rank=0, world_size=1, device_id=device)
+        data, gathered = (self.torch.ones(1 << 16, device=device) for _ in range(2))
+        for _ in range(self.dice.randrange(100, 300)):
+            reduce.all_reduce(data, op=self.dice.choice((reduce.ReduceOp.SUM, reduce.ReduceOp.AVG)))
+            self.counts["all_reduce"] += 1
+            if self.dice.random() < 0.2:
+                reduce.all_gather_into_tensor(gathered, data)
+        self.torch.cuda.synchronize()
+        reduce.destroy_process_group()
+
+
 def work(pipe, what, seed, seconds, end):
     """Rounds of work. After each, what is finished is told to the parent, which outlives this process."""
     try:
@@ -143,8 +170,8 @@ class Worker:
         self.end, self.seconds, what = dice.choice(("return", "_exit", "kill")), min(left_s, dice.uniform(1, 12)), Load
         if lasts:
             self.end, self.seconds = "return", left_s
-        elif dice.random() < 0.15 and importlib.util.find_spec("torch"):
-            self.end, what = dice.choice(("return", "_exit")), Training
+        elif dice.random() < 0.3 and importlib.util.find_spec("torch"):
+            self.end, what = dice.choice(("return", "_exit")), dice.choice((Training, Reducing))
         self.told, self.error, self.is_done, self.what = [(0, {})], None, False, what.__name__
         self.process = context.Process(target=work, args=(theirs, what, number, self.seconds, self.end))
         self.process.start()
@@ -205,11 +232,12 @@ def recorded(lines):
         kind = line.split(" ", 1)[0]
         if kind == "chunk":
             pid = int(re.search(r"pid=(\d+)", line)[1])
-        elif kind in KINDS:
+        elif kind in GPU_KINDS:
             counts[pid][kind] += 1
         elif kind == "nvtx":
             counts[pid]["nvtx"] += 1
             counts[pid]["push"] += " event=2 " in line and 'message="round"' in line
+            counts[pid]["all_reduce"] += " event=2 " in line and 'AllReduce"' in line
         elif kind == "api":
             function = re.search(r'function="([^"]*)"', line)[1]
             calls[pid].update(became for name, became in CALLS.items() if name in function)
@@ -231,7 +259,7 @@ def differences(told, found, calls):
         owners[worker["pid"]].append(worker)
     wrong, late = [], 0
     for pid, workers in owners.items():
-        if all(worker["what"] == "Training" for worker in workers):
+        if all(worker["what"] != "Load" for worker in workers):  # they know their calls, and not what these launch
             done[pid].update(calls[pid])
             due[pid].update(calls[pid])
         for kind in KINDS:
@@ -344,7 +372,9 @@ def main():
         return SKIP
     wanted.out.mkdir(parents=True, exist_ok=True)
     results, is_good = {}, True
-    for name, run in (("mixed", soak), ("full_disk", soak_full_disk)):
+    for name, run, minutes in (("mixed", soak, wanted.minutes), ("full_disk", soak_full_disk, wanted.full_disk_minutes)):
+        if minutes == 0:
+            continue
         results[name], passed = run(wanted)
         is_good = is_good and passed
         (wanted.out / "soak.json").write_text(json.dumps(results, indent=1), encoding="utf-8")

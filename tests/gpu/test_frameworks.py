@@ -1,7 +1,9 @@
 """Python frameworks: worker processes, their own profilers, their graphs, their ranges, and NCCL's payloads."""
 
+import bisect
 import collections
 import importlib.util
+import json
 import sys
 import unittest
 
@@ -9,7 +11,9 @@ import recorded
 import support
 
 PROGRAMS = support.SOURCE / "tests" / "gpu" / "programs"
-HOST_TO_DEVICE = 1
+HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
+START, STOP = 1, 2  # CaptureEvent
+BY_PROFILER = 10  # CaptureTrigger
 
 
 def needs(*modules):
@@ -61,6 +65,70 @@ class Frameworks(FrameworkTest):
         missing = [r for r in launches if r["correlation"] not in kernels]
         if missing:  # then somebody must say so
             self.assertTrue([r for r in records["notice"] if r["level"] >= 2] or records["loss"], f"{len(missing)} kernels missing")
+
+    @needs("torch")
+    def test_recording_yields_to_profiler_of_torch(self):
+        """It sees as many kernels as without us, we what ran before and after it, and both borders are in the trace."""
+        records = self.run_both("torch_profiler_program.py", "count", code=3, options=["--yield-to-profiler"])
+        self.assertRegex(self.printed, r"kernels [1-9]")
+        pushes = self.pushes(records)
+        self.assertEqual((pushes["before"], pushes["within"], pushes["after"]), (3, 0, 3))
+        launches = {r["correlation"] for r in records["api"] if "LaunchKernel" in r["function"]}
+        self.assertEqual({r["correlation"] for r in records["kernel"]}, launches)
+        borders = sorted(((r["time_ns"], r["event"]) for r in records["capture"] if r["trigger"] == BY_PROFILER))
+        self.assertEqual([event for _, event in borders], [STOP, START])
+        self.assertTrue(any("--yield-to-profiler" in r["message"] for r in records["notice"]))
+        self.assertEqual(recorded.Report.of(self.trace).document["trust"]["captures"], 2)
+
+    @needs("torch")
+    def test_workers_with_cuda_keep_all_kernels(self):
+        """Two epochs of two spawned workers, which launch two kernels and a copy for each of 64 samples, and end."""
+        records = self.run_both("torch_workers_program.py", "spawn", "cuda", code=3)
+        self.assertEqual(self.pushes(records)["batch"], 2 * 8)
+        main = {r["process"] for r in records["nvtx"] if r["message"] == "batch"}
+        self.assertEqual(len(main), 1)
+        kernels = collections.Counter(r["process"] for r in records["kernel"] if r["process"] not in main)
+        copies = [r for r in records["memcpy"] if r["process"] not in main and r["copy_kind"] == DEVICE_TO_HOST]
+        self.assertEqual((len(kernels), sum(kernels.values()), len(copies)), (4, 2 * 2 * 64, 2 * 64))
+        self.assertEqual(recorded.Report.of(self.trace).metric("health.unmatched_launches"), 0)
+
+    def launches_of_steps(self, records):
+        """How many kernels each step launched that lies within a capture, and the rate of steps there, per second."""
+        borders = sorted((r["time_ns"], r["event"]) for r in records["capture"])
+        captures = list(zip([t for t, event in borders if event == START], [t for t, event in borders if event == STOP]))
+        launches = sorted(r["start_ns"] for r in records["api"] if "LaunchKernel" in r["function"])
+        events = sorted(((r["time_ns"], r["event"], r["message"]) for r in records["nvtx"]))
+        steps, captured_ns = [], 0
+        for begin, end in captures:
+            inside = [(time, event) for time, event, _ in events if begin <= time <= end]
+            pushes = [(a[0], b[0]) for a, b in zip(inside, inside[1:]) if (a[1], b[1]) == (recorded.NVTX_PUSH, recorded.NVTX_POP)]
+            if pushes:
+                captured_ns += pushes[-1][1] - pushes[0][0]
+            steps += [bisect.bisect(launches, b) - bisect.bisect(launches, a) for a, b in pushes]
+        return steps, len(steps) / (captured_ns / 1e9), len(captures)
+
+    @needs("torch")
+    def test_budget_of_a_training(self):
+        """Windows see whole steps as they are, as often as the program says; the report says how much it has seen."""
+        program = ("torch_training_program.py", 10)
+        done = self.profile(sys.executable, "-B", PROGRAMS / program[0], program[1], code=3,
+                            options=["-t", "cuda,nvtx", "--overhead-budget", "1%"])
+        known, records = json.loads(done.stdout), recorded.Records.of(self.trace)
+        self.assertEqual((records.problems, records["loss"]), ([], []))
+        steps, steps_per_s, captures = self.launches_of_steps(records)
+        self.assertGreaterEqual(captures, 3)
+        self.assertGreaterEqual(len(steps), 20)
+        self.assertEqual(len(set(steps)), 1, collections.Counter(steps))
+        self.assertLess(len(steps), known["steps"])
+        # Windows are slower than the rest by what recording costs, and the program's own rate has both.
+        self.assertAlmostEqual(steps_per_s * known["seconds"] / known["steps"], 1, delta=0.3)
+        kernels = {r["correlation"] for r in records["kernel"]}
+        launches = {r["correlation"] for r in records["api"] if "LaunchKernel" in r["function"]}
+        self.assertEqual(kernels, launches)
+        report = recorded.Report.of(self.trace)
+        self.assertNotIn("kernels.count", dict(report.totals()))
+        self.assertEqual(report.document["trust"]["captures"], captures)
+        self.assertRegex(recorded.ask("report", self.trace), rf"[0-9.]+% of the run in {captures} windows")
 
     @needs("torch")
     def test_children_with_cuda(self):
