@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -19,12 +20,13 @@
 
 struct CUpti_RangeProfiler_Object {
   CUcontext context = nullptr;
-  bool is_spoilt = false, is_midway = false, is_configured = false, is_running = false, is_user = false,
-       is_pushed = false, has_replay = false;
+  bool is_spoilt = false, is_configured = false, is_running = false, is_user = false, is_pushed = false,
+       has_replay = false;
   CUpti_ProfilerReplayMode replay = CUPTI_KernelReplay;
   int passes = 0;
-  size_t pass_index = 0;
+  size_t pass_index = 0, made = 0, rounds = 0;  // the pass that comes next, the last one, how often all were made
   size_t most_ranges = 0, dropped = 0;
+  uint64_t range_name = 0;
   uint8_t* image = nullptr;
   std::vector<mock::RangeKernel> kernels;
 };
@@ -42,6 +44,7 @@ constexpr size_t BytesOf(size_t ranges) { return sizeof(Image) + ranges * sizeof
 Image* ImageOf(const uint8_t* bytes) { return reinterpret_cast<Image*>(const_cast<uint8_t*>(bytes)); }
 
 CUpti_RangeProfiler_Object* running = nullptr;
+constexpr uint64_t kMostRanges = uint64_t{1} << 20;  // of one session
 
 CUptiResult Asked(const char* variable) { return static_cast<CUptiResult>(EnvNumber(variable, 0)); }
 
@@ -64,16 +67,16 @@ bool TakeMonitors() {
 // A pass of a range whose other passes are in the image, or are to come.
 void AddPass(const CUpti_RangeProfiler_Object& object, size_t i, Image* image) {
   const RangeKernel& kernel = object.kernels[i];
-  if (object.pass_index == 0) {
-    image->ranges[image->count++] = kernel;
-  } else if (i >= image->count || image->ranges[i].blocks != kernel.blocks) {
-    Violation("a pass of one kernel is added to those of another one");
-    return;
-  }
-  RangeKernel& range = image->ranges[i];
-  if (range.passes_made != object.pass_index) Violation("a pass is made twice, or out of order");
-  ++range.passes_made;
-  range.is_whole = range.passes_made == static_cast<uint32_t>(object.passes);
+  uint32_t at = 0;
+  while (at < image->count && image->ranges[at].name != kernel.name) ++at;
+  if (at == image->capacity) return Violation("there is no room for one more range");
+  if (at == image->count) image->ranges[image->count++] = kernel;
+  RangeKernel& range = image->ranges[at];
+  if (range.blocks != kernel.blocks) return Violation("a pass of one kernel is added to those of another one");
+  const uint64_t pass = uint64_t{1} << object.made;
+  if ((range.passes & pass) != 0) Violation("a pass is made twice");
+  range.passes |= pass;
+  range.is_whole = range.passes + 1 == uint64_t{1} << object.passes;
 }
 
 CUptiResult Refuse(CUpti_RangeProfiler_Object* object, CUptiResult result) {
@@ -112,7 +115,7 @@ void NoteRangeKernel(const Op& op) {
   if (running->is_user) {
     // All kernels of the range are one.
     if (!running->is_pushed) return;
-    if (running->kernels.empty()) running->kernels.push_back({0, 0, is_whole, 0});
+    if (running->kernels.empty()) running->kernels.push_back({0, 0, is_whole, 0, running->range_name});
     running->kernels[0].blocks += blocks;
     running->kernels[0].duration_ns += op.end_ns - op.start_ns;
     return;
@@ -120,7 +123,8 @@ void NoteRangeKernel(const Op& op) {
   if (running->kernels.size() == running->most_ranges)
     ++running->dropped;
   else
-    running->kernels.push_back({blocks, op.end_ns - op.start_ns, is_whole, 0});
+    running->kernels.push_back(
+        {blocks, op.end_ns - op.start_ns, is_whole, 0, running->kernels.size() + running->rounds * kMostRanges});
 }
 
 }  // namespace mock
@@ -149,18 +153,16 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* p)
   const Image* const image = ImageOf(p->pCounterDataImage);
   if (image->magic != kRangeMagic || image->capacity < p->maxRangesPerPass)
     return Refuse(object, CUPTI_ERROR_INVALID_PARAMETER);
-  if (object->is_midway)
-    Violation(
-        "an object of the range profiler that made one of several passes is used for another launch: libcupti 13.0 "
-        "counts nothing of it");
   object->is_configured = true;
   object->is_user = p->range == CUPTI_UserRange;
   if (object->has_replay && object->replay != p->replayMode)
     Violation("an object of the range profiler is used with another replay mode than before: libcupti 13.0 crashes");
+  if (!object->has_replay) object->pass_index = p->passIndex;
+  if (object->pass_index != p->passIndex)
+    Violation("an object of the range profiler is to make another pass than the next one: libcupti 13.0 makes that");
   object->has_replay = true;
   object->replay = p->replayMode;
   object->passes = p->pConfig[0];
-  object->pass_index = p->passIndex;
   object->most_ranges = p->maxRangesPerPass;
   object->image = p->pCounterDataImage;
   return CUPTI_SUCCESS;
@@ -184,6 +186,7 @@ CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params* p)
   if (!object->is_running || !object->is_user || p->pRangeName == nullptr)
     return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
   object->is_pushed = true;
+  object->range_name = std::hash<std::string>{}(p->pRangeName);
   return CUPTI_SUCCESS;
 }
 
@@ -203,10 +206,11 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
   running = nullptr;
   // Kernels that run again have made all passes; else this was one of them.
   const bool is_one = object->replay == CUPTI_ApplicationReplay;
-  p->passIndex = is_one ? object->pass_index + 1 : 0;
+  object->made = object->pass_index;
+  object->pass_index = is_one && object->made + 1 < static_cast<size_t>(object->passes) ? object->made + 1 : 0;
+  p->passIndex = object->pass_index;
   p->targetNestingLevel = 1;
-  object->is_midway = object->passes > 1 && is_one;
-  p->isAllPassSubmitted = !is_one || object->pass_index + 1 >= static_cast<size_t>(object->passes) ? 1 : 0;
+  p->isAllPassSubmitted = object->pass_index == 0 ? 1 : 0;
   return CUPTI_SUCCESS;
 }
 
@@ -220,6 +224,7 @@ CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* 
     for (const RangeKernel& kernel : object->kernels) image->ranges[image->count++] = kernel;
   }
   object->kernels.clear();
+  if (object->pass_index == 0) ++object->rounds;
   p->numOfRangeDropped = object->dropped;
   return CUPTI_SUCCESS;
 }

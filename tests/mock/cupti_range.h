@@ -12,8 +12,9 @@ inline constexpr uint64_t kRangeMagic = 0x52414e4745530000;
 
 struct RangeKernel {
   uint64_t blocks, duration_ns;
-  bool is_whole;             // all passes were made
-  uint32_t passes_made = 0;  // with application replay over several runs
+  bool is_whole;        // all passes were made
+  uint64_t passes = 0;  // a bit for each that was made, with application replay over several runs
+  uint64_t name = 0;    // of a pushed range, or the number of one that is not
 };
 
 bool IsRangeImage(const uint8_t* image);

@@ -19,27 +19,21 @@ namespace {
 
 constinit uint32_t launches_seen = 0;
 
-void SayOneLaunch() {
-  Message message;
-  message << "application replay makes several passes of the first launch that is selected, and leaves the others out: "
-             "--replay-mode kernel measures them all, and -k and -s select another one";
-  Say(trace::NoticeLevel::kWarning, message);
+// All that runs from the begin to the end is measured, and not just a kernel: of kernels where several passes are made
+// in several runs, as libcupti numbers the ranges that it makes itself otherwise in each run.
+bool IsRange(const OpenLaunch& open) {
+  return open.launch.is_graph || (open.replay_name != 0 && open.session->plan().passes > 1);
 }
 
 // With the replay of the plan: libcupti 13.0 crashes where an object of its profiler is used with one and then another.
 void BeginAlone(OpenLaunch* open) {
-  const char* range = nullptr;
-  if (open->launch.is_graph) {
-    range = open->launch.kernel.launch.symbol;
-    SynchronizeContext();  // what was launched before is not of the graph
-  }
+  if (IsRange(*open)) SynchronizeContext();  // what was launched before is not in it
   if (open->replay_name != 0) {
-    if (!open->session->MayBeginPass()) return SayOneLaunch();
-    if (open->session->BeginPass(open->replay_name, range)) open->part = LaunchPart::kAlone;
+    if (open->session->BeginPass(open->replay_name, IsRange(*open))) open->part = LaunchPart::kAlone;
     return;
   }
-  if (range != nullptr) {
-    if (open->session->BeginOneRange(range)) open->part = LaunchPart::kAlone;
+  if (open->launch.is_graph) {
+    if (open->session->BeginOneRange(open->launch.kernel.launch.symbol)) open->part = LaunchPart::kAlone;
     return;
   }
   const bool is_replayed = open->session->plan().replay == trace::ReplayMode::kKernel;
@@ -122,7 +116,7 @@ void SayUncounted(uint32_t ranges) {
 }
 
 void EndAlone(const OpenLaunch& open, bool has_run) {
-  if (open.launch.is_graph) SynchronizeContext();
+  if (IsRange(open)) SynchronizeContext();
   const uint32_t ranges = open.session->End();
   if (!has_run) return;
   if (ranges != 1 && open.session->IsUsable()) SayUncounted(ranges);

@@ -27,13 +27,10 @@ class RangeSession {
   void Drop() { context_ = nullptr; }
   // What runs from here on is measured: at most so many kernels. False: it is not; a notice says why.
   bool Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay);
-  // The next kernel is measured, in one pass of several: with what the runs before have counted of it, by its name in
+  // The next launch is measured, in one pass of several: with what the runs before have counted of it, by its name in
   // all runs (replay_state.h). False: it is not.
-  // `range`: what runs until End() is one range of this name; null: a kernel.
-  bool BeginPass(uint64_t replay_name, const char* range);
-  // With libcupti 13.0 an object that has made one of several passes counts nothing of another launch (H100 and H200,
-  // driver 580): the first launch of a context has all of them.
-  bool MayBeginPass() const { return !has_begun_ || plan_->passes == 1; }
+  // `is_range`: what runs until End() is one range; else it is a kernel, in a plan of one pass.
+  bool BeginPass(uint64_t replay_name, bool is_range);
   // After End(): keeps what was counted for the next run. True: this was the last pass, and the values are there.
   bool EndPass(uint64_t replay_name, const Launch& launch);
   // All that runs from here on is one range, and streams overlap as ever.
@@ -51,6 +48,8 @@ class RangeSession {
   bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
   bool Push(const char* range);
   bool SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
+  bool LoadPass(uint64_t replay_name);
+  bool SkipPass();
   bool TakeTurn();
   bool MakeRoom(uint32_t most_ranges);
   bool InitializeImage();
@@ -63,6 +62,7 @@ class RangeSession {
   std::size_t image_size_ = 0, mapped_ = 0;
   uint32_t most_ranges_ = 0;  // that the image has room for
   PassState pass_;            // to be made, and after its end the next one
+  uint64_t next_pass_ = 0;    // of the object, which makes one after the other, whatever the launch
   bool is_usable_ = false, has_begun_ = false;
   bool has_own_range_ = false;  // that was pushed
   bool has_mode_ = false;       // what the object was used with, once it was

@@ -14,7 +14,7 @@ namespace gprof::tracer {
 struct PassState {
   uint64_t index = 0;
   uint16_t nesting_level = 1;
-  bool are_all_made = false;
+  bool are_all_made = false;  // of the launch
 };
 
 // What was counted. `plan`: a number that says of what.
