@@ -19,10 +19,6 @@ def plain_name(kernel):
     return re.search(r"(\w+)\(", kernel)[1]
 
 
-# On an H100 and an H200 (CUDA 13.0) the rule does not see these: the first finding is kernel.latency_bound.
-NOT_SEEN = {"CountThreadsKernel"}
-
-
 class Limits(support.GpuTest):
     @classmethod
     def setUpClass(cls):
@@ -39,8 +35,7 @@ class Limits(support.GpuTest):
     def test_the_first_finding_is_the_limit(self):
         for kernel in (k for k in self.expected if k["has_it"]):
             with self.subTest(kernel=kernel["kernel"]):
-                first = self.found.get(kernel["kernel"], ["none"])[0]
-                self.assertEqual(first == kernel["finding"], kernel["kernel"] not in NOT_SEEN, first)
+                self.assertEqual(self.found.get(kernel["kernel"], ["none"])[0], kernel["finding"])
 
     def test_a_twin_without_it_has_no_such_finding(self):
         for kernel in (k for k in self.expected if not k["has_it"]):

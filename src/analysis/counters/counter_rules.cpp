@@ -219,8 +219,9 @@ class Rules {
   // Atomic operations on few addresses wait for each other in one slice of L2.
   void Atomics() {
     constexpr double kLeastShare = 30;
-    const double atomics = k_.OfOrZero("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum") +
-                           k_.OfOrZero("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum");
+    const double reductions = k_.Of("smsp__inst_executed_op_global_red.sum")
+                                  .value_or(k_.OfOrZero("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"));
+    const double atomics = reductions + k_.OfOrZero("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum");
     const double waiting = StallPercent({"drain", "short_scoreboard", "long_scoreboard", "lg_throttle"});
     const double slice = k_.OfOrZero("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed");
     const double share = std::max(slice, atomics > 0 && slice == 0 ? waiting : 0.0);

@@ -126,6 +126,21 @@ TEST(CounterRules, ATailIsTheEmptyPartOfTheLastWave) {
   EXPECT_THAT(FindingsOf(counters), ElementsAre("kernel.tail", "kernel.latency_bound"));
 }
 
+// The sets count instructions that reduce, captures of ncu have their requests as well.
+TEST(CounterRules, AtomicsAreReductionsAndOthers) {
+  constexpr char kSlice[] = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed";
+  for (const char* const counter :
+       {"smsp__inst_executed_op_global_red.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"}) {
+    EXPECT_THAT(FindingsOf({{counter, 131072}, {kSlice, 99}, {kCompute, 1}, {kMemory, 1}}),
+                ElementsAre("kernel.atomics", "kernel.latency_bound"))
+        << counter;
+    EXPECT_THAT(FindingsOf({{counter, 1024}, {kSlice, 4}, {kCompute, 1}, {kMemory, 1}}),
+                ElementsAre("kernel.latency_bound"))
+        << counter;
+  }
+}
+
 // The set `basic` has no stalls, no accesses: what rests on them is not claimed, and not taken for 0.
 TEST(CounterRules, FewerMetricsGiveFewerRules) {
   const auto all = DiagnosesByKernel(BasicCapture());
