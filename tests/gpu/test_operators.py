@@ -85,6 +85,19 @@ class Operators(FrameworkTest):
         finding, = (f for f in report.document["findings"] if f["id"] == "memory.tensor_growth")
         self.assertIn(place, finding["message"])
 
+    @needs("torch")
+    def test_memory_by_category_is_what_the_program_says(self):
+        self.run_both("torch_categories_program.py", code=3, options=["--pytorch", "ops", "--pytorch-memory"])
+        told = json.loads(self.printed.splitlines()[-1])
+        rows = {row["category"]: row for row in recorded.Report.of(self.trace).table("tensors_by_category")}
+        self.assertEqual(sum(row["bytes"] for row in rows.values()), told["peak"])
+        kept = ("parameters", "gradients", "optimizer state")
+        self.assertEqual({name: rows[name]["after_step_bytes"] for name in kept}, {name: told[name] for name in kept})
+        for name in ("parameters", "optimizer state"):
+            self.assertEqual(rows[name]["bytes"], told[name])
+        # At the peak, some of them are freed already, or still held from the step before.
+        self.assertLess(abs(rows["activations"]["bytes"] - told["activations"]), 0.25 * told["activations"])
+
 
 if __name__ == "__main__":
     support.main()

@@ -18,15 +18,16 @@
 #include "analysis/memory/memory_churn.h"
 #include "analysis/memory/memory_growth.h"
 #include "analysis/memory/memory_use.h"
-#include "analysis/memory/tensor_blocks.h"
-#include "analysis/memory/tensor_growth.h"
-#include "analysis/memory/tensor_peak.h"
-#include "analysis/memory/tensor_use.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "analysis/steps/step_finder.h"
+#include "analysis/tensors/tensor_blocks.h"
+#include "analysis/tensors/tensor_category_table.h"
+#include "analysis/tensors/tensor_growth.h"
+#include "analysis/tensors/tensor_peak.h"
+#include "analysis/tensors/tensor_use.h"
 #include "base/saturate.h"
 #include "base/units.h"
 
@@ -240,8 +241,10 @@ void AddTensors(const AnalysisInput& input, const StepChoice* step, const Analys
   std::optional<BlockPlaces> places;
   if (!blocks.empty()) places.emplace(input);
   BlockPlaces* const of_blocks = places ? &*places : nullptr;
+  const TensorPeaks peaks = PeaksOf(trace, blocks);
   result->tables.push_back(TensorMemoryTable(trace, step));
-  for (Table& table : TensorPeakTables(trace, blocks, of_blocks, options.max_rows)) {
+  AddTensorCategories(input, blocks, peaks, of_blocks, options.max_rows, result);
+  for (Table& table : TensorPeakTables(trace, blocks, peaks, of_blocks, options.max_rows)) {
     result->tables.push_back(std::move(table));
   }
   const TensorGrowth growth = TensorGrowthOf(blocks, trace, step, of_blocks);

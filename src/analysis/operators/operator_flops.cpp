@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "analysis/operators/operator_sizes.h"
 #include "analysis/operators/operators.h"
 
 // The formulas of torch.utils.flop_counter. They count what is asked for: causal attention like any other, each group
@@ -13,24 +13,6 @@
 // width].
 namespace gprof {
 namespace {
-
-using Shape = std::vector<int64_t>;
-
-// "[[64, 32], [], [8]]"
-std::vector<Shape> ReadSizes(std::string_view text) {
-  std::vector<Shape> shapes;
-  int depth = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '[' && ++depth == 2) shapes.emplace_back();
-    if (text[at] == ']' && --depth == 0) break;
-    if (text[at] < '0' || text[at] > '9' || depth != 2) continue;
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
-    shapes.back().push_back(error == std::errc() ? number : 0);
-    at = static_cast<std::size_t>(end - text.data()) - 1;
-  }
-  return shapes;
-}
 
 // [m, k] by [k, n].
 int64_t MatrixFlops(const Shape& a, const Shape& b) {

@@ -13,14 +13,6 @@ namespace {
 
 constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
 
-// "AddmmBackward0", "torch::autograd::CppNode<ReLU>", "MyFunctionBackward", as such or run by the engine.
-bool IsOfBackward(std::string_view name) {
-  if (name.starts_with(kEngine)) return true;
-  const std::string_view first = name.substr(0, name.find(','));
-  const std::size_t end = first.find_last_not_of("0123456789");
-  return end != std::string_view::npos && first.substr(0, end + 1).ends_with("Backward");
-}
-
 std::optional<uint64_t> NumberInName(std::string_view name) {
   constexpr std::string_view kKey = ", seq = ";
   const std::size_t at = name.find(kKey);
@@ -83,6 +75,15 @@ class Linker {
 };
 
 }  // namespace
+
+bool IsOfEngine(std::string_view name) { return name.starts_with(kEngine); }
+
+bool IsOfBackward(std::string_view name) {
+  if (IsOfEngine(name)) return true;
+  const std::string_view first = name.substr(0, name.find(','));
+  const std::size_t end = first.find_last_not_of("0123456789");
+  return end != std::string_view::npos && first.substr(0, end + 1).ends_with("Backward");
+}
 
 std::optional<uint64_t> SequenceNumber(const Trace& trace, const NvtxRange& range) {
   const std::string_view domain =

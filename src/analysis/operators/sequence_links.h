@@ -3,11 +3,18 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "gprof/trace.h"
 
 namespace gprof {
+
+// A function of the backward pass, as such or run by the engine: "AddmmBackward0", "MyFunctionBackward",
+// "autograd::engine::evaluate_function: AddmmBackward0".
+bool IsOfBackward(std::string_view name);
+// The last of these: the engine, around a function of the graph.
+bool IsOfEngine(std::string_view name);
 
 // In the names that emit_nvtx() gives ("AddmmBackward0, seq = 4"), and payloads of operators of torch.profiler and of
 // --pytorch=ops.

@@ -46,6 +46,7 @@ class BlockPlaces {
   uint32_t ModuleOf(const HeldBlock& block) const;
   bool IsBackward(const HeldBlock& block) const;
   const std::vector<ModuleSum>& modules() const { return modules_; }
+  const Operators& operators() const { return operators_; }
 
  private:
   std::string_view OperatorInStack(uint32_t stack) const;

@@ -1,4 +1,4 @@
-#include "analysis/memory/tensor_blocks.h"
+#include "analysis/tensors/tensor_blocks.h"
 
 #include <algorithm>
 #include <tuple>

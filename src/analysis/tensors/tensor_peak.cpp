@@ -1,4 +1,4 @@
-#include "analysis/memory/tensor_peak.h"
+#include "analysis/tensors/tensor_peak.h"
 
 #include <algorithm>
 #include <map>
@@ -8,18 +8,12 @@
 
 #include "analysis/facts/statistics.h"
 #include "analysis/memory/memory_use.h"
-#include "analysis/memory/tensor_use.h"
 #include "analysis/result/tables.h"
+#include "analysis/tensors/tensor_use.h"
 #include "base/text.h"
 
 namespace gprof {
 namespace {
-
-struct TensorPeak {
-  int64_t time_ns = 0, bytes = 0;
-  int64_t known_bytes = 0;  // of blocks that were seen to be given
-};
-using TensorPeaks = std::map<MemoryOwner, TensorPeak>;
 
 struct Change {
   MemoryOwner owner;
@@ -37,30 +31,6 @@ std::vector<Change> ChangesOf(const std::vector<HeldBlock>& blocks) {
     return std::tie(a.owner, a.time_ns, a.bytes) < std::tie(b.owner, b.time_ns, b.bytes);
   });
   return changes;
-}
-
-bool IsAtPeak(const HeldBlock& block, const TensorPeak& peak) {
-  return block.start_ns <= peak.time_ns && block.end_ns > peak.time_ns;
-}
-
-// By the allocator's own figures where they are there: they have what was given before the recording as well.
-TensorPeaks PeaksOf(const Trace& trace, const std::vector<HeldBlock>& blocks) {
-  TensorPeaks peaks;
-  std::map<MemoryOwner, int64_t> now_bytes;
-  for (const Change& change : ChangesOf(blocks)) {
-    const int64_t bytes = now_bytes[change.owner] += change.bytes;
-    TensorPeak& peak = peaks[change.owner];
-    if (bytes > peak.bytes) peak.bytes = bytes, peak.time_ns = change.time_ns;
-  }
-  for (auto& [owner, peak] : peaks) {
-    const auto told = AllocatedPeak(trace, owner.first, owner.second);
-    if (told && told->value >= peak.bytes) peak.bytes = told->value, peak.time_ns = told->start_ns;
-  }
-  for (const HeldBlock& block : blocks) {
-    TensorPeak& peak = peaks.at(OwnerOf(block));
-    if (IsAtPeak(block, peak)) peak.known_bytes += block.size_bytes;
-  }
-  return peaks;
 }
 
 struct Share {
@@ -156,8 +126,28 @@ Shares By(const std::vector<HeldBlock>& blocks, const TensorPeaks& peaks, const 
 
 }  // namespace
 
-std::vector<Table> TensorPeakTables(const Trace& trace, const std::vector<HeldBlock>& blocks, BlockPlaces* places,
-                                    uint32_t max_rows) {
+// By the allocator's own figures where they are there: they have what was given before the recording as well.
+TensorPeaks PeaksOf(const Trace& trace, const std::vector<HeldBlock>& blocks) {
+  TensorPeaks peaks;
+  std::map<MemoryOwner, int64_t> now_bytes;
+  for (const Change& change : ChangesOf(blocks)) {
+    const int64_t bytes = now_bytes[change.owner] += change.bytes;
+    TensorPeak& peak = peaks[change.owner];
+    if (bytes > peak.bytes) peak.bytes = bytes, peak.time_ns = change.time_ns;
+  }
+  for (auto& [owner, peak] : peaks) {
+    const auto told = AllocatedPeak(trace, owner.first, owner.second);
+    if (told && told->value >= peak.bytes) peak.bytes = told->value, peak.time_ns = told->start_ns;
+  }
+  for (const HeldBlock& block : blocks) {
+    TensorPeak& peak = peaks.at(OwnerOf(block));
+    if (IsAtPeak(block, peak)) peak.known_bytes += block.size_bytes;
+  }
+  return peaks;
+}
+
+std::vector<Table> TensorPeakTables(const Trace& trace, const std::vector<HeldBlock>& blocks, const TensorPeaks& peaks,
+                                    BlockPlaces* places, uint32_t max_rows) {
   std::vector<Table> tables;
   tables.push_back(EmptyTable("tensors_by_operator", "PyTorch memory at the peak by operator", false,
                               {"operator", "Operator", Unit::kText, false}));
@@ -166,7 +156,6 @@ std::vector<Table> TensorPeakTables(const Trace& trace, const std::vector<HeldBl
   tables.push_back(EmptyTable("tensors_by_line", "PyTorch memory at the peak by Python line", false,
                               {"line", "Python", Unit::kText, false}));
   if (blocks.empty()) return tables;
-  const TensorPeaks peaks = PeaksOf(trace, blocks);
   Fill(trace, peaks, By(blocks, peaks, "(no operator)", [&](const HeldBlock& b) { return places->OperatorOf(b); }),
        max_rows, &tables[0]);
   Fill(trace, peaks, ByModule(blocks, peaks, *places), max_rows, &tables[1]);

@@ -1,4 +1,4 @@
-#include "analysis/memory/tensor_use.h"
+#include "analysis/tensors/tensor_use.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/memory/tensor_growth.h"
+#include "analysis/tensors/tensor_growth.h"
 
 #include <algorithm>
 #include <array>
@@ -10,9 +10,9 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/memory/memory_use.h"
-#include "analysis/memory/tensor_use.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
+#include "analysis/tensors/tensor_use.h"
 #include "base/saturate.h"
 #include "base/text.h"
 #include "base/units.h"

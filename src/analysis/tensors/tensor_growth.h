@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/memory/tensor_blocks.h"
 #include "analysis/steps/step_finder.h"
+#include "analysis/tensors/tensor_blocks.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
