@@ -1,6 +1,6 @@
 """What recording the operators of PyTorch costs: an eager training step of a transformer, in several ways in turns.
 
-    GPROF_TEST_BUILD=BUILD tests/bench/torch_operators.py [--seconds 60] [--steps 20] [--cpu]
+    GPROF_TEST_BUILD=BUILD tests/bench/torch_operators.py [--seconds 60] [--steps 20] [--ways 'ops$|nothing'] [--cpu]
 
 All programs start first and wait; in each turn one after the other does its steps. Printed is the median of the ratios to
 the untraced program in the same turn, with an interval that holds the median at 95 %.
@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -22,20 +23,21 @@ import paired
 
 BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build" / "release")).resolve()
 GPROF = BUILD / "bin" / "gprof-cli"
-# What PyTorch itself takes to tell anybody of each operator and its inputs: less than that no recorder of operators can take.
+# What PyTorch itself takes to tell anybody of each operator, with and without its inputs: less than that no recorder of operators can take.
 EMPTY_CALLBACK = """
 #include <ATen/record_function.h>
-void add() {
+void add(bool needs_inputs) {
   using namespace at;
   const auto begin = [](const RecordFunction&) -> std::unique_ptr<ObserverContext> { return nullptr; };
   addGlobalCallback(RecordFunctionCallback(begin, [](const RecordFunction&, ObserverContext*) {})
-                        .needsInputs(true).scopes({RecordScope::FUNCTION, RecordScope::BACKWARD_FUNCTION}));
+                        .needsInputs(needs_inputs).scopes({RecordScope::FUNCTION, RecordScope::BACKWARD_FUNCTION}));
 }
 """
 # name: (options of gprof-cli, options of nsys, what torch.profiler is asked for)
 WAYS = {
     "untraced": (None, None, None),
-    "a callback that does nothing": (None, None, "callback"),
+    "a callback that does nothing": (None, None, "callback with inputs"),
+    "a callback without inputs that does nothing": (None, None, "callback"),
     "gprof-cli": ([], None, None),
     "gprof-cli --pytorch ops": (["--pytorch", "ops"], None, None),
     "gprof-cli --pytorch ops,modules": (["--pytorch", "ops,modules"], None, None),
@@ -70,9 +72,9 @@ def be_the_program(device, asked):
     if device == "cpu":  # what waits for CUDA goes on without it
         torch.set_num_threads(1)
         [queued[0]() for queued in torch.cuda._queued_calls if queued[0].__module__ == "sitecustomize"]
-    if asked == "callback":
+    if isinstance(asked, str):
         from torch.utils import cpp_extension
-        cpp_extension.load_inline("empty_callback", EMPTY_CALLBACK, functions=["add"], verbose=False).add()
+        cpp_extension.load_inline("empty_callback", EMPTY_CALLBACK, functions=["add"], verbose=False).add("inputs" in asked)
         asked = None
     step = make_step(device)
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
@@ -120,10 +122,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--ways", default="", help="a regular expression: only those beside the untraced program")
     parser.add_argument("--cpu", action="store_true")
     arguments = parser.parse_args()
     device = "cpu" if arguments.cpu else "cuda"
-    ways = [way for way in WAYS if WAYS[way][1] is None or shutil.which("nsys")]
+    ways = [way for way in WAYS if way == "untraced" or re.search(arguments.ways, way)]
+    ways = [way for way in ways if WAYS[way][1] is None or shutil.which("nsys")]
     with tempfile.TemporaryDirectory(prefix="gprof-ops-") as folder:
         running = {way: subprocess.Popen(command_of(way, device, folder, n), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
                    for n, way in enumerate(ways)}
