@@ -1,3 +1,6 @@
+#include <cuda_fp16.h>
+#include <mma.h>
+
 #include "grid.h"
 #include "kernel_limits.h"
 
@@ -200,6 +203,167 @@ cudaError_t OneBlock(cudaStream_t stream, const LimitArrays& a) {
   return cudaGetLastError();
 }
 
+// ---- waves: the last one as full as the others, or a quarter of it ----
+
+// Waits for L2 all the time, so that a multiprocessor takes as long for one block as for all that it holds.
+__device__ float Chase(const float* x, int rounds) {
+  constexpr unsigned kElements = 1u << 20, kStep = 4096, kOfWarp = 64, kOfSector = 8;
+  unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp * kOfWarp + threadIdx.x % kOfSector;
+  for (int i = 0; i < rounds; ++i) at = (at + kStep + static_cast<unsigned>(__ldcg(&x[at % kElements]))) % kElements;
+  return static_cast<float>(at);
+}
+__global__ void WholeWavesKernel(const float* x, float* y, int rounds) { y[ElementOfThread()] = Chase(x, rounds); }
+__global__ void PartWaveKernel(const float* x, float* y, int rounds) { y[ElementOfThread()] = Chase(x, rounds); }
+
+constexpr int kLargeBlock = 1024;
+using WaveKernel = void (*)(const float*, float*, int);
+cudaError_t LaunchWaves(WaveKernel kernel, double waves, cudaStream_t stream, const LimitArrays& a) {
+  int blocks = 0;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kLargeBlock, 0);
+  if (error != cudaSuccess) return error;
+  kernel<<<static_cast<unsigned>(Blocks(a, blocks) * waves), kLargeBlock, 0, stream>>>(a.x, a.y, 500);
+  return cudaGetLastError();
+}
+cudaError_t WholeWaves(cudaStream_t stream, const LimitArrays& a) {
+  return LaunchWaves(WholeWavesKernel, 2, stream, a);
+}
+cudaError_t PartWave(cudaStream_t stream, const LimitArrays& a) { return LaunchWaves(PartWaveKernel, 1.25, stream, a); }
+
+// ---- arrays of a thread: in registers, or in local memory as it is not known before which element is next ----
+
+constexpr int kEntries = 64;
+
+__global__ void RegisterTableKernel(float* y, int rounds) {
+  float table[kEntries];
+#pragma unroll
+  for (int i = 0; i < kEntries; ++i) table[i] = static_cast<float>(i + threadIdx.x);
+  for (int i = 0; i < rounds; ++i) {
+#pragma unroll
+    for (int k = 0; k < kEntries; ++k) table[k] = table[k] * 1.001f + 1;
+  }
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kEntries; ++i) sum += table[i];
+  y[ElementOfThread()] = sum;
+}
+__global__ void LocalTableKernel(float* y, int rounds) {
+  float table[kEntries];
+  for (int i = 0; i < kEntries; ++i) table[i] = static_cast<float>(i + threadIdx.x);
+  unsigned at = threadIdx.x % kEntries;
+  for (int i = 0; i < rounds; ++i) {
+    table[at] = table[at] * 1.001f + 1;
+    at = (at * 5 + static_cast<unsigned>(table[at])) % kEntries;
+  }
+  y[ElementOfThread()] = table[at];
+}
+
+cudaError_t RegisterTable(cudaStream_t stream, const LimitArrays& a) {
+  RegisterTableKernel<<<Blocks(a, 8), kThreadsPerBlock, 0, stream>>>(a.y, 300);
+  return cudaGetLastError();
+}
+cudaError_t LocalTable(cudaStream_t stream, const LimitArrays& a) {
+  LocalTableKernel<<<Blocks(a, 8), kThreadsPerBlock, 0, stream>>>(a.y, 1000);
+  return cudaGetLastError();
+}
+
+// ---- products and sums: fused, or an instruction for each ----
+
+template <class Step>
+__device__ float FourSteps(int rounds, Step step) {
+  float a = static_cast<float>(threadIdx.x), b = a + 1, c = a + 2, d = a + 3;
+  for (int i = 0; i < rounds; ++i) {
+    a = step(a);
+    b = step(b);
+    c = step(c);
+    d = step(d);
+  }
+  return a + b + c + d;
+}
+struct Fused {
+  __device__ float operator()(float value) const { return __fmaf_rn(value, 1.001f, 1); }
+};
+struct Apart {
+  __device__ float operator()(float value) const { return __fadd_rn(__fmul_rn(value, 1.001f), 1); }
+};
+__global__ void FusedKernel(float* y, int rounds) { y[ElementOfThread()] = FourSteps(rounds, Fused{}); }
+__global__ void UnfusedKernel(float* y, int rounds) { y[ElementOfThread()] = FourSteps(rounds, Apart{}); }
+
+cudaError_t FusedSteps(cudaStream_t stream, const LimitArrays& a) {
+  FusedKernel<<<Blocks(a, 16), kThreadsPerBlock, 0, stream>>>(a.y, 20000);
+  return cudaGetLastError();
+}
+cudaError_t UnfusedSteps(cudaStream_t stream, const LimitArrays& a) {
+  UnfusedKernel<<<Blocks(a, 16), kThreadsPerBlock, 0, stream>>>(a.y, 20000);
+  return cudaGetLastError();
+}
+
+// ---- instructions: an index for each element, or one for four ----
+
+__global__ void VectorSumKernel(float* y, int rounds) {
+  constexpr int kPitch = 9;  // so that rows begin in different banks
+  __shared__ float4 shared[kWarp * kPitch];
+  for (int i = static_cast<int>(threadIdx.x); i < kWarp * kPitch; i += static_cast<int>(blockDim.x)) {
+    const float value = static_cast<float>(i);
+    shared[i] = make_float4(value, value, value, value);
+  }
+  __syncthreads();
+  const int row = static_cast<int>(threadIdx.x) % kWarp, shift = static_cast<int>(threadIdx.x) / kWarp;
+  float4 sum = make_float4(0, 0, 0, 0);
+  for (int i = 0; i < rounds; ++i) {
+    const float4 value = shared[row * kPitch + (i + shift) % 8];
+    sum.x += value.x;
+    sum.y += value.y;
+    sum.z += value.z;
+    sum.w += value.w;
+  }
+  y[ElementOfThread()] = sum.x + sum.y + sum.z + sum.w;
+}
+__global__ void IndexedSumKernel(float* y, int rounds) { y[ElementOfThread()] = SumOfShared<kWarp + 1>(rounds); }
+
+cudaError_t VectorSum(cudaStream_t stream, const LimitArrays& a) {
+  VectorSumKernel<<<Blocks(a, 8), kThreadsPerBlock, 0, stream>>>(a.y, 1000);
+  return cudaGetLastError();
+}
+cudaError_t IndexedSum(cudaStream_t stream, const LimitArrays& a) {
+  IndexedSumKernel<<<Blocks(a, 8), kThreadsPerBlock, 0, stream>>>(a.y, 4000);
+  return cudaGetLastError();
+}
+
+// ---- FP16: on tensor cores, or without them ----
+
+__global__ void HalvesKernel(__half2* y, int rounds) {
+  const __half2 factor = __float2half2_rn(1.001f), term = __float2half2_rn(0.5f);
+  __half2 a = __float2half2_rn(static_cast<float>(threadIdx.x)), b = term, c = factor, d = __hadd2(term, factor);
+  for (int i = 0; i < rounds; ++i) {
+    a = __hfma2(a, factor, term);
+    b = __hfma2(b, factor, term);
+    c = __hfma2(c, factor, term);
+    d = __hfma2(d, factor, term);
+  }
+  y[ElementOfThread()] = __hadd2(__hadd2(a, b), __hadd2(c, d));
+}
+__global__ void TensorKernel(float* y, int rounds) {
+  namespace wmma = nvcuda::wmma;
+  constexpr int kSide = 16;
+  wmma::fragment<wmma::matrix_a, kSide, kSide, kSide, __half, wmma::row_major> a;
+  wmma::fragment<wmma::matrix_b, kSide, kSide, kSide, __half, wmma::col_major> b;
+  wmma::fragment<wmma::accumulator, kSide, kSide, kSide, float> sum;
+  wmma::fill_fragment(a, __float2half(1.0f));
+  wmma::fill_fragment(b, __float2half(0.5f));
+  wmma::fill_fragment(sum, 0.0f);
+  for (int i = 0; i < rounds; ++i) wmma::mma_sync(sum, a, b, sum);
+  wmma::store_matrix_sync(y + ElementOfThread() / kWarp * kSide * kSide, sum, kSide, wmma::mem_row_major);
+}
+
+cudaError_t Halves(cudaStream_t stream, const LimitArrays& a) {
+  HalvesKernel<<<Blocks(a, 16), kThreadsPerBlock, 0, stream>>>(reinterpret_cast<__half2*>(a.y), 20000);
+  return cudaGetLastError();
+}
+cudaError_t Tensor(cudaStream_t stream, const LimitArrays& a) {
+  TensorKernel<<<Blocks(a, 16), kThreadsPerBlock, 0, stream>>>(a.y, 2000);
+  return cudaGetLastError();
+}
+
 }  // namespace
 
 const Limit limits[kLimits] = {
@@ -219,6 +383,16 @@ const Limit limits[kLimits] = {
     {"EvenKernel", "kernel.imbalance", false, Even},
     {"OneBlockKernel", "kernel.small_grid", true, OneBlock},
     {"ManyBlocksKernel", "kernel.small_grid", false, ManyBlocks},
+    {"PartWaveKernel", "kernel.tail", true, PartWave},
+    {"WholeWavesKernel", "kernel.tail", false, WholeWaves},
+    {"LocalTableKernel", "kernel.local_memory", true, LocalTable},
+    {"RegisterTableKernel", "kernel.local_memory", false, RegisterTable},
+    {"UnfusedKernel", "kernel.unfused", true, UnfusedSteps},
+    {"FusedKernel", "kernel.unfused", false, FusedSteps},
+    {"IndexedSumKernel", "kernel.excess_instructions", true, IndexedSum},
+    {"VectorSumKernel", "kernel.excess_instructions", false, VectorSum},
+    {"HalvesKernel", "kernel.tensor_unused", true, Halves},
+    {"TensorKernel", "kernel.tensor_unused", false, Tensor},
 };
 
 }  // namespace gprof::kernels

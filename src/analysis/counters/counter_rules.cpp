@@ -48,9 +48,9 @@ class Rules {
     LocalMemory();
     Atomics();
     ExcessInstructions();
+    TensorUnused();
     // Parts of a throughput tell what limits, but not that nothing does.
     if (!is_small && (throughputs_.is_whole || TopPercent() >= kSaturatedPercent)) Bound();
-    TensorUnused();
     Order();
     return std::move(found_);
   }

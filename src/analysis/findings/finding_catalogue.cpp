@@ -521,7 +521,7 @@ constexpr FindingInfo kFindings[] = {
     {"kernel.latency_bound", "kernel counters: latency-bound", Always(kNote), "counters", Nowhere(kReplayed),
      "Give each scheduler more to choose from: more warps, more independent work per thread, loads issued "
      "earlier."},
-    {"kernel.tensor_unused", "kernel counters: FP16 arithmetic without tensor cores", Always(kNote), "counters",
+    {"kernel.tensor_unused", "kernel counters: FP16 arithmetic without tensor cores", Always(kWarning), "counters",
      Nowhere(kReplayed), "If it is a matrix product or a convolution, use the tensor cores (cuBLAS, CUTLASS, mma)."},
     {"health.damaged_chunks", "damaged chunks of the file", Always(kWarning), "health", Nowhere(kTrust),
      "The disk was full while recording, or the file was truncated or modified later: record again with more disk "

@@ -30,7 +30,7 @@ TEST(CounterRules, TheFirstRuleOfEachKernelIsWhatItDoes) {
       {"saxpy", "kernel.memory_bound"},   {"fma", "kernel.compute_bound"},    {"dfma", "kernel.fp64"},
       {"divergent", "kernel.divergence"}, {"lowocc", "kernel.low_occupancy"}, {"bank", "kernel.bank_conflicts"},
       {"uncoal", "kernel.uncoalesced"},   {"atomic", "kernel.atomics"},       {"wmma", "kernel.compute_bound"},
-      {"half", "kernel.compute_bound"},   {"spill", "kernel.local_memory"},   {"tail", "kernel.imbalance"},
+      {"half", "kernel.tensor_unused"},   {"spill", "kernel.local_memory"},   {"tail", "kernel.imbalance"},
       {"one", "kernel.small_grid"}};
   const auto all = DiagnosesByKernel(FullCapture());
   ASSERT_EQ(all.size(), kExpected.size());
@@ -102,7 +102,7 @@ TEST(CounterRules, OtherCausesAreFoundAndOnlyThese) {
           {{kCompute, 90}, {kMemory, 10}, {kFmaPipe, 90}, {Rate("fadd"), 5}, {Rate("fmul"), 5}, {Rate("ffma"), 90}}),
       ElementsAre("kernel.compute_bound"));
   EXPECT_THAT(FindingsOf({{kCompute, 90}, {kMemory, 10}, {kFmaPipe, 90}, {kTensorPipe, 0}, {Rate("hfma"), 90}}),
-              ElementsAre("kernel.compute_bound", "kernel.tensor_unused"));
+              ElementsAre("kernel.tensor_unused", "kernel.compute_bound"));
   EXPECT_THAT(FindingsOf({{kCompute, 90}, {kMemory, 10}, {kFmaPipe, 90}, {kTensorPipe, 50}, {Rate("hfma"), 90}}),
               ElementsAre("kernel.compute_bound"));
   EXPECT_THAT(FindingsOf({{"launch__grid_size", 264}, {"launch__block_size", 256}, {kCompute, 80}, {kMemory, 5}}),
