@@ -224,11 +224,12 @@ Trace TraceOfOperators() {
   return maker.Finish();
 }
 
-// Ten steps, each of which keeps a tensor.
+// Ten steps of an optimizer, each of which keeps a tensor.
 Trace TraceOfTensors() {
   TraceMaker maker;
   for (int64_t at_ns = 0; at_ns < 1000; at_ns += 100) {
     maker.AddRange(at_ns, at_ns + 90, "step");
+    maker.AddRange(at_ns + 5, at_ns + 25, "step/Optimizer.step#Adam.step");
     maker.Launch(at_ns + 10, at_ns + 20, at_ns + 30, at_ns + 80);
     maker.trace().tensor_blocks.push_back(
         {at_ns + 15, 1 << 20, static_cast<uint64_t>(at_ns + 1) << 20, 0, 0, 0, kNone, false});
