@@ -34,30 +34,39 @@ struct OpenFunctions {
   TorchFunction functions[kMost];
 };
 
-OpenFunctions* OpenFunctionsOf(ThreadLog* log) {
-  if (__builtin_expect(log->open_functions == nullptr, 0)) {
-    ErrnoGuard errno_guard;
-    log->open_functions = MapMemory(sizeof(OpenFunctions));
-    if (log->open_functions == nullptr) return nullptr;
-  }
+// Those of a log that has none, or those of the thread that had it before.
+[[gnu::noinline]] OpenFunctions* NewOpenFunctions(ThreadLog* log) {
+  ErrnoGuard errno_guard;
+  if (log->open_functions == nullptr) log->open_functions = MapMemory(sizeof(OpenFunctions));
   auto* const open = static_cast<OpenFunctions*>(log->open_functions);
-  if (__builtin_expect(open->tid != log->tid, 0)) *open = {log->tid, 0, {}};
+  if (open != nullptr) open->tid = log->tid, open->count = 0;
   return open;
 }
 
-// False: there is no room for it, which the log has counted.
+OpenFunctions* OpenFunctionsOf(ThreadLog* log) {
+  auto* const open = static_cast<OpenFunctions*>(log->open_functions);
+  return __builtin_expect(open != nullptr && open->tid == log->tid, 1) ? open : NewOpenFunctions(log);
+}
+
+// Convolutions are told by numbers, too: how many operations they are depends on these.
+bool NeedsValues(const char* name, uint32_t bytes) {
+  constexpr char kConvolution[] = "aten::convolution";
+  constexpr uint32_t kBytes = sizeof kConvolution - 1;
+  return bytes >= kBytes && std::memcmp(name, kConvolution, kBytes) == 0;
+}
+
+// False: there is no room for it, which the log has counted. How much its inputs take is known once they are written.
 bool WriteBegin(ThreadLog* log, TorchFunction function) {
   const char* const name = torch.name(function);
   const auto name_bytes = static_cast<uint32_t>(strnlen(name, kMostOperatorNameBytes));
-  unsigned char inputs[kMostInputBytes];
+  unsigned char* const at = log->Reserve(sizeof(OperatorRow) + ((name_bytes + 7) & ~7u) + kMostInputBytes);
+  if (at == nullptr) return false;
+  unsigned char* const inputs = at + sizeof(OperatorRow) + name_bytes;
+  std::memcpy(at + sizeof(OperatorRow), name, name_bytes);
   const uint32_t input_bytes =
       PutInputs(layout, torch.undefined_tensor, ReadTorch<const TorchValue*>(function, layout.inputs),
-                ReadTorch<uint64_t>(function, layout.inputs + 8), NeedsValues(name), inputs);
+                ReadTorch<uint64_t>(function, layout.inputs + 8), NeedsValues(name, name_bytes), inputs);
   const auto bytes = static_cast<uint32_t>((sizeof(OperatorRow) + name_bytes + input_bytes + 7) & ~std::size_t{7});
-  unsigned char* const at = log->Reserve(bytes);
-  if (at == nullptr) return false;
-  std::memcpy(at + sizeof(OperatorRow), name, name_bytes);
-  std::memcpy(at + sizeof(OperatorRow) + name_bytes, inputs, input_bytes);
   *reinterpret_cast<OperatorRow*>(at) = {{RowType::kOperator, 0, static_cast<uint16_t>(bytes / 8)},
                                          static_cast<uint16_t>(name_bytes),
                                          static_cast<uint16_t>(input_bytes),

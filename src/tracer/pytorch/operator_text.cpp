@@ -159,11 +159,6 @@ class InputReader {
 
 }  // namespace
 
-bool NeedsValues(const char* name) {
-  constexpr char kConvolution[] = "aten::convolution";
-  return std::strncmp(name, kConvolution, sizeof kConvolution - 1) == 0;
-}
-
 std::size_t WriteOperatorText(Bytes name, Bytes inputs, char* out, std::size_t capacity) {
   TextWriter text(out, capacity);
   text.Put(name);

@@ -13,9 +13,6 @@ struct Bytes {
   std::size_t size;
 };
 
-// Whether readers need the numbers among its inputs to tell its work.
-bool NeedsValues(const char* name);
-
 // Answers the length of what it wrote. Inputs may be anything, as in salvage.
 std::size_t WriteOperatorText(Bytes name, Bytes inputs, char* out, std::size_t capacity);
 
