@@ -30,6 +30,7 @@ inline constexpr char kNvtxRange[] = "nvtx-range";    // of the filter, one afte
 inline constexpr char kNvtxGap[] = "nvtx-gap";        // between two of them: one range, or any number
 inline constexpr char kDevice[] = "device";           // only this ordinal; may be there several times
 inline constexpr char kGraphs[] = "graphs";           // graph: a launch of a graph is measured as one
+inline constexpr char kKill[] = "kill";               // 1: the program is to end after `count` launches
 inline constexpr char kHangLimit[] = "hang-limit";    // seconds after which a launch is said to hang; 0: never
 inline constexpr char kBudget[] =
     "budget";  // thousandths of the run that measuring may take: a few launches now and then

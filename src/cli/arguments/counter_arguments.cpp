@@ -1,6 +1,7 @@
 #include "cli/arguments/counter_arguments.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <charconv>
@@ -37,11 +38,14 @@ constexpr CollectOption kCollect[] = {
     {"--target-processes", "WHICH", "all or application-only"},
     {"--devices", "LIST", "only these GPUs, by CUDA ordinal"},
     {"--profile-from-start", "WHETHER", "on, or off until cudaProfilerStart"},
-    {"--kill", "WHETHER", "off: let the program run to its end"},
+    {"--kill", "WHETHER",
+     "on: stop the program (SIGTERM) after the launches of -c; off (default): let it run to its end"},
     {"--page", "PAGE", "summary (default), details, raw, or source: sample instructions instead of counting"},
     {"--sampling-interval", "N", "with --page source: one sample every 2^N cycles, 5 to 31 (default: CUPTI's)"},
-    {"--print-units", "UNITS", "accepted, no effect"},
-    {"--print-summary", "WHAT", "accepted, no effect"}};
+    {"--print-units", "UNITS", "of --csv: base (default: ns, byte), or auto (ms, Kbyte)"},
+    {"--print-summary", "WHAT",
+     "of --csv: minimum, maximum and average of each metric, per-kernel (with its grid and block), per-gpu or "
+     "per-nvtx; none (default): a row for each launch"}};
 constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
 constexpr const char* kCollectGroup = "Collection";
 
@@ -140,7 +144,7 @@ void CounterArguments::Refuse(const std::string& what) const {
 // Before the program runs, not after it.
 void CounterArguments::CheckWords() const {
   Word("--page", {"summary", "details", "raw", "source"});
-  Word("--print-units", {"auto", "base"});
+  Word("--print-units", {"base", "auto"});
   Word("--print-summary", {"none", "per-kernel", "per-nvtx", "per-gpu"});
   Word("--cache-control", {"none", "all"});
   Word("--kill", {"off", "on", "no", "yes"});
@@ -157,12 +161,41 @@ void CounterArguments::RefuseWhatCannotBe() const {
     Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
   if (Word("--clock-control", {"none", "base", "boost", "reset"}) != "none")
     Refuse("--clock-control " + Value("--clock-control") + ": clocks are left as they are");
-  if (!Value("--range-filter").empty()) Refuse("--range-filter is not in this build");
+  if (!Value("--range-filter").empty())
+    Refuse("--range-filter is not in this build: --replay-mode range with -s and -c chooses ranges by their number");
   if (Value("--kernel-name-base") == "demangled")
     Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
-  if (Value("--kill") == "on" || Value("--kill") == "yes")
-    Refuse("--kill " + Value("--kill") + " is not in this build: the program runs to its end");
+  RefuseKill();
   RefuseKernelsInRanges();
+}
+
+// Ends with the launches of -c, which have to be counted in one place.
+void CounterArguments::RefuseKill() const {
+  if (!EndsProgram()) return;
+  const bool has_count = Number("--launch-count") != 0;
+  if (has_count && !MeasuresRanges() && Word("--filter-mode", {"global", "per-gpu", "per-launch-config"}) == "global")
+    return;
+  throw Error(ExitCode::kUsage, "--kill on stops the program after the launches of --launch-count",
+              "say how many with -c, without --replay-mode range and --filter-mode");
+}
+
+NcuPage CounterArguments::CsvPage() const {
+  const std::string summary = Word("--print-summary", {"none", "per-kernel", "per-nvtx", "per-gpu"});
+  NcuPage page;
+  page.rows = summary == "per-kernel" ? NcuRows::kKernels
+              : summary == "per-gpu"  ? NcuRows::kGpus
+              : summary == "per-nvtx" ? NcuRows::kNvtxRanges
+                                      : NcuRows::kLaunches;
+  page.scales_units = Word("--print-units", {"base", "auto"}) == "auto";
+  return page;
+}
+
+// The report averages over the launches of a kernel, and its units are those that suit each value.
+std::string CounterArguments::WhatHasNoEffect() const {
+  if (prints_csv_ || Value("--page") == "raw") return {};
+  const bool sets_summary = CsvPage().rows != NcuRows::kLaunches && CsvPage().rows != NcuRows::kKernels;
+  if (sets_summary) return "--print-summary " + Value("--print-summary") + " has no effect without --csv";
+  return Value("--print-units") == "base" ? "--print-units base has no effect without --csv" : "";
 }
 
 // A range is all that runs in it.
@@ -192,6 +225,8 @@ std::string CounterArguments::NvtxLines() const {
 }
 
 void CounterArguments::SetCapture(LaunchOptions* options) const {
+  options->capture.ends_program = EndsProgram();
+  if (EndsProgram()) options->capture.kill_signal = SIGTERM;
   const std::string from_start = Word("--profile-from-start", {"on", "off", "yes", "no"});
   if (from_start != "off" && from_start != "no") return;
   options->capture.begin = "cudaProfilerApi";
@@ -228,6 +263,7 @@ void CounterArguments::Read(CounterWishes* wishes) const {
   wishes->hang_limit_s = hang_limit_s_;
   wishes->nvtx_lines = NvtxLines();
   wishes->graphs = Value("--graph-profiling");
+  wishes->ends_program = EndsProgram();
   if (!Value("--devices").empty()) wishes->devices = SplitList(Value("--devices"));
 }
 

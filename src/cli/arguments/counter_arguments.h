@@ -10,6 +10,7 @@
 
 #include "cli/measuring/counter_run.h"
 #include "counters/counter_plan.h"
+#include "export/tables/ncu_page.h"
 #include "launch/run/launch.h"
 
 namespace gprof::cli {
@@ -25,6 +26,9 @@ class CounterArguments {
   const std::vector<std::string>& program() const { return program_; }
 
   bool PrintsCsv() const { return prints_csv_; }
+  NcuPage CsvPage() const;
+  // Of options that say how values are printed: empty where they do.
+  std::string WhatHasNoEffect() const;
   bool MeasuresRanges() const { return Value("--replay-mode") == "range"; }
   bool SamplesInstructions() const { return Value("--page") == "source"; }
   // One of the words, the first without the option.
@@ -46,6 +50,8 @@ class CounterArguments {
   [[noreturn]] void Refuse(const std::string& what) const;
   void CheckWords() const;
   void RefuseKernelsInRanges() const;
+  void RefuseKill() const;
+  bool EndsProgram() const { return Value("--kill") == "on" || Value("--kill") == "yes"; }
   void AddNvtx(CLI::App& app);
   std::string NvtxLines() const;
   std::string NcuCommand() const;

@@ -32,7 +32,7 @@
 #include "counters/counter_plan.h"
 #include "counters/host_library.h"
 #include "counters/metric_names.h"
-#include "export/exporters.h"
+#include "export/tables/ncu_page.h"
 #include "launch/run/launch.h"
 #include "report/json_values.h"
 #include "report/report.h"
@@ -105,6 +105,7 @@ class Counters : public Command {
 
   int Collect() {
     arguments_.RefuseWhatCannotBe();
+    if (const std::string why = arguments_.WhatHasNoEffect(); !why.empty() && !is_quiet_) Warn(why);
     CounterWishes wishes = ReadWishes();
     std::optional<ScratchFolder> folder;
     if (arguments_.SamplesInstructions()) arguments_.ReadSampling(folder.emplace("code").path(), &wishes);
@@ -129,8 +130,9 @@ class Counters : public Command {
     if (wishes.replay == "application" && !arguments_.SamplesInstructions())
       return ShowReplayed(RunOncePerPass(wishes, options), &line);
     RecoverEarlierRuns();
-    const LaunchResult result = RunTraced(options);
+    LaunchResult result = RunTraced(options);
     line.Clear();
+    if (result.was_ended_by_capture) result.exit_code = CodeOf(ExitCode::kGood);
     if (folder && !result.trace_path.empty()) NameInstructions(result.trace_path, folder->path());
     return Show(result);
   }
@@ -212,7 +214,7 @@ class Counters : public Command {
     const std::string page = arguments_.Word("--page", {"summary", "details", "raw", "source"});
     if (arguments_.PrintsCsv() || page == "raw") {
       OutputStream out([](std::string_view bytes) { WriteResult(bytes); }, false);
-      WriteNcu(trace, {}, out);
+      WriteNcuPage(trace, arguments_.CsvPage(), out);
       out.Finish();
       return;
     }

@@ -47,6 +47,7 @@ class Replay {
     wishes_.replay_run = run;
     options.counters = CounterRequest(wishes_);
     LaunchResult result = RunTraced(options);
+    if (result.was_ended_by_capture) result.exit_code = 0;
     if (const int signal = SettleSignals(); result.stop_signal == 0) result.stop_signal = signal;
     return result;
   }

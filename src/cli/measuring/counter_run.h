@@ -22,6 +22,7 @@ struct CounterWishes {
   std::string mode;
   std::vector<std::string> devices;
   std::string graphs;            // graph: each launch of one is measured as one
+  bool ends_program = false;     // after the launches that `count` says
   std::string nvtx_lines;        // of gprof/trace/counter_request.h
   std::string code_folder;       // instructions are sampled instead of counting, and their code is left here
   uint32_t sampling_period = 0;  // 2^n cycles; 0: as CUPTI has it

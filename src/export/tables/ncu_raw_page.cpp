@@ -2,100 +2,136 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <map>
 #include <string>
 
 #include "analysis/result/display_names.h"
 #include "export/exporters.h"
 #include "export/tables/clean_names.h"
+#include "export/tables/ncu_page.h"
 #include "gprof/error.h"
 
 namespace gprof {
+
+ScaledUnit ScaleOf(std::string_view unit, double largest) {
+  constexpr double kStep = 1000;
+  constexpr std::array<const char*, 4> kTimes = {"ns", "us", "ms", "s"};
+  constexpr std::array<const char*, 5> kPrefixes = {"", "K", "M", "G", "T"};
+  const bool is_time = unit == kTimes[0], is_scaled = is_time || unit.starts_with("byte") || unit == "hz";
+  const std::size_t most = is_time ? kTimes.size() : kPrefixes.size();
+  std::size_t steps = 0;
+  double divisor = 1;
+  while (is_scaled && steps + 1 < most && std::abs(largest) / divisor >= kStep) {
+    divisor *= kStep;
+    ++steps;
+  }
+  return {divisor, is_time ? kTimes[steps] : kPrefixes[steps] + std::string(unit)};
+}
+
+std::string ComputeCapability(const Trace& trace, const CounterRange& range) {
+  const Device device = range.device == kNone ? Device{} : trace.devices[range.device];
+  return fmt::format("{}.{}", device.facts.compute_major, device.facts.compute_minor);
+}
+
+std::string SizeText(const Trace& trace, uint32_t range, std::string_view what) {
+  std::map<char, double> sizes;
+  const std::string name = fmt::format("launch__{}_dim_", what);
+  for (const CounterValue& value : trace.CountersOf(range)) {
+    const std::string_view metric = trace.Text(value.metric);
+    if (metric.starts_with(name)) sizes[metric.back()] = NumberOf(value);
+  }
+  return sizes.empty() ? "" : fmt::format("({}, {}, {})", sizes['x'], sizes['y'], sizes['z']);
+}
+
+void CsvRow::Field(std::string_view text) {
+  line_ += line_.empty() ? "\"" : ",\"";
+  for (const char c : text) {
+    if (c == '"') line_ += '"';
+    line_ += c;
+  }
+  line_ += '"';
+}
+
+void CsvRow::End() {
+  out_.Write(line_ + "\n");
+  line_.clear();
+}
+
 namespace {
 
-class NcuCsv {
+class RawPage {
  public:
-  NcuCsv(const Trace& trace, OutputStream& out) : trace_(trace), clean_(trace), out_(out) {
+  RawPage(const Trace& trace, bool scales_units, OutputStream& out) : trace_(trace), clean_(trace), row_(out) {
+    std::map<std::string_view, double> largest;
     for (const CounterValue& value : trace.counter_values) {
-      units_.try_emplace(std::string(trace.Text(value.metric)), trace.Text(value.unit));
+      double& most = largest[trace.Text(value.metric)];
+      if (scales_units && value.text == NameId{}) most = std::max(most, std::abs(NumberOf(value)));
+    }
+    for (const CounterValue& value : trace.counter_values) {
+      const std::string_view metric = trace.Text(value.metric);
+      units_.try_emplace(std::string(metric), ScaleOf(trace.Text(value.unit), largest[metric]));
     }
   }
 
   void Write() {
-    for (const char* const name : {"ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream",
-                                   "Block Size", "Grid Size", "Device", "CC"}) {
-      Field(name);
-    }
-    for (const auto& [metric, unit] : units_) Field(metric);
-    EndRow();
-    constexpr int kNamedColumns = 11;
-    for (int i = 0; i < kNamedColumns; ++i) Field("");
-    for (const auto& [metric, unit] : units_) Field(unit);
-    EndRow();
+    constexpr std::array kNames = {"ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Context",
+                                   "Stream", "Block Size", "Grid Size",    "Device",    "CC"};
+    for (const char* const name : kNames) row_.Field(name);
+    for (const auto& [metric, unit] : units_) row_.Field(metric);
+    row_.End();
+    for (std::size_t i = 0; i < kNames.size(); ++i) row_.Field("");
+    for (const auto& [metric, unit] : units_) row_.Field(unit.unit);
+    row_.End();
     for (uint32_t i = 0; i < trace_.counter_ranges.size(); ++i) WriteRange(i);
   }
 
  private:
   void WriteRange(uint32_t index) {
     const CounterRange& range = trace_.counter_ranges[index];
+    row_.Field(std::to_string(index));
+    const Process process = range.process == kNone ? Process{} : trace_.processes[range.process];
+    row_.Field(std::to_string(process.pid));
+    row_.Field(clean_(process.name));
+    row_.Field(clean_(process.host));
+    row_.Field(KernelName(trace_, range.name));
+    row_.Field(std::to_string(range.context));
+    row_.Field(std::to_string(range.stream));
+    row_.Field(SizeText(trace_, index, "block"));
+    row_.Field(SizeText(trace_, index, "grid"));
+    row_.Field(std::to_string(range.device == kNone ? 0 : trace_.devices[range.device].ordinal));
+    row_.Field(ComputeCapability(trace_, range));
+    WriteValues(index);
+    row_.End();
+  }
+
+  void WriteValues(uint32_t index) {
     std::map<std::string_view, std::string> values;
     for (const CounterValue& value : trace_.CountersOf(index)) {
-      values[trace_.Text(value.metric)] =
-          value.text == NameId{} ? fmt::format("{}", NumberOf(value)) : std::string(trace_.Text(value.text));
+      const std::string metric(trace_.Text(value.metric));
+      values[trace_.Text(value.metric)] = value.text == NameId{}
+                                              ? fmt::format("{}", NumberOf(value) / units_.at(metric).divisor)
+                                              : std::string(trace_.Text(value.text));
     }
-    Field(std::to_string(index));
-    const Process process = range.process == kNone ? Process{} : trace_.processes[range.process];
-    Field(std::to_string(process.pid));
-    Field(clean_(process.name));
-    Field(clean_(process.host));
-    Field(KernelName(trace_, range.name));
-    Field(std::to_string(range.context));
-    Field(std::to_string(range.stream));
-    Field(SizeText(values, "block"));
-    Field(SizeText(values, "grid"));
-    const Device device = range.device == kNone ? Device{} : trace_.devices[range.device];
-    Field(std::to_string(device.ordinal));
-    Field(fmt::format("{}.{}", device.facts.compute_major, device.facts.compute_minor));
-    for (const auto& [metric, unit] : units_) Field(values[metric]);
-    EndRow();
-  }
-
-  static std::string SizeText(std::map<std::string_view, std::string>& values, std::string_view what) {
-    const auto size = [&](char axis) -> const std::string& {
-      return values[fmt::format("launch__{}_dim_{}", what, axis)];
-    };
-    if (size('x').empty()) return "";
-    return fmt::format("({}, {}, {})", size('x'), size('y'), size('z'));
-  }
-
-  void Field(std::string_view text) {
-    line_ += line_.empty() ? "\"" : ",\"";
-    for (const char c : text) {
-      if (c == '"') line_ += '"';
-      line_ += c;
-    }
-    line_ += '"';
-  }
-
-  void EndRow() {
-    out_.Write(line_ + "\n");
-    line_.clear();
+    for (const auto& [metric, unit] : units_) row_.Field(values[metric]);
   }
 
   const Trace& trace_;
   CleanNames clean_;
-  OutputStream& out_;
-  std::map<std::string, std::string> units_;  // of each metric
-  std::string line_;
+  CsvRow row_;
+  std::map<std::string, ScaledUnit> units_;  // of each metric
 };
 
 }  // namespace
 
-void WriteNcu(const Trace& trace, const ExportOptions&, OutputStream& out) {
+void WriteNcuPage(const Trace& trace, const NcuPage& page, OutputStream& out) {
   if (trace.counter_ranges.empty())
     throw Error(ExitCode::kUsage, "there are no kernel counters to export",
                 "read what ncu --csv --page raw --print-units base printed");
-  NcuCsv(trace, out).Write();
+  if (page.rows == NcuRows::kLaunches) return RawPage(trace, page.scales_units, out).Write();
+  WriteNcuSummary(trace, page, out);
 }
+
+void WriteNcu(const Trace& trace, const ExportOptions&, OutputStream& out) { WriteNcuPage(trace, {}, out); }
 
 }  // namespace gprof

@@ -1,5 +1,6 @@
 """Kernel counters, on doubles whose values follow from the kernel: 100 a block, its duration, 12.5 %."""
 import collections
+import csv
 import json
 import os
 import pty
@@ -603,7 +604,49 @@ class Terminal(Counters):
         self.assertIn("measured 9 launches of 2 kernels, 1 pass each; full tables: gprof-cli report --only counters", run.err)
 
 
+class Kill(Counters):
+    def test_the_program_ends_with_the_launches_that_are_counted(self):
+        """It would launch for minutes; a batch that is open is kept, and so is a launch that is measured alone."""
+        for options in ([], ["--set", "basic"], ["--set", "basic", "--replay-mode", "application"]):
+            with self.subTest(options=options):
+                run = self.counters("steady", 100000, options=[*options, "--kill", "on", "-k", "beta", "-c", "3"])
+                self.assertEqual(run.code, 0, run.err)
+                self.assertEqual(len(run.trace.of("counter_range")), 3, run.err)
+
+    def test_a_program_that_launches_less_ends_by_itself(self):
+        run = self.counters("loop", 1, options=["--kill", "on", "-c", "30"])
+        self.assertEqual((run.code, len(self.launches(run.trace))), (0, 3), run.err)
+
+
 class Output(Counters):
+    def csv(self, *options):
+        run = self.counters("loop", 2, options=["--csv", *options])
+        self.assertEqual(run.code, 0, run.err)
+        return list(csv.DictReader(run.out.splitlines()))
+
+    def test_summaries(self):
+        instructions = lambda *options: [row for row in self.csv(*options) if row["Metric Name"] == "smsp__inst_executed.sum"]
+        of_kernels = instructions("--print-summary", "per-kernel")
+        self.assertEqual([(row["Kernel Name"], row["Grid Size"], row["Invocations"], row["Average"]) for row in of_kernels],
+                         [("alpha(float*)", "(10, 1, 1)", "2", "1000"), ("alpha(float*)", "(20, 1, 1)", "2", "2000"),
+                          ("void lib::beta<foo::bar, 16>(foo::bar*)", "(30, 1, 1)", "2", "3000")])
+        of_gpu, = instructions("--print-summary", "per-gpu")
+        self.assertEqual([of_gpu[name] for name in ("Device", "Invocations", "Minimum", "Maximum", "Average")],
+                         ["0", "6", "1000", "3000", "2000"])
+        self.assertEqual([row["NVTX"] for row in instructions("--print-summary", "per-nvtx")], [""])
+
+    def test_units(self):
+        time = "gpu__time_duration.sum"
+        self.assertEqual([row[time] for row in self.csv()[:2]], ["ns", "1100"])
+        self.assertEqual([row[time] for row in self.csv("--print-units", "auto")[:2]], ["us", "1.1"])
+        durations = [row for row in self.csv("--print-units", "auto", "--print-summary", "per-gpu") if row["Metric Name"] == time]
+        self.assertEqual([(row["Metric Unit"], row["Maximum"]) for row in durations], [("us", "1.3")])
+
+    def test_options_of_csv_say_that_they_do_nothing_without_it(self):
+        for options in (["--print-summary", "per-gpu"], ["--print-units", "base"]):
+            run = self.counters("loop", 1, options=options)
+            self.assertIn(f"{' '.join(options)} has no effect without --csv", run.err)
+
     def test_the_raw_page_as_csv_goes_alone_to_stdout(self):
         run = self.counters("maps", options=["--csv"])
         lines = run.out.splitlines()

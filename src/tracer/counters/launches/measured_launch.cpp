@@ -4,6 +4,7 @@
 
 #include "tracer/capture/capture.h"
 #include "tracer/core/notice.h"
+#include "tracer/core/tracer.h"
 #include "tracer/counters/launches/batch_closer.h"
 #include "tracer/counters/launches/driver_facts.h"
 #include "tracer/counters/launches/hang_watch.h"
@@ -17,7 +18,7 @@ constinit thread_local OpenLaunch open_launch;
 
 namespace {
 
-constinit uint32_t launches_seen = 0;
+constinit uint32_t launches_seen = 0, launches_measured = 0;
 
 // All that runs from the begin to the end is measured, and not just a kernel: of kernels where several passes are made
 // in several runs, as libcupti numbers the ranges that it makes itself otherwise in each run.
@@ -206,12 +207,16 @@ void OnExit(const CUpti_CallbackData* info) {
     measuring.batch.Add(open.launch, open.choice == Choice::kMeasured);
     Watch(open);
   }
-  if (result == 0 && !measuring.sampler.IsOn() && open.choice == Choice::kMeasured) CountMeasured();
+  if (result == 0 && !measuring.sampler.IsOn() && open.choice == Choice::kMeasured) {
+    CountMeasured();
+    // The launcher stops the capture first, so that what is pending is kept.
+    if (TheCounterRequest()->ends_program && ++launches_measured == TheCounterRequest()->count) RequestShutdown();
+  }
   measuring.gate.Open();
 }
 
 void ForgetLaunchesAfterFork() {
-  launches_seen = 0;
+  launches_seen = launches_measured = 0;
   open_launch = {};
   UnwatchLaunch();
 }

@@ -25,6 +25,7 @@ struct CounterRequest {
   NvtxFilters nvtx;
   uint64_t devices = 0;               // a bit each; 0: all
   bool measures_graphs = false;       // each launch of one as a whole
+  bool ends_program = false;          // after `count` launches
   bool samples_instructions = false;  // instead of counting
   uint32_t sampling_period = 0;       // 2^n cycles; 0: as CUPTI has it
   const char* code_folder = nullptr;  // where code that was sampled is left for the launcher
