@@ -60,6 +60,11 @@ class Laws(fleet.FleetTest):
             self.cli("analyze", self.traces, "--workers", workers, "-o", made)
             self.assertEqual(made.read_bytes(), self.all)
 
+    def test_number_of_threads(self):
+        for threads in (1, 3):
+            made = self.partial(f"threads{threads}.gpart", self.traces, "--threads", threads)
+            self.assertEqual(made.read_bytes(), self.all)
+
     def test_no_byte_can_change_unnoticed(self):
         path, chance = self.folder / "damaged.gpart", random.Random(5)
         whole = self.parts[0].read_bytes()

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine/core_limit.h"
 #include "base/machine/spill.h"
 
 namespace gprof {
@@ -133,15 +135,19 @@ class Helpers {
 
 Helpers* const Helpers::of_process = Make();
 
+constinit std::atomic<std::size_t> most_cores{SIZE_MAX};
+
 }  // namespace
 
 std::size_t UsableCores() {
   if (IsSpilling()) return 1;
   cpu_set_t set;
   const bool is_known = sched_getaffinity(0, sizeof set, &set) == 0;  // it fails where there are more than 1024 cores
-  return std::max<std::size_t>(
-      1, is_known ? static_cast<std::size_t>(CPU_COUNT(&set)) : std::thread::hardware_concurrency());
+  const std::size_t cores = is_known ? static_cast<std::size_t>(CPU_COUNT(&set)) : std::thread::hardware_concurrency();
+  return std::clamp<std::size_t>(cores, 1, most_cores.load(std::memory_order_relaxed));
 }
+
+void UseCores(std::size_t most) { most_cores.store(std::max<std::size_t>(most, 1), std::memory_order_relaxed); }
 
 void ForEachSideBySide(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
   Loop loop(count, work);

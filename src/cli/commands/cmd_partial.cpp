@@ -1,8 +1,11 @@
 // gprof-cli partial: what of a trace can be joined with others. docs/commands/partial.md
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/machine/core_limit.h"
+#include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/fleet/fleet_inputs.h"
 #include "cli/recording/leftovers.h"
@@ -21,6 +24,10 @@ class Partial : public Command {
     app.add_option("--shard", shard_, "only every Nth trace, starting with number I (counted from 0)")
         ->type_name("I/N")
         ->group("Input");
+    app.add_option("--threads", threads_, "most threads to use at a time (default: the cores of this machine)")
+        ->type_name("N")
+        ->check(WholeNumber(1, 4096))
+        ->group("Input");
     app.add_flag("--no-results", has_no_results_,
                  "omit data that only report, check and diff need: takes a third of the time")
         ->group("Output");
@@ -36,6 +43,7 @@ class Partial : public Command {
                   "usage: gprof-cli partial TRACE... -o FILE.gpart");
     }
     const Shard shard = shard_.empty() ? Shard() : ReadShard(shard_);
+    if (threads_ > 0) UseCores(threads_);
     RecoverEarlierRuns();
     const std::vector<std::string> paths = PathsOf(shard, FleetInputs(words_));
     std::vector<RankSummary> ranks;
@@ -58,6 +66,7 @@ class Partial : public Command {
  private:
   std::vector<std::string> words_;
   std::string shard_, output_;
+  uint32_t threads_ = 0;
   bool has_no_results_ = false, is_quiet_ = false;
 };
 

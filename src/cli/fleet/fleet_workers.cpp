@@ -22,7 +22,8 @@
 namespace gprof::cli {
 namespace {
 
-constexpr std::size_t kMostTracesOfAWorker = 32, kBatchesOfAWorker = 4;
+using Batch = std::vector<std::string>;
+constexpr std::size_t kMostTracesOfABatch = 32;
 
 // The status of waitpid. The program is searched in PATH if it has no slash.
 int RunProgram(const std::string& program, std::vector<std::string> words) {
@@ -41,8 +42,10 @@ int RunProgram(const std::string& program, std::vector<std::string> words) {
   return status;
 }
 
-int RunWorker(const WorkerOptions& options, const std::vector<std::string>& traces, const std::string& out) {
-  std::vector<std::string> words = {"gprof-cli", "partial", "--quiet", "-o", out};
+// Workers that fill the machine by themselves have one thread each: more would only wait for each other.
+int RunWorker(const WorkerOptions& options, const Batch& traces, const std::string& out) {
+  const std::size_t threads = std::max<std::size_t>(UsableCores() / options.workers, 1);
+  std::vector<std::string> words = {"gprof-cli", "partial", "--quiet", "--threads", std::to_string(threads), "-o", out};
   if (!options.keeps_results) words.emplace_back("--no-results");
   words.emplace_back("--");
   words.insert(words.end(), traces.begin(), traces.end());
@@ -52,7 +55,7 @@ int RunWorker(const WorkerOptions& options, const std::vector<std::string>& trac
 bool IsDone(int status) { return WIFEXITED(status); }
 
 // Good and unreadable are both results; anything else nobody can go on from.
-void CheckDone(int status, const std::vector<std::string>& traces) {
+void CheckDone(int status, const Batch& traces) {
   const int code = WEXITSTATUS(status);
   if (code == static_cast<int>(ExitCode::kGood) || code == static_cast<int>(ExitCode::kUnreadable)) return;
   throw Error(ExitCode::kBug, "a worker for '" + traces.front() + "' ended with exit code " + std::to_string(code));
@@ -63,6 +66,19 @@ void MakeAlone(const std::string& trace, const std::string& out, const WorkerOpt
   if (IsDone(status)) return CheckDone(status, {trace});
   const std::string why = "its worker was killed twice, by signal " + std::to_string(WTERMSIG(status));
   WriteFile(out, WritePartial({UnreadableRank(trace, why)}));
+}
+
+// Half of what is left for all workers together, each time: few processes, and in the end single traces, so that all
+// workers are done at about the same time.
+std::vector<Batch> BatchesOf(const std::vector<std::string>& traces, std::size_t workers) {
+  std::vector<Batch> batches;
+  for (auto first = traces.begin(); first != traces.end();) {
+    const auto left = static_cast<std::size_t>(traces.end() - first);
+    const std::size_t size = std::clamp<std::size_t>(left / (2 * workers), 1, kMostTracesOfABatch);
+    batches.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
+    first += static_cast<std::ptrdiff_t>(size);
+  }
+  return batches;
 }
 
 }  // namespace
@@ -82,16 +98,12 @@ WorkFolder::~WorkFolder() {
 }
 
 std::vector<std::string> MakePartials(const std::vector<std::string>& traces, const std::string& folder,
-                                      const WorkerOptions& options) {
-  const std::size_t workers = std::max<std::size_t>(options.workers, 1);
-  const std::size_t of_each =
-      std::clamp<std::size_t>(traces.size() / (workers * kBatchesOfAWorker), 1, kMostTracesOfAWorker);
-  const std::size_t batches = (traces.size() + of_each - 1) / of_each;
-  std::vector<std::vector<std::string>> made(batches);
-  ForEachSideBySide(batches, std::min(workers, std::max<std::size_t>(batches, 1)), [&](std::size_t i) {
-    const auto first = traces.begin() + static_cast<std::ptrdiff_t>(i * of_each);
-    const std::vector<std::string> batch(
-        first, first + static_cast<std::ptrdiff_t>(std::min(of_each, traces.size() - i * of_each)));
+                                      WorkerOptions options) {
+  options.workers = std::clamp<std::size_t>(options.workers, 1, std::max<std::size_t>(traces.size(), 1));
+  const std::vector<Batch> batches = BatchesOf(traces, options.workers);
+  std::vector<std::vector<std::string>> made(batches.size());
+  ForEachSideBySide(batches.size(), options.workers, [&](std::size_t i) {
+    const Batch& batch = batches[i];
     const std::string out = folder + "/" + std::to_string(i);
     const int status = RunWorker(options, batch, out + ".gpart");
     if (IsDone(status)) {

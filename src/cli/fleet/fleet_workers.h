@@ -8,8 +8,8 @@
 namespace gprof::cli {
 
 struct WorkerOptions {
-  std::string program = "/proc/self/exe";  // is called with `partial PATH... -o FILE --quiet`
-  std::size_t workers = 1;                 // at the same time
+  std::string program = "/proc/self/exe";  // is called with `partial --quiet -o FILE ... -- PATH...`
+  std::size_t workers = 1;                 // at the same time; they share the cores of this machine
   bool keeps_results = true;               // false: for a verdict alone
 };
 
@@ -29,7 +29,7 @@ class WorkFolder {
 // Partials of the traces, in files of the folder. What a worker died of is tried again, each trace by itself; one that
 // its worker dies of once more is in the result as one that cannot be read.
 std::vector<std::string> MakePartials(const std::vector<std::string>& traces, const std::string& folder,
-                                      const WorkerOptions& options);
+                                      WorkerOptions options);
 
 // The partial of the traces as the module gprof_cli makes it with Dask or Ray. `cluster` is the address of a scheduler;
 // empty: so many workers on this machine.

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/machine/core_limit.h"
+
 namespace gprof {
 namespace {
 
@@ -25,6 +27,16 @@ TEST(Parallel, EveryNumberComesOnce) {
       for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(seen[i], 1) << i << " of " << count << " on " << threads;
     }
   }
+}
+
+TEST(Parallel, CoresCanBeLeftToOthers) {
+  const std::size_t all = UsableCores();
+  UseCores(1);
+  EXPECT_EQ(UsableCores(), 1u);
+  UseCores(0);
+  EXPECT_EQ(UsableCores(), 1u);
+  UseCores(all + 1);
+  EXPECT_EQ(UsableCores(), all);
 }
 
 TEST(Parallel, OneThreadGoesInOrder) {
