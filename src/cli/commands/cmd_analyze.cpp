@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/machine/parallel.h"
+#include "base/machine/thread_memory.h"
 #include "base/terminal.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
@@ -109,6 +110,7 @@ class Analyze : public Command {
                   "analyze the partials with it afterwards");
     }
     if (format_ == "html") RequirePage(PagePath());
+    SeparateMemoryOfThreads();  // which read the summaries of all ranks
     RecoverEarlierRuns();
     const std::vector<std::string> paths = FleetInputs(words_);
     if (engine_ == "mpi") {
