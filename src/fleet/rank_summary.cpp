@@ -28,7 +28,7 @@ namespace {
 
 constexpr uint32_t kWorld = 1;          // MpiCall::communicator
 constexpr int64_t kFewestSamples = 20;  // to name a function by
-constexpr size_t kKeptProblems = 8;
+constexpr size_t kKeptProblems = 8, kNoKernel = SIZE_MAX;
 
 // Nobody leaves such a call before everybody has come.
 bool WaitsForAll(std::string_view function) {
@@ -217,7 +217,15 @@ class Summarizer {
       rank_.kernel_times.push_back({KeptName(groups.Name(order[i])), 0, 0, INT64_MAX, INT64_MIN, {}});
     }
     if (order.size() > kept) rank_.kernel_times.emplace_back();
-    AddTimes(groups, places);
+    const std::vector<OpFacts::Sum>& sums = input_.shared().ops().sums();
+    std::vector<size_t> place_of_traits(sums.size(), kNoKernel);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      if (groups.of_traits()[i] == kNone) continue;
+      place_of_traits[i] = places[groups.of_traits()[i]];
+      rank_.kernel_times[place_of_traits[i]].count += sums[i].count;
+      AddWrapping(&rank_.kernel_times[place_of_traits[i]].total_ns, sums[i].time_ns);
+    }
+    AddTimes(place_of_traits);
   }
 
   std::vector<uint32_t> MostTimeFirst(const KernelGroups& groups) const {
@@ -235,18 +243,16 @@ class Summarizer {
     return order;
   }
 
-  void AddTimes(const KernelGroups& groups, const std::vector<size_t>& places) {
+  void AddTimes(const std::vector<size_t>& place_of_traits) {
     std::vector<std::vector<uint32_t>> counts(rank_.kernel_times.size(),
                                               std::vector<uint32_t>(static_cast<size_t>(kBuckets)));
     for (const Operation op : OperationsOf(trace_)) {
-      const uint32_t group = groups.of_traits()[op.kind_number()];
-      if (group == kNone) continue;
+      const size_t place = place_of_traits[op.kind_number()];
+      if (place == kNoKernel) continue;
       const int64_t duration_ns = op.duration_ns();
-      RankKernel& kernel = rank_.kernel_times[places[group]];
-      ++kernel.count;
-      AddWrapping(&kernel.total_ns, duration_ns);
+      RankKernel& kernel = rank_.kernel_times[place];
       kernel.min_ns = std::min(kernel.min_ns, duration_ns), kernel.max_ns = std::max(kernel.max_ns, duration_ns);
-      ++counts[places[group]][static_cast<size_t>(std::min(BucketOf(duration_ns), kBuckets - 1))];
+      ++counts[place][static_cast<size_t>(std::min(BucketOf(duration_ns), kBuckets - 1))];
     }
     for (size_t i = 0; i < counts.size() && i < kKeptKernels; ++i) {
       for (size_t bucket = 0; bucket < counts[i].size(); ++bucket) {

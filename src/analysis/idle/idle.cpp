@@ -12,6 +12,7 @@
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/idle/idle_groups.h"
 #include "analysis/idle/idle_summary.h"
+#include "analysis/idle/idle_sums.h"
 #include "analysis/idle/idle_tables.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
@@ -68,11 +69,13 @@ struct Idle {
         groups(input, !options.is_brief),
         steady(steady_time),
         before(steady_time.DurationNs() > 0 ? Interval{INT64_MIN, steady_time.start_ns} : Interval{}),
-        input_(input) {}
+        input_(input),
+        has_steady_time_(steady_time.DurationNs() > 0) {}
 
   void Add(const IdleRun& run) {
     summary.Add(run);
     groups.Add(run);
+    if (!has_steady_time_) return;
     steady.Add(input_, run);
     before.Add(input_, run);
   }
@@ -86,6 +89,7 @@ struct Idle {
 
  private:
   const AnalysisInput& input_;
+  bool has_steady_time_;
 };
 
 void AddPreempted(const Trace& trace, const IdleSummary& summary, const HostGaps& host, AnalysisResult* result) {
@@ -144,7 +148,29 @@ void AddStartupTeardown(const Trace& trace, const std::vector<StartupTeardown>& 
   AddMetric(result, "gpu.teardown_ns", teardown_ns);
 }
 
+void AddSums(const AnalysisInput& input, uint32_t max_rows, const Idle& idle_time, AnalysisResult* result) {
+  const Trace& trace = input.trace();
+  const IdleSummary& summary = idle_time.summary;
+  const HostGaps& host = input.shared().host_gaps(input);
+  for (const DeviceIdle& idle : summary.devices()) AddMetrics(result, idle, DeviceScope(trace, idle.device));
+  if (!summary.devices().empty()) AddMetrics(result, summary.Sum(), "");
+  AddPreempted(trace, summary, host, result);
+  result->tables.push_back(IdleCauseTable(trace, summary));
+  result->tables.push_back(IdlePathTable(idle_time.groups, max_rows));
+  result->tables.push_back(IdleCallTable(trace, summary, max_rows));
+  result->tables.push_back(IdleOsTable(input, summary, host, max_rows));
+  if (!host.mpi.empty()) result->tables.push_back(IdleMpiTable(trace, summary, host, max_rows));
+  result->tables.push_back(IdleFunctionTable(trace, summary, host, max_rows));
+}
+
 }  // namespace
+
+// Of single gaps one is kept, as 0 would be all.
+AnalysisResult SumIdle(const AnalysisInput& input, uint32_t max_rows) {
+  AnalysisResult result;
+  AddSums(input, max_rows, Summarize(input, {.max_rows = 1, .is_brief = true}, {}), &result);
+  return result;
+}
 
 AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
@@ -155,16 +181,8 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   const IdleSummary& summary = idle_time.summary;
   const HostGaps& host = input.shared().host_gaps(input);
   const std::vector<StartupTeardown> startups = StartupsAndTeardowns(input);
-  for (const DeviceIdle& idle : summary.devices()) AddMetrics(&result, idle, DeviceScope(trace, idle.device));
-  if (!summary.devices().empty()) AddMetrics(&result, summary.Sum(), "");
-  AddPreempted(trace, summary, host, &result);
+  AddSums(input, options.max_rows, idle_time, &result);
   AddStartupTeardown(trace, startups, &result);
-  result.tables.push_back(IdleCauseTable(trace, summary));
-  result.tables.push_back(IdlePathTable(idle_time.groups, options.max_rows));
-  result.tables.push_back(IdleCallTable(trace, summary, options.max_rows));
-  result.tables.push_back(IdleOsTable(input, summary, host, options.max_rows));
-  if (!host.mpi.empty()) result.tables.push_back(IdleMpiTable(trace, summary, host, options.max_rows));
-  result.tables.push_back(IdleFunctionTable(trace, summary, host, options.max_rows));
   result.tables.push_back(IdleFunctionPathTable(trace, host, options.max_rows));
   result.tables.push_back(IdleLaunchTable(idle_time.groups, options.max_rows));
   result.tables.push_back(IdleNextTable(idle_time.groups, options.max_rows));

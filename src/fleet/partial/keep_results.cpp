@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/facts/shared_facts.h"
+#include "analysis/idle/idle_sums.h"
 #include "analysis/result/kept_results.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/trust/unknown_facts.h"
@@ -119,7 +120,7 @@ std::vector<AnalysisResult> RunToKeep(const AnalysisInput& input) {
 }
 
 std::vector<AnalysisResult> RunForSummary(const AnalysisInput& input) {
-  constexpr std::string_view kOfSummary[] = {"idle", "memcpy", "gpu_metrics"};
+  constexpr std::string_view kOfSummary[] = {"memcpy", "gpu_metrics"};
   std::vector<const Analysis*> analyses;
   for (const std::string_view name : kOfSummary) analyses.push_back(FindAnalysis(name));
   // A summary has nothing of what a report shows only to those who ask for it.
@@ -128,6 +129,7 @@ std::vector<AnalysisResult> RunForSummary(const AnalysisInput& input) {
   for (size_t i = 0; i < some.size(); ++i) {
     results[static_cast<size_t>(analyses[i] - AllAnalyses().data())] = std::move(some[i]);
   }
+  results[static_cast<size_t>(FindAnalysis("idle") - AllAnalyses().data())] = SumIdle(input, kKeptRows);
   return results;
 }
 
