@@ -39,8 +39,8 @@ SHOWN = 3  # findings above the tables, as src/cli/render/render_text.cpp has it
 TIME_LIMIT_S = 240
 NONE = "none"  # instead of an id: no finding is shown, or information only
 TUNING, EXAMINATION = "tuning", "examination"
-# Nobody looks at these one by one. The lines of blind4 and blind5 were read on 2026-11-26: they count as tuning.
-HIDDEN = (EXAMINATION, "blind", "blind3", "blind6", "blind7")
+# Nobody looks at these one by one. The lines of blind4, blind5 and blind6 were read on 2026-11-26: they count as tuning.
+HIDDEN = (EXAMINATION, "blind", "blind3", "blind7")
 SETS = (TUNING, *HIDDEN)
 MADE_BY = {"synthetic": synthetic.CAPTURES, "examination": examination.CAPTURES, "examination2": examination2.CAPTURES,
            "examination3": examination3.CAPTURES}

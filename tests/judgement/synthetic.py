@@ -381,6 +381,52 @@ def results_checked_between_kernels():
 
 
 @capture
+def host_works_between_kernels_that_run_once():
+    """Three kernels, each launched once; between them the host filters, counts and draws for 80 ms, and no code is loaded."""
+    program = Process(name="filters")
+    program.call("cuLibraryLoadData", 300 * US, domain=2)
+    for part in range(3):
+        program.copy("h2d", 40 * MIB, PAGEABLE, function="cudaMemcpy")
+        program.launch(f"filter_{part}", 250 * US, call_ns=60 * US)
+        program.copy("d2h", 4 * MIB, PAGEABLE, function="cudaMemcpy")
+        program.work(80 * MS)
+    program.copy("d2h", 4, PAGEABLE, function="cudaMemcpy")
+    return text_of(program)
+
+
+@capture
+def modules_imported_between_kernels():
+    """A script of three numbers: what checks them is imported between the kernels, which reads a hundred files."""
+    program = Process(name="python3")
+    program.call("cuLibraryLoadData", 300 * US, domain=2)
+    for i in range(8):
+        program.launch(("square", "sum")[i % 2], 2 * US)
+    program.wait()
+    for i in range(100):
+        program.work(900 * US)
+        program.os_call("read", 25 * US, 3, path=f"/usr/lib/python3/testing/part_{i}.pyc")
+    for i in range(4):
+        program.launch(("square", "sum")[i % 2], 2 * US)
+        program.work(100 * US)
+    program.wait()
+    return text_of(program)
+
+
+@capture
+def start_up_and_little_else():
+    """CUDA takes 130 ms to start, and then a few numbers are copied, added and copied back within a millisecond."""
+    program = Process(name="add")
+    program.call("cuDevicePrimaryCtxRetain", 130 * MS, domain=2)
+    for _ in range(3):
+        program.copy("h2d", 1 * KIB, PAGEABLE, function="cudaMemcpy")
+        program.launch("add", 2 * US)
+        program.copy("d2h", 1 * KIB, PAGEABLE, function="cudaMemcpy")
+        program.work(60 * US)
+    program.end()
+    return text_of(program)
+
+
+@capture
 def input_copied_once_for_few_kernels():
     """A short program: 256 MiB of pageable memory are copied, and a hundred kernels take a third of the time of that."""
     program = Process(name="reduce")

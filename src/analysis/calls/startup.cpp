@@ -24,6 +24,8 @@ namespace gprof {
 namespace {
 
 constexpr double kLoadPercentWorthAFinding = 5, kSlowPercentWorthAFinding = 25;  // of the time of the process
+constexpr double kWorkPercentOfARun = 1;  // less GPU work than that is not what a run is about
+constexpr int64_t kStartToWork = 10, kStartWorthAFindingNs = 10'000'000;
 constexpr int64_t kLoadWorthAFindingNs = 10'000'000, kSlowWorthAFindingNs = 1'000'000'000;
 
 // Where several go on at one time, the first of them counts.
@@ -62,6 +64,7 @@ struct Startup {
   int64_t total_ns = 0;  // to the first GPU operation
   int64_t life_ns = 0;   // of the process
   Split split{};
+  int64_t work_ns = 0;  // from its first GPU operation to the end of its last
   int64_t LoadingNs() const {
     int64_t sum_ns = 0;
     for (const Part part : kLoading) sum_ns += At(split, part);
@@ -182,7 +185,8 @@ std::vector<Startup> Measure(const AnalysisInput& input) {
     const GpuOp& op = trace.ops[ops.FirstOf(i)];
     if (op.start_ns <= process.start_ns) continue;
     startups.push_back({i, op.start_ns - process.start_ns, process.end_ns - process.start_ns,
-                        SplitOf(trace, ops.CallOf(ops.FirstOf(i)), context_calls[i], process.start_ns, op.start_ns)});
+                        SplitOf(trace, ops.CallOf(ops.FirstOf(i)), context_calls[i], process.start_ns, op.start_ns),
+                        ops.WindowOf(i).DurationNs()});
   }
   std::stable_sort(startups.begin(), startups.end(),
                    [](const Startup& a, const Startup& b) { return a.total_ns > b.total_ns; });
@@ -342,6 +346,24 @@ std::string LargestParts(const Split& split, size_t count) {
   return text;
 }
 
+// What the GPU does hardly shows in the run, and CUDA's own start alone takes many times as long.
+bool IsNothingElse(const std::vector<Startup>& startups) {
+  if (startups.size() != 1) return false;
+  const Startup& only = startups.front();
+  const int64_t cuda_ns = At(only.split, Part::kContext) + only.LoadingNs();
+  return PercentOf(only.total_ns, only.life_ns) >= kSlowPercentWorthAFinding && cuda_ns >= kStartWorthAFindingNs &&
+         PercentOf(only.work_ns, only.life_ns) < kWorkPercentOfARun && cuda_ns >= kStartToWork * only.work_ns;
+}
+
+Finding StartUpAlone(const Startup& only, const std::string& who) {
+  Finding finding = NewFinding("startup.only");
+  finding.message = "The run is start-up: the GPU work of " + who + " spans " + Ns(only.work_ns) + " of " +
+                    Ns(only.life_ns) + ", " + FormatPercent(PercentOf(only.work_ns, only.life_ns)) +
+                    "; until it began, the largest parts were " + LargestParts(only.split, 3);
+  finding.subject.process = who;
+  return finding;
+}
+
 void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::vector<Finding>* findings) {
   if (startups.empty()) return;
   const auto& loading = *std::max_element(startups.begin(), startups.end(), [](const Startup& a, const Startup& b) {
@@ -367,6 +389,10 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
     finding.basis = "loading and compilation time of the thread that launched first";
     finding.subject.process = who(loading);
     findings->push_back(std::move(finding));
+  }
+  if (IsNothingElse(startups)) {
+    findings->push_back(StartUpAlone(startups.front(), who(startups.front())));
+    return;
   }
   const Startup& slow = startups.front();
   if (slow.total_ns >= kSlowWorthAFindingNs && PercentOf(slow.total_ns, slow.life_ns) >= kSlowPercentWorthAFinding) {

@@ -243,8 +243,8 @@ void AddLateFirstLaunches(const Judged& judged, const IdleSummary& summary, std:
   add(split.first_ns, Cause::kLaunch, " in " + CountOf(split.firsts, "launch call") + " that loaded code");
   add(before.load_ns, Cause::kLoad, " of loading code");
   add(before.OwnNs(), Cause::kHost,
-      " of host code" + std::string(before.os_ns > 0 ? " and waits" : "") + ", such as compiling them, in " +
-          CountOf(before.gaps, "gap"));
+      " of host code" + std::string(before.os_ns > 0 ? " and waits" : "") +
+          ", such as compiling them or importing modules, in " + CountOf(before.gaps, "gap"));
   if (before.os_ns > 0) first.subject.causes.emplace_back(InfoOf(Cause::kOs).name);
   first.message += parts;
   first.gain_ns = split.FirstsNs();
@@ -274,7 +274,7 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
   if (PercentOf(judged.split.Total(), judged.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = judged.split.Largest();
   if (!judged.comes_once) AddLateFirstLaunches(judged, summary, findings);
-  const Preparation of_firsts = judged.launches.OfFirsts();
+  const Preparation of_firsts = judged.comes_once ? Preparation{} : judged.launches.OfFirsts();
   const auto add = [&](Cause cause) {
     Finding finding = CauseFinding(input, summary, host, judged, cause, cause == first);
     if (cause == Cause::kLaunch) return AddLaunchCause(judged, std::move(finding), findings);
@@ -337,12 +337,18 @@ void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, int64_t la
 }
 
 // Where nothing comes again, what the host does is setting up what it runs: how long that takes says nothing of a run
-// with more to do.
+// with more to do. Only where CUDA loaded no code for long, the program did something of its own.
 void TakeWhatComesOnce(Judged* judged, std::vector<Finding>* findings) {
   constexpr Cause kOfTheHost[] = {Cause::kLaunch, Cause::kMemory, Cause::kLoad, Cause::kApi, Cause::kOs, Cause::kHost};
   judged->comes_once = true;
   CauseSplit once;
   for (const Cause cause : kOfTheHost) std::swap(once[cause], judged->split[cause]);
+  const auto give_back = [&](Cause cause, int64_t ns) {
+    judged->split[cause] = std::min(ns, once[cause]);
+    once[cause] -= judged->split[cause];
+  };
+  give_back(Cause::kHost, judged->launches.without_loading.host_ns);
+  give_back(Cause::kOs, judged->launches.without_loading.os_ns);
   const double percent = PercentOf(once.Total(), judged->window_ns);
   if (percent < kIdlePercentWorthAFinding) return;
   Finding finding = NewFinding("startup.first_launches", percent);
@@ -384,8 +390,8 @@ std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary&
                                   const SteadyIdle* steady) {
   std::vector<Finding> findings;
   Judged judged = JudgedOf(summary, steady);
-  if (input.shared().judged(input).comes_once) TakeWhatComesOnce(&judged, &findings);
   judged.launches = SplitLaunches(input, judged.time);
+  if (input.shared().judged(input).comes_once) TakeWhatComesOnce(&judged, &findings);
   AddCauses(input, summary, host, judged, &findings);
   if (steady != nullptr) AddStartUp(summary, *steady, judged.launches.FirstsNs(), &findings);
   AddPatterns(summary, judged.window_ns, &findings);

@@ -172,5 +172,27 @@ TEST(Startup, ASlowOneIsSaidWithoutAGain) {
   EXPECT_EQ(finding->gain_ns, 0);
 }
 
+// 100 ms for the context, and work that spans as much of the run as given.
+const Finding* OnlyOf(int64_t work_ns, AnalysisResult* result) {
+  TraceMaker maker;
+  maker.trace().processes[0].name = maker.Name("add");
+  maker.AddCall(100 * kMs, 200 * kMs, "cudaMalloc");
+  maker.Launch(210 * kMs, 210 * kMs + 10, 210 * kMs + 20, 210 * kMs + 20 + work_ns);
+  *result = RunStartup(maker.Finish(), {});
+  return FindingOf(*result, "startup.only");
+}
+
+TEST(Startup, ARunWithHardlyAnyWorkIsSaidToBeStartUp) {
+  AnalysisResult result;
+  const Finding* finding = OnlyOf(2 * kMs, &result);
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message,
+            "The run is start-up: the GPU work of add (100) spans 2.00 ms of 212.00 ms, 0.9%; until it began, the "
+            "largest parts were 100.00 ms host code before the first CUDA call, 100.00 ms CUDA context creation, "
+            "10.00 ms host code between CUDA calls");
+  EXPECT_EQ(finding->severity, Severity::kWarning);
+  EXPECT_EQ(OnlyOf(3 * kMs, &result), nullptr);  // more than 1 %
+}
+
 }  // namespace
 }  // namespace gprof::test

@@ -32,6 +32,12 @@ void AddHost(const Gap& gap, std::span<const Part> parts, const Interval& time, 
   sum->Add(more);
 }
 
+// By the process that ended the gap, as an interpreter does where a program first needs what the modules have.
+int64_t ImportedNs(const Trace& trace, const CodeLoads& loads, const Gap& gap) {
+  if (gap.after == kNone || gap.DurationNs() < kLongGapNs) return gap.start_ns;
+  return loads.ImportedNs(trace.ops[gap.after].process, {gap.start_ns, gap.end_ns});
+}
+
 }  // namespace
 
 FirstKernels::FirstKernels(const AnalysisInput& input) : input_(input) {
@@ -108,12 +114,14 @@ LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
           if (part.cause == Cause::kLaunch) add(gap, start_ns, end_ns, part.call());
         });
         const bool is_before_first = firsts.AreAfter(gap);
-        const int64_t loaded_ns = firsts.LoadedNs(gap, parts);
+        const int64_t loaded_ns = std::max(firsts.LoadedNs(gap, parts), ImportedNs(trace, loads, gap));
         if (loaded_ns > gap.start_ns) {
           const int64_t until_ns = is_before_first ? time.end_ns : std::min(loaded_ns, time.end_ns);
           AddHost(gap, parts, {time.start_ns, until_ns}, &split.before_loading);
-        } else if (is_before_first && loads.MayBeIn({gap.start_ns, gap.end_ns})) {
-          AddHost(gap, parts, time, &split.before_firsts);
+        } else if (loads.MayBeIn({gap.start_ns, gap.end_ns})) {
+          if (is_before_first) AddHost(gap, parts, time, &split.before_firsts);
+        } else if (gap.DurationNs() >= kLongGapNs) {
+          AddHost(gap, parts, time, &split.without_loading);
         }
       });
     });

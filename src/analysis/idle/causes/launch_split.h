@@ -44,13 +44,15 @@ struct Preparation {
 };
 
 struct LaunchSplit {
-  int64_t first_ns = 0;        // in long calls that launched their kernel for the first time: its code was loaded
-  int64_t firsts = 0;          // such calls
-  int64_t call_ns = 0;         // in other launch calls
-  int64_t after_ns = 0;        // after the launch call had returned
-  int64_t late_ns = 0;         // part of that: where it is more than the latency of a launch
-  Preparation before_loading;  // in gaps in which code was loaded: until then, or all of it before such kernels
-  Preparation before_firsts;   // in other long gaps before kernels that had not run before
+  int64_t first_ns = 0;         // in long calls that launched their kernel for the first time: its code was loaded
+  int64_t firsts = 0;           // such calls
+  int64_t call_ns = 0;          // in other launch calls
+  int64_t after_ns = 0;         // after the launch call had returned
+  int64_t late_ns = 0;          // part of that: where it is more than the latency of a launch
+  Preparation before_loading;   // in gaps in which code was loaded or modules imported: until then, or all of it before
+                                // such kernels
+  Preparation before_firsts;    // in other long gaps before kernels that had not run before
+  Preparation without_loading;  // in long gaps in which no code was loaded: it prepared nothing for CUDA
   // What is known to come of first launches: a few long gaps may be chance, but those before loading are not.
   Preparation OfFirsts() const;
   // With what the launch calls took.
