@@ -31,6 +31,16 @@ constexpr const char* kPassesNote =
     "kernel.";
 constexpr const char* kPartsNote =
     " Compute and memory are lower bounds: not all of their components were measured (--set basic measures all).";
+// The range profiler has to be told where a kernel begins and ends then.
+constexpr const char* kRangesNote =
+    " Measured in several runs of the program: durations include the launch of the kernel, so that short kernels look "
+    "longer and less busy than they are (--replay-mode kernel does not have that).";
+
+bool IncludesLaunches(const Trace& trace) {
+  return std::any_of(trace.counter_plans.begin(), trace.counter_plans.end(), [](const CounterPlan& plan) {
+    return plan.replay == trace::ReplayMode::kApplication && plan.passes > 1;
+  });
+}
 
 struct Diagnosed {
   const KernelCounters* kernel;
@@ -132,6 +142,7 @@ Table Overview(const Trace& trace, const std::vector<Diagnosed>& kernels) {
          kernel.passes == 0 ? Cell() : Cell(int64_t{kernel.passes})});
   }
   if (!is_whole) table.note += kPartsNote;
+  if (IncludesLaunches(trace)) table.note += kRangesNote;
   return table;
 }
 

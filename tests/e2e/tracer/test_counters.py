@@ -155,6 +155,7 @@ class Sets(Counters):
         plan, = run.trace.of("counter_plan")
         self.assertEqual((plan["metric_set"], plan["replay"]), ("full", 2))
         self.assertGreater(plan["passes"], 1)
+        self.assertIn("durations include the launch of the kernel", " ".join(run.out.split()))
         self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)])
 
     def test_several_passes_are_refused_where_nothing_is_to_run_again(self):
@@ -276,6 +277,7 @@ class ApplicationReplay(Counters):
         run = self.replay("runs", str(self.folder / "dots"), options=["--replay-mode", "application"])
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual((self.folder / "dots").read_text(), ".")
+        self.assertNotIn("durations include", " ".join(run.out.split()))
         self.assertEqual(len(self.launches(run.trace)), 7)
 
     def test_a_run_that_ends_otherwise(self):
