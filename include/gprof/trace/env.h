@@ -16,6 +16,7 @@ inline constexpr char kOsrtFunctions[] = "GPROF_OSRT_FUNCTIONS";
 inline constexpr char kOsrtFileAccess[] = "GPROF_OSRT_FILE_ACCESS";
 inline constexpr char kOsrtStacks[] = "GPROF_OSRT_STACKS";
 inline constexpr char kCudaStacks[] = "GPROF_CUDA_STACKS";
+inline constexpr char kSignalSamples[] = "GPROF_SIGNAL_SAMPLES";
 inline constexpr char kAllApis[] = "GPROF_ALL_APIS";
 inline constexpr char kFlushMs[] = "GPROF_FLUSH_MS";
 inline constexpr char kGraphTrace[] = "GPROF_GRAPH_TRACE";
@@ -51,6 +52,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kOsrtFileAccess, "1 records every call on a file, however short"},
     {env::kOsrtStacks, "`NS,FRAMES,BYTES`: operating system calls that take NS or longer get a call stack of up to FRAMES functions, found in BYTES of the stack; none by default"},
     {env::kCudaStacks, "a list of `kernel:NS`, `memory:NS`, `sync:NS` and `other:NS`: CUDA calls of that kind that take NS or longer get a call stack of functions; none by default"},
+    {env::kSignalSamples, "`NS,BYTES`: a signal samples threads that call CUDA or NVTX every NS of their CPU time, with BYTES of their stack; not by default"},
     {env::kAllApis, "1 records cheap query calls too"},
     {env::kFlushMs, "longest time in ms that a record waits before it is in the file, 500 by default"},
     {env::kGraphTrace, "`graph` (default), `node`, or `auto` (nodes while that is affordable): how finely CUDA graphs are recorded"},

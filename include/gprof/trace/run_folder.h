@@ -79,7 +79,8 @@ struct ArenaHeader {
   std::atomic<uint32_t> wants_shutdown;  // 1: a capture range with stop-shutdown has ended
   std::atomic<uint32_t> exit_began;      // 1: the process ends in order, and leaves its last rows to the launcher
   std::atomic<uint32_t> owner;           // ArenaOwner
-  uint32_t reserved;
+  // Of a target whose threads are sampled by a signal: at which page of the arena its sample_ring.h is; 0: none.
+  std::atomic<uint32_t> sample_page;
   // Of a target: ids of threads that called CUDA or NVTX, some of which may have ended; 0 where there is none.
   std::atomic<uint32_t> threads[kArenaThreads];
 };

@@ -14,7 +14,9 @@
 #include "cli/recording/compress_trace.h"
 #include "cli/recording/name_frames.h"
 #include "cli/talk.h"
+#include "collect/host/samples/sample_rings.h"
 #include "gprof/error.h"
+#include "gprof/trace/env.h"
 #include "launch/calibrate/machine_calibration.h"
 
 namespace gprof::cli {
@@ -184,6 +186,12 @@ void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& grou
       ->type_name("HZ")
       ->check(CLI::Range(1.0, 20'000.0).description(""))
       ->group(group);
+  app.add_option("--sample-method", sample_method_,
+                 "how CPU samples are taken: perf (default), which the kernel must permit, or signal: by perf if it is "
+                 "permitted, otherwise by a signal in the threads that call CUDA or NVTX")
+      ->type_name("perf|signal")
+      ->check(OneOf({"perf", "signal"}))
+      ->group(group);
   app.add_option(
          "--python-sampling", python_sampling_,
          "sample running Python code by reading APP's memory: of the threads chosen by -s (true) or of all threads "
@@ -312,6 +320,7 @@ void ProgramArguments::ReadSampling() {
   sampling.switches = switches_.empty() ? sampling.samples : ScopeOf("--cpuctxsw", switches_);
   sampling.stack_bytes = sampling.stack_bytes / 8 * 8;
   ReadPythonSampling();
+  ReadSignalSampling();
   if (backtrace_ == "lbr") nsys_.Note("--backtrace=lbr", "call stacks are made from unwind tables instead");
   if (backtrace_ == "none") {
     sampling.backtrace = CpuBacktrace::kOff;
@@ -320,6 +329,16 @@ void ProgramArguments::ReadSampling() {
   } else if (backtrace_ != "dwarf" && backtrace_ != "auto" && backtrace_ != "lbr") {
     throw Error(ExitCode::kUsage, "--backtrace: unknown value '" + backtrace_ + "'", "use dwarf, fp or none");
   }
+}
+
+// What the tracer does instead of the kernel.
+void ProgramArguments::ReadSignalSampling() {
+  SamplingOptions& sampling = options_.collect.sampling;
+  sampling.by_signal = sample_method_ == "signal";
+  if (!WantsSignalSamples(sampling)) return;
+  const double hz = sampling.hz > 0 ? sampling.hz : 1e9 / kSignalPeriodNs;
+  options_.variables.emplace_back(trace::env::kSignalSamples, std::to_string(static_cast<int64_t>(1e9 / hz)) + "," +
+                                                                  std::to_string(sampling.stack_bytes));
 }
 
 void ProgramArguments::ReadPythonSampling() {

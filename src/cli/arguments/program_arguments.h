@@ -38,6 +38,7 @@ class ProgramArguments {
   void AddSamplingOptions(CLI::App& app, const std::string& group);
   void ReadSampling();
   void ReadPythonSampling();
+  void ReadSignalSampling();
   CpuScope ScopeOf(const std::string& option, const std::string& word);
   double HertzOf(const std::string& option, const std::string& value) const;
   void ReadGpuMetrics();
@@ -54,7 +55,7 @@ class ProgramArguments {
   std::string python_backtrace_;
   uint64_t osrt_threshold_ns_ = 0;
   StackArguments stacks_;
-  std::string sample_, switches_, backtrace_ = "dwarf", python_sampling_;
+  std::string sample_, switches_, backtrace_ = "dwarf", python_sampling_, sample_method_ = "perf";
   bool cpu_page_faults_ = false, gpu_page_faults_ = false;
   bool is_compressed_ = false;
   std::vector<std::string> variables_;

@@ -33,6 +33,7 @@ constexpr int64_t kSettledNs = kMillisecondNs;
 constexpr int64_t kFirstSymbolsNs = kSecondNs, kLongestSymbolsNs = 16 * kSecondNs;
 constexpr CostLimit kCostLimit = {5, 100 * kMillisecondNs};
 constexpr int64_t kWatchNs = 2 * kSecondNs;
+constexpr int64_t kSignalLookNs = 10 * kMillisecondNs, kMapsNs = 4 * kSecondNs;
 
 bool IsVirtualMachine() {
   std::ifstream cpus("/proc/cpuinfo");
@@ -69,6 +70,7 @@ bool CpuSamples::Start(const RunView& run, std::string* /*why*/) {
   wish.stack_bytes = options_.stack_bytes;
   refused_ = TryPerfEvents(&wish);
   of_kernel_ = wish.of_kernel;
+  if (WantsSignalSamples(options_)) signals_ = std::make_unique<SampleRings>(run.folder);
   if (with_python_) samples_there_ = epoll_create1(EPOLL_CLOEXEC);
   return true;
 }
@@ -225,6 +227,7 @@ void CpuSamples::LookForChanges(int64_t now_ns, Journal* journal) {
   look_ns_ = now_ns + kSecondNs;
   LookForLaunching(journal);
   if (refused_ != 0) TellRefusal(now_ns, journal);
+  if (signals_ != nullptr) return LookForSignalSamples(now_ns, journal);
   if (refused_ != 0 && rings_.empty()) return;
   OpenLaunching(now_ns);
   const std::vector<const PerfRing*> ended = EndedRings();
@@ -233,16 +236,32 @@ void CpuSamples::LookForChanges(int64_t now_ns, Journal* journal) {
   std::erase_if(rings_, [&](const std::unique_ptr<PerfRing>& ring) {
     return std::find(ended.begin(), ended.end(), ring.get()) != ended.end();
   });
-  // A file at a time: rings must not wait.
-  if (now_ns >= symbols_ns_ && stacks_.HasPendingSymbols()) stacks_.TellSymbols(1, false, journal);
-  if (now_ns >= symbols_ns_ && !stacks_.HasPendingSymbols()) {
-    symbols_step_ns_ = std::min(2 * symbols_step_ns_, kLongestSymbolsNs);
-    symbols_ns_ = now_ns + symbols_step_ns_;
-  }
+  TellSymbols(now_ns, journal);
   WatchOwnCost(now_ns, journal);
   // Before a third of a ring is full.
   const auto samples = static_cast<int64_t>(ring_bytes_ / (options_.stack_bytes + 512) / 3);
   look_ns_ = now_ns + std::clamp(samples * period_ns_, kShortestStepNs, kLongestStepNs);
+}
+
+// A file at a time: rings must not wait.
+void CpuSamples::TellSymbols(int64_t now_ns, Journal* journal) {
+  if (now_ns >= symbols_ns_ && stacks_.HasPendingSymbols()) stacks_.TellSymbols(1, false, journal);
+  if (now_ns < symbols_ns_ || stacks_.HasPendingSymbols()) return;
+  symbols_step_ns_ = std::min(2 * symbols_step_ns_, kLongestSymbolsNs);
+  symbols_ns_ = now_ns + symbols_step_ns_;
+}
+
+// Of these, nobody says when more code is mapped.
+void CpuSamples::LookForSignalSamples(int64_t now_ns, Journal* journal) {
+  if (now_ns >= maps_ns_) {
+    for (const pid_t pid : signals_->Processes()) stacks_.ForgetAddresses(pid);
+    maps_ns_ = now_ns + kMapsNs;
+  }
+  uint64_t lost = 0;
+  signals_->Drain([&](const PerfSample& sample) { TakeSample(sample, journal); }, &lost);
+  if (lost != 0) journal->AddLoss(trace::MetricLossReason::kOverflow, now_ns, now_ns, 0, lost);
+  TellSymbols(now_ns, journal);
+  look_ns_ = now_ns + kSignalLookNs;
 }
 
 // What Python ran is to be read before the thread is elsewhere. Where the last wake-up was for nothing, as of threads
@@ -253,6 +272,7 @@ void CpuSamples::Close(int64_t now_ns, Journal* journal) {
   // Somebody may have called these after all, and was gone before its threads were seen.
   if (HasOthers() && !WritersOf(journal->output().path).processes.empty()) return ForgetOthers(journal);
   if (refused_ != 0) TellRefusal(now_ns, journal);
+  if (signals_ != nullptr) LookForSignalSamples(now_ns, journal);
   // Threads that began since the last look and have ended already are not known.
   DrainRings(now_ns, journal);
   TakeSwitches(INT64_MAX, journal);
@@ -281,7 +301,7 @@ void CpuSamples::TakeSample(const PerfSample& sample, Journal* journal) {
   const bool has_stack = since == 0;
   since = since + 1 >= options_.samples_per_backtrace ? 0 : since + 1;
   // Before anything else: the thread goes on.
-  const bool may_have_python = has_stack && samples_there_ >= 0;
+  const bool may_have_python = has_stack && samples_there_ >= 0 && signals_ == nullptr;
   const std::optional<SampledPython> python =
       may_have_python ? python_.Of(sample.pid, sample.tid, sample.time_ns) : std::nullopt;
   trace::CpuSampleRecord record;
@@ -291,7 +311,8 @@ void CpuSamples::TakeSample(const PerfSample& sample, Journal* journal) {
   record.stack = has_stack ? stacks_.StackOf(sample, python, journal) : 0;
   record.weight_ns = static_cast<uint64_t>(sample.weight_ns);
   record.cpu = sample.cpu + 1;
-  record.sample_kind = static_cast<uint8_t>(trace::SampleKind::kPerf);
+  record.sample_kind =
+      static_cast<uint8_t>(signals_ != nullptr ? trace::SampleKind::kSignal : trace::SampleKind::kPerf);
   journal->Add(record);
 }
 
@@ -347,11 +368,15 @@ void CpuSamples::TellLosses(int64_t now_ns, PerfVisitor* visitor, Journal* journ
 void CpuSamples::TellRefusal(int64_t now_ns, Journal* journal) {
   if (std::exchange(is_refusal_told_, true)) return;
   const PerfRefusal refusal = WhyRefused(refused_, PerfParanoidLevel());
-  Tell(now_ns, options_.was_asked_for ? trace::NoticeLevel::kWarning : trace::NoticeLevel::kInfo,
-       (rings_.empty() ? "CPU samples and context switches were not recorded: "
-                       : "some threads have no CPU samples and context switches: ") +
-           refusal.why + " (to change that: " + refusal.advice + ")",
-       journal);
+  const bool has_all_else = signals_ != nullptr || !options_.was_asked_for;
+  const std::string what =
+      signals_ != nullptr
+          ? "context switches were not recorded, and a signal sampled only threads that call CUDA or NVTX: "
+      : rings_.empty() ? "CPU samples and context switches were not recorded: "
+                       : "some threads have no CPU samples and context switches: ";
+  const std::string other = signals_ != nullptr ? "" : "; --sample-method signal takes samples without it";
+  Tell(now_ns, has_all_else ? trace::NoticeLevel::kInfo : trace::NoticeLevel::kWarning,
+       what + refusal.why + " (to change that: " + refusal.advice + other + ")", journal);
 }
 
 void CpuSamples::Tell(int64_t now_ns, trace::NoticeLevel level, const std::string& text, Journal* journal) const {

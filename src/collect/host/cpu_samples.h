@@ -15,6 +15,7 @@
 #include "collect/host/perf_ring.h"
 #include "collect/host/python_moments.h"
 #include "collect/host/sampled_stacks.h"
+#include "collect/host/samples/sample_rings.h"
 #include "collect/run/collector.h"
 #include "collect/run/own_cost.h"
 #include "collect/run/run_processes.h"
@@ -53,6 +54,8 @@ class CpuSamples : public Collector {
   void ForgetOthers(Journal* journal);
   PerfWish WishOf(CpuScope scope) const;
   void LookForChanges(int64_t now_ns, Journal* journal);
+  void LookForSignalSamples(int64_t now_ns, Journal* journal);
+  void TellSymbols(int64_t now_ns, Journal* journal);
   void OpenLaunching(int64_t now_ns);
   void OpenTree();
   void OpenOf(pid_t tid, const PerfWish& wish);
@@ -90,6 +93,8 @@ class CpuSamples : public Collector {
   int samples_there_ = -1;  // an epoll instance of the rings that wake
   int64_t look_ns_ = 0;
   std::map<pid_t, uint32_t> since_backtrace_;
+  std::unique_ptr<SampleRings> signals_;  // in place of perf events
+  int64_t maps_ns_ = 0;                   // when what is mapped is looked at again
   bool is_somebody_launching_ = false;
   int64_t symbols_ns_ = 0, symbols_step_ns_ = 0;
   OwnCost own_cost_;

@@ -31,6 +31,8 @@ std::optional<TracedProcess> ReadArena(const std::string& path) {
   process.start_ticks = static_cast<int64_t>(header->start_ticks);
   process.is_recording =
       header->state.load(std::memory_order_relaxed) == static_cast<uint32_t>(trace::ArenaState::kRecording);
+  process.path = path;
+  process.sample_page = header->sample_page.load(std::memory_order_acquire);
   for (const std::atomic<uint32_t>& thread : header->threads) {
     const auto tid = static_cast<pid_t>(thread.load(std::memory_order_relaxed));
     if (tid > 0) process.threads.push_back(tid);

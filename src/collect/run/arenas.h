@@ -15,6 +15,8 @@ struct TracedProcess {
   int64_t start_ticks = 0;
   bool is_recording = false;
   std::vector<pid_t> threads;  // that launch work or have ranges, living or not
+  std::string path;            // of its arena
+  uint32_t sample_page = 0;    // as its header has it
 };
 
 // What a process left that has died is among them.

@@ -25,6 +25,7 @@ struct SamplingOptions {
   uint32_t samples_per_backtrace = 1;
   uint32_t stack_bytes = 8192;  // that are copied with a sample; a multiple of 8
   bool was_asked_for = false;   // the user wants to know when it cannot be
+  bool by_signal = false;       // where the kernel refuses perf events, a signal in the program takes the samples
 };
 
 // Python code, by reading the memory of the program.

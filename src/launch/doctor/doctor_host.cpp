@@ -188,7 +188,8 @@ MachineCheck CheckPerfEvents(const MachineView& machine) {
   check.detail =
       refusal.why +
       ": no CPU samples or context switches; instead, Python is sampled from outside and thread times come from /proc";
-  check.advice = refusal.advice;
+  check.advice =
+      refusal.advice + "; or profile with --sample-method signal: functions of threads that call CUDA or NVTX";
   return check;
 }
 

@@ -130,6 +130,15 @@ void ReadStacks() {
   if (const char* text = getenv(trace::env::kCudaStacks); text != nullptr) ReadCudaStacks(text);
 }
 
+// "5000000,8192": ns, bytes of the stack.
+void ReadSignalSamples() {
+  const char* const text = getenv(trace::env::kSignalSamples);
+  if (text == nullptr) return;
+  char* at = nullptr;
+  config.sample_period_ns = strtoull(text, &at, 10);
+  if (*at == ',') config.sample_stack_bytes = static_cast<uint32_t>(strtoul(at + 1, &at, 10)) / 8 * 8;
+}
+
 }  // namespace
 
 const TracerConfig& Config() { return config; }
@@ -177,6 +186,7 @@ void ReadConfig() {
   }
   ReadOsrt();
   ReadStacks();
+  ReadSignalSamples();
   ReadCapture();
 }
 

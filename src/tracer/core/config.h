@@ -39,6 +39,8 @@ struct TracerConfig {
   uint64_t osrt_stack_ns = kNever;             // shortest call whose stack is recorded
   uint32_t osrt_stack_frames = 24, osrt_stack_bytes = 65536;
   uint64_t api_stack_ns[kCallKinds] = {kNever, kNever, kNever, kNever};  // likewise of CUDA calls
+  uint64_t sample_period_ns = 0;                                         // by signals; 0: none
+  uint32_t sample_stack_bytes = 0;
   bool wants_all_apis = false;
   GraphMode graph_mode = GraphMode::kGraph;
   bool wants_graph_nodes = false;  // which nodes a graph has, and who made them

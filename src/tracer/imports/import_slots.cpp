@@ -280,7 +280,8 @@ bool WantsLibraries() {
 }
 
 bool AreWanted() {
-  return Config().wants_cuda || Config().wants_osrt || Config().WantsNativeStacks() || WantsLibraries();
+  return Config().wants_cuda || Config().wants_osrt || Config().WantsNativeStacks() || Config().sample_period_ns != 0 ||
+         WantsLibraries();
 }
 
 // While slots are gone through, the loader's list is locked. libc before 2.35 leaves it locked for ever in a child that

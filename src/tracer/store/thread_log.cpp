@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "tracer/core/config.h"
 #include "tracer/core/tracer.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/open_ranges.h"
@@ -103,8 +104,9 @@ ThreadLog* AcquireLog() {
   ThreadLog* log = TakeLog(true);
   if (log == nullptr) return nullptr;
   PublishThread(*log);
-  // The first page is small; by the time that it is full, the writer thread has made others.
-  if (log->number == 1) WakeWriter();
+  // The first page is small; by the time that it is full, the writer thread has made others. Where a signal samples
+  // threads, it begins with this one.
+  if (log->number == 1 || Config().sample_period_ns != 0) WakeWriter();
   return log;
 }
 

@@ -1,0 +1,180 @@
+"""CPU samples that a signal takes where perf events are refused: known shares, and a program that notices nothing of it."""
+import subprocess
+
+import harness
+import test_samples
+
+BY_SIGNAL = 2  # SampleKind
+OPTIONS = ("-t", "nvtx", "-s", "launching", "--sample-method", "signal")
+
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int failures, hits;
+static void Check(int is_good, const char* what) {
+  if (!is_good) printf("FAILED: %s\n", what), ++failures;
+}
+static double Seconds(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec + now.tv_nsec / 1e9;
+}
+__attribute__((noinline)) static void Burn(double seconds) {
+  for (double end = Seconds(CLOCK_THREAD_CPUTIME_ID) + seconds; Seconds(CLOCK_THREAD_CPUTIME_ID) < end;) {}
+}
+static int IsCaught(void) {
+  char line[256];
+  unsigned long long mask = 0;
+  FILE* const status = fopen("/proc/self/status", "r");
+  while (status && fgets(line, sizeof line, status)) sscanf(line, "SigCgt: %llx", &mask);
+  if (status) fclose(status);
+  return mask >> (SIGURG - 1) & 1;
+}
+static void OnUrgent(int number) { hits += number == SIGURG; }
+
+static long interrupted, calls;
+static void Count(int result) {
+  ++calls;
+  if (result < 0 && errno == EINTR) ++interrupted;
+}
+static void Wait(double seconds) {
+  int ends[2];
+  const int set = epoll_create1(0);
+  struct epoll_event event = {EPOLLIN, {0}};
+  if (pipe(ends) != 0 || epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event) != 0) exit(9);
+  for (double end = Seconds(CLOCK_MONOTONIC) + seconds; Seconds(CLOCK_MONOTONIC) < end;) {
+    struct timespec pause = {0, 20000};
+    struct pollfd descriptor = {ends[0], POLLIN, 0};
+    fd_set descriptors;
+    FD_ZERO(&descriptors);
+    FD_SET(ends[0], &descriptors);
+    Count(epoll_wait(set, &event, 1, 1));
+    Count(ppoll(&descriptor, 1, &pause, 0));
+    Count(nanosleep(&pause, 0));
+    Count(pselect(ends[0] + 1, &descriptors, 0, 0, &pause, 0));
+    Burn(0.0005);
+  }
+}
+
+int main(int count, char** names) {
+  setvbuf(stdout, 0, _IONBF, 0);
+  if (count < 2 || !dlopen(names[1], RTLD_NOW)) return 9;  // calls NVTX
+  Wait(2);
+  Check(interrupted == 0, "no call is interrupted");
+  Check(IsCaught(), "the signal samples");
+  struct sigaction before;
+  memset(&before, 1, sizeof before);
+  Check(sigaction(SIGURG, 0, &before) == 0 && before.sa_handler == SIG_DFL, "nobody handles the signal");
+
+  sigset_t urgent, pending;
+  sigemptyset(&urgent);
+  sigaddset(&urgent, SIGURG);
+  pthread_sigmask(SIG_BLOCK, &urgent, 0);
+  Burn(0.1);
+  const struct timespec none = {0, 0};
+  Check(sigpending(&pending) == 0 && !sigismember(&pending, SIGURG), "no signal waits");
+  Check(sigtimedwait(&urgent, 0, &none) == -1 && errno == EAGAIN, "no signal is waited for");
+  pthread_sigmask(SIG_UNBLOCK, &urgent, 0);
+  Burn(0.2);
+
+  const pid_t child = fork();
+  if (child == 0) _exit(IsCaught());
+  int status = 1;
+  Check(waitpid(child, &status, 0) == child && status == 0, "a child has no handler");
+
+  struct sigaction mine = {0};
+  mine.sa_handler = OnUrgent;
+  memset(&before, 1, sizeof before);
+  Check(sigaction(SIGURG, &mine, &before) == 0 && before.sa_handler == SIG_DFL, "there was no handler");
+  Burn(0.1);
+  Check(hits == 0, "no signal comes that is not the program's");
+  raise(SIGURG);
+  Check(hits == 1, "the program's own signal comes");
+  signal(SIGURG, SIG_DFL);
+  printf("%d\n", failures);
+  return 3;
+}
+"""
+
+
+class Shares(test_samples.SamplesCase):
+    @classmethod
+    def setUpClass(cls):
+        pass  # needs no perf events
+
+    def test_known_shares_of_cpu_time(self):
+        """Of its CPU time the program spends 16 ms in one function for each 4 ms in another."""
+        run = self.profile("sampled", 150, version=None, options=OPTIONS, preexec_fn=test_samples.forbid_perf)
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        samples = trace.of("cpu_sample")
+        self.assertEqual({s["sample_kind"] for s in samples}, {BY_SIGNAL})
+        self.assertEqual({s["tid"] for s in samples}, {trace.of("process")[0]["pid"]})
+        names = {r["frame"]: r["name"] for r in trace.of("symbol")}
+        nodes = {r["id"]: r for r in trace.of("stack")}
+        sums = {"_Z8SpinMuchv": 0, "_Z10SpinLittlev": 0}
+        for sample in samples:
+            node = nodes.get(sample["stack"])
+            while node is not None and names.get(node["frame"]) not in sums:
+                node = nodes.get(node["parent"])
+            if node is not None:
+                sums[names[node["frame"]]] += sample["weight_ns"]
+        self.assertAlmostEqual(sums["_Z8SpinMuchv"] / sum(sums.values()), 0.8, delta=0.03)
+        self.assertAlmostEqual(sum(sums.values()), 150 * 20e6, delta=150 * 20e6 * 0.05)
+        counts, number = self.shares(trace)
+        self.assertGreater(counts.get("main", 0), number * 0.95)
+
+    def test_the_trace_says_who_took_the_samples(self):
+        run = self.profile("sampled", 5, version=None, options=OPTIONS, preexec_fn=test_samples.forbid_perf)
+        notices = [r["message"] for r in run.trace.of("notice")]
+        self.assertEqual(len([n for n in notices if "a signal sampled only threads" in n and "--cap-add PERFMON" in n]), 1, notices)
+
+    def test_a_killed_program_keeps_its_samples(self):
+        run = self.profile("sampled", 25, "kill", version=None, options=OPTIONS, preexec_fn=test_samples.forbid_perf)
+        self.assertEqual(run.code, 137, run.err)
+        self.assertGreater(self.shares(run.trace)[0].get("_Z8SpinMuchv", 0), 20)
+
+    def test_perf_events_come_first(self):
+        if not test_samples.may_sample():
+            self.skipTest("perf events are not allowed here")
+        run = self.profile("sampled", 5, version=None, options=OPTIONS)
+        self.assertNotIn(BY_SIGNAL, {s["sample_kind"] for s in run.trace.of("cpu_sample")})
+
+
+class Sacred(harness.Case):
+    def test_the_program_notices_nothing(self):
+        source, program = self.folder / "program.c", self.folder / "program"
+        source.write_text(PROGRAM)
+        done = subprocess.run(["cc", "-O1", "-g", "-w", "-pthread", "-o", program, source, "-ldl"], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            self.skipTest(f"cannot compile: {done.stderr[-200:]}")
+        library = harness.PROGRAMS / "nvtx_static_library.so"
+        for kinds in ("nvtx", "nvtx,osrt"):
+            with self.subTest(kinds=kinds):
+                run = self.profile(program, library, version=None, preexec_fn=test_samples.forbid_perf,
+                                   options=("-t", kinds, "-s", "launching", "--sample-method", "signal"))
+                self.assertEqual((run.code, run.out), (3, "0\n"), run.err)
+                trace = run.trace
+                self.assert_clean(trace)
+                self.assertGreater(len(trace.of("cpu_sample", sample_kind=BY_SIGNAL)), 50)
+                notices = [r["message"] for r in trace.of("notice")]
+                self.assertEqual(len([n for n in notices if "begun to handle SIGURG" in n]), 1, notices)
+
+
+if __name__ == "__main__":
+    harness.main()
