@@ -12,6 +12,7 @@ import unittest
 
 import exit_matrix
 import harness
+import test_samples
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[3] / "docs" / "losses.md"
 # A fatal signal can cut the write that is under way; what it held is written again.
@@ -36,6 +37,8 @@ def kill(pid):
 class MatrixCase(harness.Case):
     rows = {}
     cupti = {}  # what is special about the double of CUPTI
+    options = ()
+    before = None  # what the launcher's process does before it is one
 
     @classmethod
     def tearDownClass(cls):
@@ -48,9 +51,9 @@ class MatrixCase(harness.Case):
         self.go = self.folder / f"go{self.runs}"
         self.page = self.folder / f"progress{self.runs}"
         env = {"TEST_PROGRESS": str(self.page), "TEST_GO": str(self.go), **self.cupti}
-        path, command = self.profile_command("exit_matrix", [how, doing], options)
+        path, command = self.profile_command("exit_matrix", [how, doing], (*self.options, *options))
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
-                                   env=self.environment("13.0", env), stdin=subprocess.DEVNULL)
+                                   env=self.environment("13.0", env), stdin=subprocess.DEVNULL, preexec_fn=self.before)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.kill)
@@ -122,6 +125,21 @@ class ExitMatrix(MatrixCase):
 
     def test_running_graph(self):
         self.check_all("graph")
+
+
+class EverythingOn(ExitMatrix):
+    """The same with every call of the operating system, stacks at all calls, samples and switches of all threads."""
+    options = ("-t", "cuda,nvtx,osrt", "--osrt-threshold", "0", "--osrt-backtrace-threshold", "0", "--cudabacktrace=all:0",
+               "-s", "process-tree", "--cpuctxsw=process-tree", "--sampling-frequency=1000")
+
+
+class SampledBySignals(ExitMatrix):
+    """The same where perf events are refused, and a signal samples threads."""
+    options = ("-t", "cuda,nvtx,osrt", "-s", "launching", "--sample-method", "signal")
+
+    @staticmethod
+    def before():
+        test_samples.forbid_perf()
 
 
 class SlowLastFlush(MatrixCase):

@@ -1,4 +1,5 @@
 """More than fits, less than is needed: the program runs as it does without us, what cannot be kept is counted and said."""
+import collections
 import json
 import os
 import resource
@@ -74,6 +75,24 @@ class Amounts(StressCase):
         self.assert_clean(trace)
         numbers = sorted(r["payload"] for r in trace.of("nvtx", event=1, message="thread"))
         self.assertEqual(numbers, list(range(count)))
+
+    def test_ten_thousand_threads_at_once(self):
+        """Each waits for the others, with calls of the operating system, samples and context switches recorded."""
+        run = self.profile("stress", "threads", 10, 10_000, version=None,
+                           options=("-t", "nvtx,osrt", "-s", "process-tree", "--cpuctxsw=process-tree"))
+        self.assertEqual(run.code, OWN_CODE, run.err)
+        count = run.facts("threads")[0]["count"]
+        lines = self.dump(run.trace_path, "nvtx", "thread", "os_call", "loss", "end").decode().splitlines()
+        kinds = collections.Counter(line.partition(" ")[0] for line in lines)
+        self.assertEqual((kinds["loss"], kinds["end"]), (0, 1), run.err)
+        self.assertGreaterEqual(kinds["thread"], count)
+        # Reading all fields of so many lines takes longer than all else.
+        told = [line for line in lines if 'message="thread"' in line and " payload=" in line]
+        numbers = [int(line.partition(" payload=")[2].split()[0]) for line in told]
+        self.assertEqual(kinds["nvtx"], count)
+        self.assertEqual(sorted(numbers), list(range(1, count)))  # 0 is not written
+        waits = {line.partition(" tid=")[2].split()[0] for line in lines if 'function="futex"' in line}
+        self.assertGreater(len(waits), count * 0.9, run.err)
 
     def test_a_million_strings(self):
         wanted = NAMES + 1000

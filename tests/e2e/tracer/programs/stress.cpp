@@ -40,12 +40,13 @@ void Threads(int one_by_one, int at_once) {
     for (int i = 0; i < at_once; ++i) {
       threads.emplace_back([i, one_by_one, &is_go] {
         MarkNumber(static_cast<uint64_t>(one_by_one + i));
-        while (!is_go) usleep(1000);
+        is_go.wait(false);
       });
     }
   } catch (const std::system_error&) {
   }
   is_go = true;
+  is_go.notify_all();
   for (std::thread& t : threads) t.join();
   facts::Say(R"({"fact":"threads","count":%d})", one_by_one + static_cast<int>(threads.size()));
 }
