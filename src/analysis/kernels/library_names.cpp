@@ -117,7 +117,11 @@ KernelKind KindOfKernel(std::string_view name) {
 }
 
 bool IsFp32WithoutTensorCores(std::string_view name) {
-  constexpr std::string_view kOrdinary[] = {"sgemm", "f32f32_f32f32_f32", "_ffma", "simt_s"};
+  // cuBLAS puts a generation or a size beside "sgemm". A kernel that somebody has written by hand is none of a library,
+  // whose settings would make it faster.
+  constexpr std::string_view kOrdinary[] = {"ampere_sgemm",  "turing_sgemm",      "volta_sgemm", "pascal_sgemm",
+                                            "maxwell_sgemm", "magma_sgemm",       "sgemm_sm",    "sgemm_32x32",
+                                            "sgemm_largek",  "f32f32_f32f32_f32", "_ffma",       "simt_s"};
   constexpr std::string_view kTensor[] = {"tf32", "tensorop", "s1688", "s16816", "bf16", "wgmma", "hmma"};
   return HasAny(name, kOrdinary) && !HasAny(name, kTensor);
 }

@@ -220,6 +220,7 @@ void AddImplied(const Trace& trace, const HostWaits& waits, std::vector<Finding>
                     ", mostly " + PlaceOf(trace, *worst);
   finding.gain_ns = sum.idle_ns;
   finding.basis = sum.idle_ns > 0 ? "this idle time, included in idle.memory" : "host time only, no GPU idle time";
+  if (sum.idle_ns == 0) finding.severity = Severity::kInfo;  // it waited for kernels, which take the time
   findings->push_back(std::move(finding));
 }
 

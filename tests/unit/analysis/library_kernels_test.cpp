@@ -52,6 +52,8 @@ TEST(LibraryNames, SayWhetherTensorCoresMultiply) {
   EXPECT_TRUE(IsFp32WithoutTensorCores("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_ffma_execute_kernel"));
   EXPECT_TRUE(IsFp32WithoutTensorCores("ampere_sgemm_128x64_nn"));
   EXPECT_TRUE(IsFp32WithoutTensorCores("void cutlass::Kernel2<cutlass_80_simt_sgemm_128x128_8x4_tn_align1>"));
+  EXPECT_TRUE(IsFp32WithoutTensorCores("sgemm_32x32x32_NN_vec"));
+  EXPECT_FALSE(IsFp32WithoutTensorCores("sgemm_gpu_kernel(float const*, float const*, float*, int)"));
   EXPECT_FALSE(IsFp32WithoutTensorCores("sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x256x32_execute_kernel"));
   EXPECT_FALSE(IsFp32WithoutTensorCores("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn"));
 }

@@ -188,7 +188,7 @@ TEST(Startup, ARunWithHardlyAnyWorkIsSaidToBeStartUp) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
             "The run is start-up: the GPU work of add (100) spans 2.00 ms of 212.00 ms, 0.9%; until it began, the "
-            "largest parts were 100.00 ms host code before the first CUDA call, 100.00 ms CUDA context creation, "
+            "largest parts were 100.00 ms CUDA context creation, 100.00 ms host code before the first CUDA call, "
             "10.00 ms host code between CUDA calls");
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(OnlyOf(3 * kMs, &result), nullptr);  // more than 1 %

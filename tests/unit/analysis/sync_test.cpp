@@ -115,6 +115,17 @@ TEST(ImpliedWaits, AFreeThatWaitsForAKernel) {
   EXPECT_EQ(finding->gain_ns, 5 * kUs);
 }
 
+TEST(ImpliedWaits, AtTheEndTheyWaitForKernelsAlone) {
+  TraceMaker maker;
+  maker.Launch(0, 2 * kUs, 4 * kUs, 100 * kUs);
+  maker.AddCall(10 * kUs, 105 * kUs, "cudaFree");
+  const AnalysisResult result = RunSync(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "sync.implied");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 0);
+  EXPECT_EQ(finding->severity, Severity::kInfo);
+}
+
 TEST(ImpliedWaits, WhatDoesNotCount) {
   TraceMaker maker;
   const uint32_t other = maker.AddProcess(200);
