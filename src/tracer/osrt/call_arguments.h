@@ -24,6 +24,7 @@ enum class How : uint8_t {
   kCondition,   // likewise
   kNumber,      // first argument: number of a thread
   kSem,         // first argument: address
+  kFutex,       // second argument: address
   kLength,      // second argument: bytes of memory
   kProcess,     // first argument: id of a process
   kPoll,        // first two arguments: descriptors

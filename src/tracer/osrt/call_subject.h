@@ -70,6 +70,8 @@ uint64_t WhatOf(uint32_t error, Result result, Arguments... arguments) {
     return PackWhat(OsDetail::kAddress, Argument<0>(arguments...), static_cast<uint32_t>(result));
   } else if constexpr (kHow == How::kSem) {
     return PackWhat(OsDetail::kAddress, reinterpret_cast<uintptr_t>(Argument<0>(arguments...)), error);
+  } else if constexpr (kHow == How::kFutex) {
+    return PackWhat(OsDetail::kAddress, static_cast<uintptr_t>(Argument<1>(arguments...)), error);
   } else if constexpr (kHow == How::kBytes) {
     return WhatOfDescriptor(Argument<0>(arguments...), result > 0 ? static_cast<uint64_t>(result) : 0, error);
   } else if constexpr (kHow == How::kDescriptor || kHow == How::kClose || kHow == How::kAccept) {

@@ -101,13 +101,14 @@ template <How kHow, class... Arguments>
 WaitPlace* BeginWaitOf(Arguments... arguments) {
   if constexpr (kHow == How::kCondition || kHow == How::kSem)
     return BeginWait(reinterpret_cast<uintptr_t>(Argument<0>(arguments...)));
+  if constexpr (kHow == How::kFutex) return BeginWait(static_cast<uintptr_t>(Argument<1>(arguments...)));
   return nullptr;
 }
 
 // A wait that ran out of time was ended by nobody.
 template <How kHow, class Result>
 uint32_t WakerOf(WaitPlace* place, Result result) {
-  if constexpr (kHow == How::kCondition || kHow == How::kSem) {
+  if constexpr (kHow == How::kCondition || kHow == How::kSem || kHow == How::kFutex) {
     const uint32_t waker_tid = place == nullptr ? 0 : EndWait(place);
     return result == 0 ? waker_tid : 0;
   }

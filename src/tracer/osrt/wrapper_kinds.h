@@ -73,7 +73,8 @@ struct WakeWrapper {
   }
 };
 
-// Of all system calls that programs make by their numbers, waiting on a futex is of interest. The others go on with
+// Of all system calls that programs make by their numbers, waiting on a futex is of interest, and who ends such a wait.
+// The others go on with
 // their registers and their stack as they are: one of them may be a vfork, and what lies where a seventh argument would
 // be is the caller's where it passed six.
 struct SystemCallWrapper {
@@ -81,13 +82,18 @@ struct SystemCallWrapper {
     const long command = operation & FUTEX_CMD_MASK;
     return number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI);
   }
+  static bool IsWake(long number, long operation) {
+    const long command = operation & FUTEX_CMD_MASK;
+    return number == SYS_futex && (command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET);
+  }
   static long TimedWait(long number, long a, long b, long c, long d, long e, long f) {
-    return Timed<How::kPlain, true, long>(target_of<"syscall">, number, a, b, c, d, e, f);
+    return Timed<How::kFutex, true, long>(target_of<"syscall">, number, a, b, c, d, e, f);
   }
 #ifdef __x86_64__
   using Function = long (*)(long, long, long, long, long, long);
   static long Call(long number, long a, long b, long c, long d, long e) {
     if (IsWait(number, b)) return Wait(number, a, b, c, d, e);
+    if (IsWake(number, b)) NoteWake(static_cast<uintptr_t>(a));
     return reinterpret_cast<Function>(target_of<"syscall">.real)(number, a, b, c, d, e);
   }
   // Jumped to, so that its frame is where that of Call was. Above the return address lies the seventh argument.
@@ -98,6 +104,7 @@ struct SystemCallWrapper {
   using Function = long (*)(long, long, long, long, long, long, long);
   static long Call(long number, long a, long b, long c, long d, long e, long f) {
     if (IsWait(number, b)) return TimedWait(number, a, b, c, d, e, f);
+    if (IsWake(number, b)) NoteWake(static_cast<uintptr_t>(a));
     return reinterpret_cast<Function>(target_of<"syscall">.real)(number, a, b, c, d, e, f);
   }
 #endif

@@ -40,7 +40,7 @@ class Waits(harness.Case):
                 self.assertLessEqual(ours, its + 1000, function)
             self.assertGreater(sum(found), 0.8 * sum(times), function)
         self.assertEqual({f: len(t) for f, t in told.items()},
-                         {"pthread_mutex_lock": 4, "pthread_rwlock_rdlock": 1, "sem_wait": 2, "futex": 1, "read": 6,
+                         {"pthread_mutex_lock": 4, "pthread_rwlock_rdlock": 1, "sem_wait": 2, "futex": 2, "read": 6,
                           "pthread_cond_timedwait": 3, "poll": 2, "nanosleep": 3, "usleep": 2, "pthread_join": 1})
         kinds = {"pthread_mutex_lock": MUTEX, "pthread_cond_timedwait": CONDITION, "sem_wait": SEMAPHORE,
                  "futex": FUTEX, "poll": PIPE, "usleep": TIMER, "pthread_join": THREAD}
@@ -52,6 +52,10 @@ class Waits(harness.Case):
             holders = [fact["tid"] for fact in run.facts("holder") if fact["function"] == function]
             found = [c["other_tid"] for c in self.calls(trace, tid, function=function) if c["duration_ns"] > MS]
             self.assertEqual(found, holders, function)
+        waker = [fact["tid"] for fact in run.facts("holder") if fact["function"] == "futex"]
+        futexes = [c for c in self.calls(trace, tid, function="futex") if c["duration_ns"] > MS]
+        self.assertEqual([c["other_tid"] for c in futexes], [0, *waker])  # the first one timed out
+        self.assertEqual(len({c["object"] for c in futexes} - {0}), 1)
         errors = {c["error"] for c in self.calls(trace, tid, function="pthread_cond_timedwait")}
         self.assertEqual(errors, {110})
         self.files(trace, tid, str(data))

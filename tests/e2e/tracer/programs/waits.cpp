@@ -170,6 +170,15 @@ void WaitForLocks() {
     Check(syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 0, &time, nullptr, 0) == -1 && errno == ETIMEDOUT,
           "futex");
   }
+  InThread([](std::atomic<bool>& is_ready) {
+    TellHolder("futex");
+    is_ready = true;
+    LetMainWait();
+    futex_word = 1;
+    Check(syscall(SYS_futex, &futex_word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0) == 1, "futex wakes one");
+  });
+  const Fact fact("futex");
+  Check(syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0) == 0, "futex is woken");
 }
 
 void WaitForOthers(const char* path) {
