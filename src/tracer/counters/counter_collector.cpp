@@ -123,7 +123,7 @@ void SwitchCounters(bool on) {
   if (TheCounterRequest() == nullptr || TheCounterRequest()->samples_instructions ||
       measuring.is_off.load(std::memory_order_relaxed))
     return;
-  if (!on) EndBatch();
+  if (measuring.sampler.IsOn() && !on) EndBatch();
   if (MeasuresRanges()) SwitchRanges(on);
 }
 

@@ -53,9 +53,11 @@ void BeginInBatch(OpenLaunch* open) {
   if (measuring.batch.IsOpen()) open->part = LaunchPart::kInBatch;
 }
 
+// A program that is ended by us has its values before: a batch that the end of a capture closed got error 999 (H200).
 bool IsForBatch(const OpenLaunch& open) {
-  return open.session != nullptr && !open.launch.is_graph && open.choice != Choice::kLeftOut &&
-         measuring.batch.PaysOff() && open.session->plan().replay == trace::ReplayMode::kNone;
+  return !TheCounterRequest()->ends_program && open.session != nullptr && !open.launch.is_graph &&
+         open.choice != Choice::kLeftOut && measuring.batch.PaysOff() &&
+         open.session->plan().replay == trace::ReplayMode::kNone;
 }
 
 // With kernel replay libcupti 13.0 does not run the kernels of a graph that was instantiated before the profiler was
@@ -209,7 +211,6 @@ void OnExit(const CUpti_CallbackData* info) {
   }
   if (result == 0 && !measuring.sampler.IsOn() && open.choice == Choice::kMeasured) {
     CountMeasured();
-    // The launcher stops the capture first, so that what is pending is kept.
     if (TheCounterRequest()->ends_program && ++launches_measured == TheCounterRequest()->count) RequestShutdown();
   }
   measuring.gate.Open();
