@@ -312,7 +312,10 @@ class Rules {
     const double fma = k_.OfOrZero("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed");
     const double fp16 = k_.OfOrZero("smsp__sass_thread_inst_executed_op_hfma_pred_on.sum.per_cycle_elapsed");
     if (!tensor || *tensor >= 1 || fma < kSaturatedPercent || fp16 <= 0) return;
-    const double fp32 = k_.OfOrZero("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.per_cycle_elapsed");
+    // Compilers write constants with an instruction for FP16, so that a little of it says nothing.
+    double fp32 = 0;
+    for (const char* const op : {"fadd", "fmul", "ffma"})
+      fp32 += k_.OfOrZero(fmt::format("smsp__sass_thread_inst_executed_op_{}_pred_on.sum.per_cycle_elapsed", op));
     if (fp16 <= fp32) return;
     Diagnose("kernel.tensor_unused", 0,
              fmt::format("FP16 arithmetic keeps the FMA pipe busy for {}, and the tensor cores are idle", Percent(fma)),

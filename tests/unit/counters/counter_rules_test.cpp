@@ -105,6 +105,10 @@ TEST(CounterRules, OtherCausesAreFoundAndOnlyThese) {
               ElementsAre("kernel.tensor_unused", "kernel.compute_bound"));
   EXPECT_THAT(FindingsOf({{kCompute, 90}, {kMemory, 10}, {kFmaPipe, 90}, {kTensorPipe, 50}, {Rate("hfma"), 90}}),
               ElementsAre("kernel.compute_bound"));
+  EXPECT_THAT(
+      FindingsOf(
+          {{kCompute, 90}, {kMemory, 10}, {kFmaPipe, 90}, {kTensorPipe, 0}, {Rate("fadd"), 50}, {Rate("hfma"), 1}}),
+      ElementsAre("kernel.unfused", "kernel.compute_bound"));
   EXPECT_THAT(FindingsOf({{"launch__grid_size", 264}, {"launch__block_size", 256}, {kCompute, 80}, {kMemory, 5}}),
               ElementsAre("kernel.compute_bound"));
 }
