@@ -62,8 +62,13 @@ class Report {
               ""};
   }
   void Add(std::string_view id, int64_t count, std::string message, double percent = 0) {
+    AddWithAdvice(id, count, std::move(message), {}, percent);
+  }
+  // An empty advice is that of the catalogue.
+  void AddWithAdvice(std::string_view id, int64_t count, std::string message, std::string advice, double percent = 0) {
     Finding finding = NewFinding(id, percent);
     finding.message = std::move(message);
+    if (!advice.empty()) finding.advice = std::move(advice);
     table_.rows.push_back({finding.id, count, finding.message, finding.advice});
     result_->findings.push_back(std::move(finding));
   }
@@ -109,6 +114,26 @@ std::string LossText(const Trace& trace) {
             std::string(ReasonName(static_cast<trace::LossReason>(i)));
   }
   return text.empty() ? text : text + ")";
+}
+
+bool HasLoss(const Trace& trace, bool is_write_failed) {
+  return std::any_of(trace.losses.begin(), trace.losses.end(), [&](const Loss& loss) {
+    return (loss.reason == trace::LossReason::kWriteFailed) == is_write_failed;
+  });
+}
+
+// Losses that could not be written are in a trace once there is room again, so the disk was full: what the file lacks
+// needs no other explanation. Empty where the advice of the catalogue is right.
+std::string AdviceOnFullDisk(const Trace& trace, std::string_view metric) {
+  if (!HasLoss(trace, true)) return {};
+  std::string advice =
+      "The disk or quota was full while recording: record again with more disk space, or write to another disk "
+      "(--output).";
+  if (metric == "health.damaged_chunks") return advice + " Figures cover only the readable data.";
+  if (metric != "health.lost_records") return {};
+  advice += " Counts and sums are too low by the lost records.";
+  if (!HasLoss(trace, false)) return advice;
+  return advice + " For the other losses, record a shorter part of the program, or fewer event types (--trace).";
 }
 
 std::string UnfinishedText(const Trace& trace) {
@@ -257,7 +282,8 @@ AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& opti
     const uint64_t count = trace.health.*problem.count;
     AddMetric(&result, problem.metric, count);
     if (count == 0) continue;
-    report.Add(problem.metric, static_cast<int64_t>(count), MessageOf(trace, problem, count));
+    report.AddWithAdvice(problem.metric, static_cast<int64_t>(count), MessageOf(trace, problem, count),
+                         AdviceOnFullDisk(trace, problem.metric));
   }
   AddMetric(&result, "health.truncated", trace.health.is_truncated ? 1 : 0);
   if (trace.health.is_truncated) {

@@ -102,6 +102,37 @@ TEST(Health, LossesSayWhy) {
             "Records lost during recording: 30 (10 not written to the file, 20 dropped by CUPTI)");
 }
 
+TEST(Health, AFullDiskIsSaidWhereTheLossesShowIt) {
+  TraceMaker maker;
+  maker.Launch(0, 10, 20, 30);
+  maker.trace().health.lost_records = 10;
+  maker.trace().health.damaged_chunks = 1;
+  maker.trace().losses.push_back({0, trace::LossReason::kWriteFailed, 0, 10, 5});
+  Trace trace = maker.Finish();
+  const AnalysisResult result = RunHealth(trace, {});
+  const std::string lost = FindingOf(result, "health.lost_records")->advice;
+  EXPECT_EQ(lost,
+            "The disk or quota was full while recording: record again with more disk space, or write to another disk "
+            "(--output). Counts and sums are too low by the lost records.");
+  EXPECT_EQ(FindingOf(result, "health.damaged_chunks")->advice,
+            "The disk or quota was full while recording: record again with more disk space, or write to another disk "
+            "(--output). Figures cover only the readable data.");
+
+  trace.losses.push_back({0, trace::LossReason::kCuptiDropped, 0, 20, 5});
+  const AnalysisResult mixed = RunHealth(trace, {});
+  EXPECT_EQ(FindingOf(mixed, "health.lost_records")->advice,
+            lost + " For the other losses, record a shorter part of the program, or fewer event types (--trace).");
+}
+
+TEST(Health, OtherLossesAreNoFullDisk) {
+  TraceMaker maker;
+  maker.Launch(0, 10, 20, 30);
+  maker.trace().health.lost_records = 20;
+  maker.trace().losses.push_back({0, trace::LossReason::kCuptiDropped, 0, 20, 5});
+  const AnalysisResult result = RunHealth(maker.Finish(), {});
+  EXPECT_EQ(FindingOf(result, "health.lost_records")->advice.find("disk"), std::string::npos);
+}
+
 TEST(Health, ATruncatedFileIsNotComplete) {
   TraceMaker maker;
   maker.Launch(0, 10, 20, 30);
