@@ -34,8 +34,11 @@ T SameFieldOf(const R& other, const R& record, const T& field) {
 // Texts and shapes that were read so far, of all processes. The first definition of an id counts.
 class Definitions {
  public:
-  void BeginChunk(const trace::ProcessKey& key) {
-    process_ = processes_.try_emplace(key, static_cast<uint32_t>(processes_.size())).first->second;
+  // False for the first chunk of a process.
+  bool BeginChunk(const trace::ProcessKey& key) {
+    const auto [at, is_new] = processes_.try_emplace(key, static_cast<uint32_t>(processes_.size()));
+    process_ = at->second;
+    return !is_new;
   }
   void Add(const trace::StringRecord& r) {
     uint32_t& index = string_ids_(process_, r.id);
@@ -95,7 +98,7 @@ class Dumper {
   }
 
   void BeginChunk(const trace::ChunkHeader& header) {
-    definitions_.BeginChunk(header.process);
+    const bool is_later = definitions_.BeginChunk(header.process);
     kind_ = header.kind;
     if (!options_.has_chunk_lines || !IsWanted(header.kind)) return;
     ChunkLine line;
@@ -108,7 +111,14 @@ class Dumper {
     line.collector = (header.flags & trace::kChunkCollector) != 0 ? 1 : 0;
     line_ = fmt::format("{} kind={} pid={}", kChunkWord, KindName(header.kind), line.pid);  // pid 0 is not the default
     ChunkLine::Fields(line, [&](const trace::FieldInfo& info, const auto& v) {
-      if (std::string_view(info.name) != "pid") AppendField(info.name, v);
+      const std::string_view name = info.name;
+      if (name == "pid") return;
+      // A later chunk that says no number has the one after its predecessor's, not 0.
+      if (name == "sequence" && v == 0 && is_later) {
+        line_ += " sequence=0";
+      } else {
+        AppendField(info.name, v);
+      }
     });
     write_(line_);
   }

@@ -88,6 +88,14 @@ TEST(Text, SequencesCountForEachProcess) {
   EXPECT_THAT(sequences, testing::ElementsAre(0, 1, 0, 2, 8, 9));
 }
 
+TEST(Text, ALaterChunkMayHaveSequenceZero) {
+  const std::string dump = DumpText(AssembleTrace("chunk pid=5\nthread tid=6\nchunk pid=5 sequence=0\nthread tid=7\n"));
+  EXPECT_EQ(dump,
+            "chunk kind=thread pid=5\nthread tid=6\nchunk kind=thread pid=5 sequence=0\nthread tid=7\n"
+            "# chunks read twice: 1\n");
+  EXPECT_EQ(DumpText(AssembleTrace(dump)), dump);
+}
+
 TEST(Text, ManyRecordsBecomeSeveralChunks) {
   std::string text;
   for (int i = 1; i <= 20000; ++i) text += "thread tid=" + std::to_string(i) + "\n";
