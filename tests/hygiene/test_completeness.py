@@ -29,7 +29,7 @@ class Registries(unittest.TestCase):
             code = tree.text(name)
             # An analysis is a function AnalysisResult X(const AnalysisInput&, const AnalysisOptions&) that others can call.
             public = re.sub(r"namespace \{.*?\}  // namespace\n", "", code, flags=re.S)
-            for function in re.findall(r"^AnalysisResult (\w+)\(\s*const AnalysisInput&", public, re.M):
+            for function in re.findall(r"^AnalysisResult (\w+)\(\s*const AnalysisInput&[^)]*AnalysisOptions&", public, re.M):
                 defined[function] = name
         self.assertTrue(defined)
         missing = [f"{name}: {function}" for function, name in sorted(defined.items())
