@@ -124,7 +124,9 @@ class Frameworks(FrameworkTest):
         self.assertAlmostEqual(steps_per_s * known["seconds"] / known["steps"], 1, delta=0.3)
         kernels = {r["correlation"] for r in records["kernel"]}
         launches = {r["correlation"] for r in records["api"] if "LaunchKernel" in r["function"]}
-        self.assertEqual(kernels, launches)
+        self.assertEqual(launches - kernels, set())
+        # Of a launch while a window opens, CUPTI may tell the kernel and not the call.
+        self.assertLess(len(kernels - launches), 8 * captures)
         report = recorded.Report.of(self.trace)
         self.assertNotIn("kernels.count", dict(report.totals()))
         self.assertEqual(report.document["trust"]["captures"], captures)
