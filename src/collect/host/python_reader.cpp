@@ -190,6 +190,7 @@ bool PythonReader::ReadThread(uint64_t thread, uint64_t* frame, uint64_t* chunk)
 // once, which is quicker than frame by frame, and of one moment.
 const unsigned char* PythonReader::FrameAt(uint64_t frame, uint64_t chunk) {
   const uint64_t end = frame + kFrameBytes;
+  if (end < frame) return nullptr;  // what was read is no address
   if (frame < window_.begin || end > window_.begin + window_.bytes.size()) {
     uint64_t begin = frame;
     if (layout_.thread_chunk != trace::kNoOffset) {
