@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/facts/range_around.h"
 
 namespace gprof {
 namespace {
@@ -101,8 +102,7 @@ void NcclMessages::AddKernelOfRange(const GpuOp& op) {
       message.device = op.device;
       return;
     }
-    const uint32_t parent = trace_.ranges[range].parent;
-    range = parent < range ? parent : kNone;
+    range = RangeAround(trace_, range);
   }
 }
 

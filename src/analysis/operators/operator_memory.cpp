@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/facts/range_around.h"
 #include "analysis/operators/operators.h"
 #include "gprof/pytorch.h"
 
@@ -23,8 +24,7 @@ uint32_t RangeAt(const Trace& trace, uint32_t thread, int64_t time_ns) {
   if (range == slice.first) return kNone;
   --range;
   while (range != kNone && (!items[range].is_push_pop || trace.ranges.EndNs(items[range]) < time_ns)) {
-    const uint32_t parent = items[range].parent;
-    range = parent < range ? parent : kNone;
+    range = RangeAround(trace, range);
   }
   return range;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/facts/operations.h"
+#include "analysis/facts/range_around.h"
 #include "analysis/facts/shared_facts.h"
 #include "base/text.h"
 
@@ -193,8 +194,7 @@ Operators::Operators(const AnalysisInput& input) {
 uint32_t Operators::OperatorAround(const Trace& trace, uint32_t range) const {
   for (std::size_t n = 0; range != kNone && n < kMostDeep; ++n) {
     if (of_ranges[range] != kNone) return range;
-    const uint32_t parent = trace.ranges.items()[range].parent;
-    range = parent < range ? parent : kNone;
+    range = RangeAround(trace, range);
   }
   return kNone;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/facts/operations.h"
+#include "analysis/facts/range_around.h"
 #include "analysis/facts/shared_facts.h"
 
 namespace gprof {
@@ -78,13 +79,13 @@ void RangeProjection::AddToRanges(uint32_t range, const Run& run) {
   const PackedRanges::Item* const ranges = trace_.ranges.items().data();
   while (range != kNone) {
     AddTo(SlotOfTraits(ranges[range].traits), run);
-    range = ParentOf(range);
+    range = RangeAround(trace_, range);
   }
 }
 
 // To the range itself. What is around it gets runs in a row at once, as long as they are in the same range.
 void RangeProjection::AddNested(const Run& run) {
-  const uint32_t parent = run.range == kNone ? kNone : ParentOf(run.range);
+  const uint32_t parent = run.range == kNone ? kNone : RangeAround(trace_, run.range);
   if (parent != around_.range || run.device != around_.device) {
     AddAround();
     if (parent != kNone) StartAround(parent, run);
@@ -105,14 +106,14 @@ void RangeProjection::AddNested(const Run& run) {
 
 void RangeProjection::StartAround(uint32_t range, const Run& run) {
   around_ = {range, run.device, kNone, run.first, run.first, run.start_ns, {}, 0};
-  for (; range != kNone; range = ParentOf(range)) {
+  for (; range != kNone; range = RangeAround(trace_, range)) {
     slots_[SlotOfTraits(trace_.ranges.items()[range].traits)].is_around = true;
   }
 }
 
 void RangeProjection::AddAround() {
   const PackedRanges::Item* const ranges = trace_.ranges.items().data();
-  for (uint32_t range = std::exchange(around_.range, kNone); range != kNone; range = ParentOf(range)) {
+  for (uint32_t range = std::exchange(around_.range, kNone); range != kNone; range = RangeAround(trace_, range)) {
     const uint32_t slot = SlotOfTraits(ranges[range].traits);
     slots_[slot].is_around = false;
     AddTo(slot, around_);

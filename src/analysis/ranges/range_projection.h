@@ -41,11 +41,6 @@ class RangeProjection {
   void FindStartEndRanges(const RangeFacts& traits);
   void AddOperations();
   void AddRun(Run run);
-  // Parents come before their children, which also ends loops on a trace that says otherwise.
-  uint32_t ParentOf(uint32_t range) const {
-    const uint32_t parent = trace_.ranges.items()[range].parent;
-    return parent < range ? parent : kNone;
-  }
   void AddNested(const Run& run);
   void StartAround(uint32_t range, const Run& run);
   void AddAround();

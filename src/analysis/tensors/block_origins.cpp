@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "analysis/facts/operations.h"
+#include "analysis/facts/range_around.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/operators/module_tree.h"
 #include "base/text.h"
@@ -29,11 +30,7 @@ bool IsOfModules(std::string_view range_name) {
 
 template <class F>
 void ForEachAround(const Trace& trace, uint32_t range, F&& f) {
-  while (range != kNone) {
-    f(range);
-    const uint32_t parent = trace.ranges.items()[range].parent;
-    range = parent < range ? parent : kNone;
-  }
+  for (; range != kNone; range = RangeAround(trace, range)) f(range);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/facts/range_around.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/places/stack_lines.h"
 #include "base/text.h"
@@ -66,8 +67,7 @@ std::string_view BlockPlaces::OperatorOf(const HeldBlock& block) const {
   for (uint32_t range = innermost; range != kNone;) {
     const std::string_view name = operators_.sums[operators_.of_ranges[range]].name;
     if (!OnlyAllocates(name)) return name;
-    const uint32_t parent = trace_.ranges.items()[range].parent;
-    range = parent < range ? operators_.OperatorAround(trace_, parent) : kNone;
+    range = operators_.OperatorAround(trace_, RangeAround(trace_, range));
   }
   return innermost == kNone ? std::string_view() : operators_.sums[operators_.of_ranges[innermost]].name;
 }
@@ -97,8 +97,7 @@ const std::string& BlockPlaces::FunctionAround(uint32_t range) {
   if (!is_new) return known->second;
   while (range != kNone && known->second.empty()) {
     known->second = FunctionOfProgram(trace_.Text(trace_.ranges[range].name));
-    const uint32_t parent = trace_.ranges.items()[range].parent;
-    range = parent < range ? parent : kNone;
+    range = RangeAround(trace_, range);
   }
   return known->second;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "analysis/facts/range_around.h"
 #include "analysis/operators/operator_sizes.h"
 #include "analysis/operators/operators.h"
 #include "analysis/operators/sequence_links.h"
@@ -31,8 +32,7 @@ TrainingParts::TrainingParts(const Trace& trace) : trace_(trace) {
     if (pass != kNone) places_[links[i]] = {Part::kForward, pass};
   }
   for (uint32_t i = 0; i < places_.size(); ++i) {
-    const uint32_t parent = trace.ranges.items()[i].parent;
-    const Place around = parent < i ? places_[parent] : Place();
+    const Place around = PlaceOf(RangeAround(trace, i));
     if (places_[i].part == Part::kOther) places_[i] = OwnPlace(i);
     const bool is_within_step = places_[i].part == Part::kOptimizer && around.part == Part::kOptimizer;
     if (places_[i].part == Part::kOther || is_within_step) places_[i] = around;
@@ -65,7 +65,8 @@ std::vector<TrainingParts::Node> TrainingParts::NodesOf(const std::vector<uint32
     const bool is_gradient = KindOf(i) == Kind::kGradient;
     if (!is_linked && !is_gradient) continue;
     const PackedRanges::Item& item = trace_.ranges.items()[i];
-    const uint32_t outer = item.parent < i && KindOf(item.parent) == Kind::kEngine ? item.parent : i;
+    const uint32_t around = RangeAround(trace_, i);
+    const uint32_t outer = around != kNone && KindOf(around) == Kind::kEngine ? around : i;
     const NvtxRange range = trace_.ranges[outer];
     Node node{ProcessOf(i), range.start_ns, range.end_ns};
     if (is_linked) node.forward_ns = trace_.ranges.items()[links[i]].start_ns();
