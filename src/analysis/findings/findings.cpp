@@ -36,6 +36,8 @@ bool ComesOnce(const Finding* finding) {
   return info != nullptr && info->turn == Turn::kOnce;
 }
 
+bool IsAllOfACause(const FindingInfo& info) { return info.layer == Layer::kPlace && info.id.starts_with("idle."); }
+
 // The time that findings may claim, and who claimed it: every nanosecond goes to one of them.
 class Ledger {
  public:
@@ -53,12 +55,22 @@ class Ledger {
     if (!is_known) return finding.gain_ns;
     int64_t claimed_ns = 0;
     for (const std::string& id : times) {
-      const int64_t ns = std::min(left_[id], finding.gain_ns - claimed_ns);
+      const int64_t ns = std::min(left_[id], Unclaimed(finding, info, id) - claimed_ns);
       left_[id] = StandingOf(finding) == Standing::kFirst ? 0 : left_[id] - ns;
       claimed_ns += ns;
       claims_[id].push_back({&finding, ns});
     }
     return claimed_ns;
+  }
+
+  // Of its gain. One that has all the idle time of a cause that comes again has it less what those claimed that say
+  // why; the total of the cause is of all the run, with its start.
+  int64_t Unclaimed(const Finding& finding, const FindingInfo& info, const std::string& id) const {
+    const auto found = claims_.find(id);
+    if (!IsAllOfACause(info) || found == claims_.end()) return finding.gain_ns;
+    int64_t left_ns = finding.gain_ns;
+    for (const auto& [other, ns] : found->second) left_ns -= ns;
+    return std::max<int64_t>(0, left_ns);
   }
 
   // Who claimed most of what the finding is about.

@@ -33,6 +33,7 @@ class Collector {
   Collector(const AnalysisInput& input, HostGaps* gaps)
       : input_(input),
         trace_(input.trace()),
+        kinds_(trace_),
         runs_(trace_),
         counted_(trace_),
         samples_(trace_.threads.size()),
@@ -90,7 +91,7 @@ class Collector {
     if (from_ns >= to_ns) return;
     for (const ThreadWait& wait : input_.shared().host().waits.Within(thread, from_ns, to_ns)) {
       if (wait.is_mpi) continue;
-      const OsCallKind kind = wait.call == kNone ? OsCallKind{} : KindOf(trace_.os_calls[wait.call]);
+      const OsCallKind kind = wait.call == kNone ? OsCallKind{} : kinds_.Of(trace_.os_calls[wait.call]);
       IdleInWait& idle = waits->sums[{kind, thread}];
       idle.idle_ns += std::min(to_ns, wait.end_ns) - std::max(from_ns, wait.start_ns);
       if (wait.call == kNone || !waits->seen.insert(wait.call).second) continue;
@@ -169,6 +170,7 @@ class Collector {
 
   const AnalysisInput& input_;
   const Trace& trace_;
+  const OsCallKinds kinds_;
   const ThreadRuns runs_;
   const RunningSamples counted_;
   std::vector<std::vector<uint32_t>> samples_;  // of each thread

@@ -1,6 +1,7 @@
 #include "analysis/host/os_call_kinds.h"
 
 #include <iterator>
+#include <map>
 #include <string_view>
 
 #include "analysis/result/display_names.h"
@@ -28,6 +29,10 @@ bool IsWaitedOn(const OsCallKind& kind) {
                           kind.object_kind == kSocket || kind.object_kind == kPoll || IsLock(kind.object_kind));
 }
 
+bool AreMany(const OsCallKind& kind) {
+  return kind.object_kind == trace::OsObject::kSemaphore && kind.object == 0 && kind.process != kNone;
+}
+
 }  // namespace
 
 OsCallKind KindOf(const OsCall& call) {
@@ -38,6 +43,23 @@ OsCallKind KindOf(const OsCall& call) {
   kind.other_thread = call.other_thread;
   if (call.path == NameId{} && HasNumber(call.object_kind)) kind.object = call.object;
   if (kind.object != 0) kind.process = call.process;
+  return kind;
+}
+
+OsCallKinds::OsCallKinds(const Trace& trace) {
+  constexpr size_t kMany = 16;
+  std::map<uint32_t, std::set<uint64_t>> semaphores;
+  for (const OsCall& call : trace.os_calls) {
+    if (call.object_kind == trace::OsObject::kSemaphore) semaphores[call.process].insert(call.object);
+  }
+  for (const auto& [process, numbers] : semaphores) {
+    if (numbers.size() > kMany) with_many_semaphores_.insert(process);
+  }
+}
+
+OsCallKind OsCallKinds::Of(const OsCall& call) const {
+  OsCallKind kind = KindOf(call);
+  if (call.object_kind == trace::OsObject::kSemaphore && with_many_semaphores_.contains(call.process)) kind.object = 0;
   return kind;
 }
 
@@ -56,13 +78,13 @@ bool IsInOut(trace::OsObject kind) {
 std::string ObjectName(const Trace& trace, const OsCallKind& kind) {
   if (kind.object_kind == trace::OsObject::kGil) return "GIL";
   if (kind.path != NameId{}) return std::string(trace.Text(kind.path));
-  if (kind.object == 0) return "";
+  if (kind.object == 0) return AreMany(kind) ? "semaphores" : "";
   return ObjectWord(kind.object_kind) + " " + std::to_string(kind.object);
 }
 
 std::string CallName(const Trace& trace, const OsCallKind& kind) {
   if (kind.function == NameId{}) return "unrecorded calls";
-  const std::string object = ObjectName(trace, kind);
+  const std::string object = AreMany(kind) ? "" : ObjectName(trace, kind);
   const std::string function(trace.Text(kind.function));
   if (object.empty()) return function;
   return function + (IsWaitedOn(kind) ? " on " : " of ") + object;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -27,12 +28,23 @@ struct OsCallKind {
 
 OsCallKind KindOf(const OsCall& call);
 
+// Python makes a semaphore for each wait of a thread: where a process has many, their numbers say nothing, and waits
+// for them are alike.
+class OsCallKinds {
+ public:
+  explicit OsCallKinds(const Trace& trace);
+  OsCallKind Of(const OsCall& call) const;
+
+ private:
+  std::set<uint32_t> with_many_semaphores_;  // processes
+};
+
 // "mutex", "file", …; empty for none.
 std::string ObjectWord(trace::OsObject kind);
 bool IsLock(trace::OsObject kind);   // one thread has it and others wait
 bool IsInOut(trace::OsObject kind);  // bytes go through it
 
-// "/data/a.bin", "mutex 3", "GIL"; empty where the record names none.
+// "/data/a.bin", "mutex 3", "GIL", "semaphores" for many; empty where the record names none.
 std::string ObjectName(const Trace& trace, const OsCallKind& kind);
 // "read of /data/a.bin", "pthread_mutex_lock of mutex 3", "poll".
 std::string CallName(const Trace& trace, const OsCallKind& kind);

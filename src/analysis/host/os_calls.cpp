@@ -132,10 +132,11 @@ Table LockTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
     std::map<uint32_t, int64_t> waiters, holders;
     PlaceSums places;
   };
+  const OsCallKinds kinds(trace);
   std::map<OsCallKind, OfLock> locks;
   for (const OsCall& call : trace.os_calls) {
     if (!IsLock(call.object_kind)) continue;
-    OfLock& lock = locks[ThingOf(KindOf(call))];
+    OfLock& lock = locks[ThingOf(kinds.Of(call))];
     ++lock.waits;
     lock.total_ns += call.DurationNs();
     lock.max_ns = std::max(lock.max_ns, call.DurationNs());
@@ -238,6 +239,7 @@ struct WaitSum {
   std::string meanwhile;  // what the thread did that was waited for most
   std::string workers;    // what the processes did that this one started
   OsCallKind main;        // the thing and the call with the most idle time
+  int64_t main_ns = 0;    // of that
 };
 using WaitSums = std::map<std::pair<OsCallKind, uint32_t>, WaitSum>;
 
@@ -260,7 +262,7 @@ void SetPlaces(const Trace& trace, CallPlaces* places, WaitSums* sums) {
   std::map<WaitSums::key_type, PlaceSums> of_sums;
   for (const OsCall& call : trace.os_calls) {
     if (call.stack == kNone) continue;
-    of_sums[{SubjectOf(KindOf(call)), call.thread}].Add(places->Named(call.stack), call.DurationNs());
+    of_sums[{SubjectOf(KindOf(call)), call.thread}].Add(places->OfProgram(call.stack), call.DurationNs());
   }
   for (auto& [key, sum] : *sums) {
     const auto found = of_sums.find(key);
@@ -295,7 +297,7 @@ WaitSums SumsOfThings(const HostGaps& host) {
   WaitSums sums;
   for (const IdleInWait& wait : host.judged_waits) {
     WaitSum& sum = sums[{SubjectOf(wait.kind), wait.thread}];
-    if (sum.idle_ns == 0) sum.main = wait.kind;  // they come with the longest first
+    if (sum.idle_ns == 0) sum.main = wait.kind, sum.main_ns = wait.idle_ns;  // they come with the longest first
     sum.idle_ns += wait.idle_ns;
     sum.calls += wait.calls;
     sum.bytes += wait.bytes;
@@ -326,7 +328,15 @@ class WaitWords {
 
   std::optional<Finding> FindingOf(double percent) const {
     if (kind_.object_kind == trace::OsObject::kGil) return Make(NewFinding("os.gil", percent), Lock("the GIL"));
-    if (IsHandover(kind_.object_kind)) return Make(NewFinding("os.handover", percent), Handover());
+    if (IsHandover(kind_.object_kind)) {
+      Finding finding = Make(NewFinding("os.handover", percent), Handover());
+      if (IsDataLoader()) {
+        finding.advice =
+            "Give the DataLoader more workers (num_workers), let each work further ahead (prefetch_factor), keep them "
+            "from one epoch to the next (persistent_workers=True), or do less for each sample.";
+      }
+      return finding;
+    }
     if (IsLock(kind_.object_kind)) return Make(NewFinding("os.lock", percent), Lock(name_.empty() ? "a lock" : name_));
     if (kind_.object_kind == trace::OsObject::kTimer) return Make(NewFinding("os.sleep", percent), Sleep());
     if (!IsInOut(kind_.object_kind)) return std::nullopt;
@@ -351,13 +361,16 @@ class WaitWords {
     return thread_ + " waited " + CountOf(sum_.calls, "time") + " for " + what + " while the GPU was idle: " + idle_ +
            " in " + function_ + from_ + HeldBy();
   }
+  bool IsDataLoader() const { return holder_.starts_with("pt_data"); }  // as PyTorch calls its threads
+  // One of many semaphores is not worth its number.
+  std::string MainCall() const { return 2 * sum_.main_ns >= sum_.idle_ns ? CallName(trace_, sum_.main) : function_; }
   std::string Handover() const {
-    const std::string_view whom = sum_.main.object_kind == trace::OsObject::kProcess  ? "process"
-                                  : sum_.main.object_kind == trace::OsObject::kSocket ? "process or machine"
-                                                                                      : "thread or process";
-    return thread_ + " waited " + CountOf(sum_.calls, "time") + " for another " + std::string(whom) +
-           " while the GPU was idle: " + idle_ + ", most of it in " + CallName(trace_, sum_.main) + from_ + WokenBy() +
-           Workers();
+    const std::string_view whom = holder_.starts_with("pt_data")                       ? "PyTorch's DataLoader"
+                                  : sum_.main.object_kind == trace::OsObject::kProcess ? "another process"
+                                  : sum_.main.object_kind == trace::OsObject::kSocket  ? "another process or machine"
+                                                                                       : "another thread or process";
+    return thread_ + " waited " + CountOf(sum_.calls, "time") + " for " + std::string(whom) +
+           " while the GPU was idle: " + idle_ + ", most of it in " + MainCall() + from_ + WokenBy() + Workers();
   }
   std::string Sleep() const {
     return thread_ + " slept " + CountOf(sum_.calls, "time") + " while the GPU was idle: " + idle_ + " in " +

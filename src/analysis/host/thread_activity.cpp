@@ -31,12 +31,13 @@ class Activities {
   }
 
   void AddOsCalls() {
+    const OsCallKinds kinds(trace_);
     for (const OsCall& call : trace_.os_calls) {
       if (call.thread != thread_) continue;
       const int64_t ns = Overlap(times_, call.start_ns, call.end_ns);
       if (ns <= 0) continue;
       const std::string place = PlaceOf(call);
-      sums_["in " + CallName(trace_, KindOf(call)) + (place.empty() ? "" : ", called from " + place)] += ns;
+      sums_["in " + CallName(trace_, kinds.Of(call)) + (place.empty() ? "" : ", called from " + place)] += ns;
     }
   }
   void AddCudaCalls() {
@@ -70,7 +71,7 @@ class Activities {
   // That the call was made from. Where its stack leads through code without names, samples that were taken during the
   // call may know the line of Python.
   std::string PlaceOf(const OsCall& call) const {
-    std::string place = places_->Named(call.stack);
+    std::string place = places_->OfProgram(call.stack);
     if (!place.empty()) return place;
     const auto is_before = [&](uint32_t i) { return trace_.cpu_samples[i].time_ns < call.start_ns; };
     for (auto at = std::partition_point(samples_.begin(), samples_.end(), is_before); at != samples_.end(); ++at) {

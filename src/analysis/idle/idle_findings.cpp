@@ -39,16 +39,30 @@ void Offer(Place* best, std::string name, int64_t idle_ns) {
   }
 }
 
-// The call of the operating system, with how often and how long.
+// The function of the operating system that took most of it, with how often and how long. What it waited for is worth a
+// word where it was one thing for the most part.
 Place MainWait(const Trace& trace, const HostGaps& host) {
-  if (host.waits.empty()) return {};
-  const IdleInWait& wait = host.waits.front();
-  Place place{CallName(trace, wait.kind), wait.idle_ns};
-  if (wait.calls > 0) {
-    place.evidence = " (" + CountOf(wait.calls, "call") + ", " +
-                     FormatNs(static_cast<double>(wait.idle_ns) / static_cast<double>(wait.calls)) + " each)";
+  std::map<NameId, IdleInWait> functions;
+  std::map<NameId, const IdleInWait*> main_waits;
+  for (const IdleInWait& wait : host.judged_waits) {
+    IdleInWait& function = functions[wait.kind.function];
+    function.idle_ns += wait.idle_ns, function.calls += wait.calls;
+    main_waits.try_emplace(wait.kind.function, &wait);  // they come with the longest first
   }
-  const std::string holder = HolderName(trace, wait.kind);
+  const auto most = std::max_element(functions.begin(), functions.end(),
+                                     [](const auto& a, const auto& b) { return a.second.idle_ns < b.second.idle_ns; });
+  if (most == functions.end()) return {};
+  const auto& [function, sum] = *most;
+  const IdleInWait& main = *main_waits[function];
+  const bool is_one_thing = 2 * main.idle_ns >= sum.idle_ns;
+  OsCallKind call;
+  call.function = function;
+  Place place{CallName(trace, is_one_thing ? main.kind : call), sum.idle_ns};
+  if (sum.calls > 0) {
+    place.evidence = " (" + CountOf(sum.calls, "call") + ", " +
+                     FormatNs(static_cast<double>(sum.idle_ns) / static_cast<double>(sum.calls)) + " each)";
+  }
+  const std::string holder = is_one_thing ? HolderName(trace, main.kind) : "";
   if (!holder.empty()) place.evidence += ", waiting for " + holder;
   return place;
 }
@@ -179,15 +193,18 @@ Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, con
   const CauseInfo& info = InfoOf(cause);
   Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, judged.window_ns));
   finding.subject.causes = {std::string(info.name)};
-  // Places are known of the whole window: they say something of the time that is judged where that is most of it.
+  // Places are known of the whole window: they say something of the time that is judged where that is most of it. Those
+  // of the operating system are known of that time alone.
   const bool is_most_of_it = 2 * cause_ns >= summary.Sum().split[cause];
-  const Place place = is_most_of_it ? MainPlace(input, summary, host, cause) : Place{};
+  const bool is_placed = is_most_of_it || cause == Cause::kOs;
+  const Place place = is_placed ? MainPlace(input, summary, host, cause) : Place{};
+  const int64_t placed_ns = cause == Cause::kOs ? cause_ns : summary.Sum().split[cause];
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = "for " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), ";
   const bool are_contexts = AreContexts(trace, summary, cause, place);
   const std::string happened = (are_contexts ? "CUDA was creating or destroying contexts" : VerbOf(trace, cause)) +
-                               Where(trace, place, summary.Sum().split[cause]);
+                               Where(trace, place, placed_ns);
   finding.message = NameOfUsedDevices(trace) + " idle for " + FormatPercent(PercentOf(idle_ns, judged.window_ns)) +
                     " of " + FormatNs(static_cast<double>(judged.window_ns)) + judged.when + ": " + spent + happened;
   if (!is_first)

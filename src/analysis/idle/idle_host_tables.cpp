@@ -23,9 +23,10 @@ using Places = std::map<std::pair<OsCallKind, uint32_t>, PlaceSums>;
 Places PlacesOf(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   CallPlaces places(trace, input.shared().python_lines());
+  const OsCallKinds kinds(trace);
   Places of_kinds;
   for (const OsCall& call : trace.os_calls) {
-    if (call.stack != kNone) of_kinds[{KindOf(call), call.thread}].Add(places(call.stack), call.DurationNs());
+    if (call.stack != kNone) of_kinds[{kinds.Of(call), call.thread}].Add(places(call.stack), call.DurationNs());
   }
   return of_kinds;
 }

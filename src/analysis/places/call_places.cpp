@@ -78,8 +78,8 @@ std::string CallPlaces::NameOfFrame(uint32_t frame) const {
   return name + " (" + Utf8(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(symbol.line) + ")";
 }
 
-std::string CallPlaces::FunctionPlace(uint32_t stack) const {
-  uint32_t first = kNone, innermost = kNone, own = kNone;
+CallPlaces::Frames CallPlaces::FramesOf(uint32_t stack) const {
+  auto [own, innermost, first] = Frames{};
   const auto has_name = [this](uint32_t frame) { return frame != kNone && !trace_.SymbolsOf(frame).empty(); };
   // Callers come before what they call, so that this ends. What has no name may be of a runtime within the program.
   for (; stack != kNone && !has_name(own); stack = trace_.stacks[stack].parent) {
@@ -94,6 +94,11 @@ std::string CallPlaces::FunctionPlace(uint32_t stack) const {
     if (innermost == kNone) innermost = frame;
     if (own == kNone && !IsOfSystem(trace_.Text(module->path))) own = frame;
   }
+  return {own, innermost, first};
+}
+
+std::string CallPlaces::FunctionPlace(uint32_t stack) const {
+  const auto [own, innermost, first] = FramesOf(stack);
   const uint32_t place = own != kNone ? own : innermost != kNone ? innermost : first;
   return place == kNone ? "" : NameOfFrame(place);
 }
@@ -110,6 +115,10 @@ const std::string& CallPlaces::operator()(uint32_t stack) {
 std::string CallPlaces::Named(uint32_t stack) {
   const std::string& place = (*this)(stack);
   return place.starts_with('[') ? "" : place;
+}
+
+std::string CallPlaces::OfProgram(uint32_t stack) {
+  return IsLine(stack) || FramesOf(stack).own != kNone ? Named(stack) : "";
 }
 
 std::string PlaceSums::Main() const {

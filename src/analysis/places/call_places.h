@@ -24,10 +24,18 @@ class CallPlaces {
   // The same for a sentence: "[libwork.so]", all that is known of code without a symbol, is no place to look at, so
   // that it is empty then.
   std::string Named(uint32_t stack);
+  // The same, empty where all of the stack is of the system or of packages: that everybody waits in
+  // "PyThread_acquire_lock" says nothing of the program.
+  std::string OfProgram(uint32_t stack);
   // The place is a line of Python.
   bool IsLine(uint32_t stack) const { return lines_.Of(stack) != kNone; }
 
  private:
+  // kNone where there is none.
+  struct Frames {
+    uint32_t own = kNone, innermost = kNone, first = kNone;
+  };
+  Frames FramesOf(uint32_t stack) const;
   std::string FunctionPlace(uint32_t stack) const;
   std::string NameOfFrame(uint32_t frame) const;
   bool IsOfCuda(NameId function) const;

@@ -88,6 +88,12 @@ TEST(Findings, SlowStepsClaimTheCausesTheyName) {
   EXPECT_EQ(Judge({Make("idle.host", 300), steps}), (Lines{"steps.outliers 290", "idle.host 10 < steps.outliers"}));
 }
 
+TEST(Findings, WhatTheStartTookIsNotLeftOfWhatComesAgain) {
+  const std::vector<Metric> totals = {{"idle.os_ns", "", 900}};  // 600 of it before the steps
+  EXPECT_EQ(Judge({Make("idle.os", 300), Make("os.handover", 280)}, totals),
+            (Lines{"os.handover 280", "idle.os 20 < os.handover"}));
+}
+
 TEST(Findings, StepsWithLongerKernelsClaimKernels) {
   EXPECT_EQ(Judge({Make("gpu.clocks_fell", 150), Make("steps.trend", 160)}),
             (Lines{"steps.trend 160", "gpu.clocks_fell 40 < steps.trend"}));

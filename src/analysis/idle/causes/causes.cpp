@@ -31,8 +31,7 @@ constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
     {"api", "idle.api_ns", "host in another CUDA call", "the host was in other CUDA calls",
      "See the table of CUDA calls: remove unnecessary calls from the loop, or move them to another thread."},
     {"os", "idle.os_ns", "host blocked in the operating system", "the host was blocked in the operating system",
-     "Check which call it was: read ahead or in larger pieces, hold locks for less time, or wait in a thread other "
-     "than the launching one."},
+     "Read ahead or in larger pieces, hold locks for less time, or wait in a thread other than the launching one."},
     {"mpi", "idle.mpi_ns", "host in an MPI call", "the host was in MPI calls",
      "Communicate while the GPU works: launch the next kernels first, use non-blocking calls (MPI_Isend, "
      "MPI_Iallreduce) "
