@@ -127,15 +127,23 @@ def run_alone(program, log):
     return code == 0
 
 
-def record(program, gprof, file, log):
-    """True where there is a capture now."""
-    tracer = [gprof, "profile", "-f", "-q", "-t", "cuda,nvtx,osrt", "--compress", "-o", str(file), "--"]
+def record_once(program, gprof, file, log, options):
+    tracer = [gprof, "profile", "-f", "-q", *options, "--compress", "-o", str(file), "--"]
     code, said, took = program.run(tracer + program.command(), MOST_SECONDS_RECORDED)
     size = file.stat().st_size if file.is_file() else 0
     is_good = code == 0 and 0 < size <= MOST_BYTES
-    log.say(f"{program.name}: recorded exit code {code}, {took:.1f} s, {size} bytes" + (f": {said}" if not is_good else ""))
+    kind = "recorded" if not options else f"recorded with {' '.join(options)}"
+    log.say(f"{program.name}: {kind} exit code {code}, {took:.1f} s, {size} bytes" + (f": {said}" if not is_good else ""))
     if not is_good:
         file.unlink(missing_ok=True)
+    return code == 0, is_good
+
+
+def record(program, gprof, file, log):
+    """True where there is a capture now: as everybody records, and where that is too large, without stacks and samples."""
+    did_run, is_good = record_once(program, gprof, file, log, [])
+    if did_run and not is_good:
+        is_good = record_once(program, gprof, file, log, ["-t", "cuda,nvtx,osrt"])[1]
     return is_good
 
 
