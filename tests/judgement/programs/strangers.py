@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds, tries and records the programs of an examination that strangers wrote, on a machine with a GPU.
 
-    strangers.py exam5|exam6|exam7 GPROF_CLI SOURCES OUT
+    strangers.py exam5|exam6|exam7|exam8 GPROF_CLI SOURCES OUT
 
 EXAM_programs.json beside this file lists the programs, and EXAM_data.py makes what data is missing.
 SOURCES has a folder for each repository of the list, with the name that it has there.
