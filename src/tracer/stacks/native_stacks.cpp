@@ -19,6 +19,7 @@
 #include "tracer/core/notice.h"
 #include "tracer/imports/import_slots.h"
 #include "tracer/stacks/frame_tables.h"
+#include "tracer/stacks/shared_frames.h"
 #include "tracer/stacks/stack_window.h"
 #include "tracer/store/caller_stack.h"
 #include "tracer/store/interned_names.h"
@@ -43,10 +44,10 @@ struct NativeModuleRow {
 
 struct NativeFrameRow {
   RowHeader header;
-  uint32_t number;  // of its frame record and its stack record
+  uint32_t number;  // of its stack record
   uint32_t parent, module;
   uint64_t offset;
-  uint32_t is_cut, unused;
+  uint32_t is_cut, frame;  // frame: told before, or with the number of the stack
 };
 
 // A stack that was told: found by its innermost frame and its caller. All zero: free.
@@ -58,12 +59,6 @@ struct Node {
 struct KnownRow {
   uintptr_t address;
   FrameRow row;
-};
-
-struct KnownModule {
-  uintptr_t begin, end, base;
-  uint32_t number;  // 0: free
-  bool is_driver;   // of CUDA, or CUPTI
 };
 
 // What a thread knows. In private memory: its rows are all that salvage needs.
@@ -222,14 +217,10 @@ bool IsDriver(const link_map& map) {
   return false;
 }
 
-// Null: it is in none, or there is no room.
-const KnownModule* ModuleOf(ThreadStacks* stacks, uintptr_t address, ThreadLog* log) {
-  KnownModule* at = stacks->modules;
-  for (; at != stacks->modules + kModules && at->number != 0; ++at) {
-    if (address >= at->begin && address < at->end) return at;
-  }
+// A module that no thread has told of. False: there is none at the address, or no room.
+bool TellModule(uintptr_t address, ThreadLog* log, KnownModule* module) {
   LoadedObject object;
-  if (at == stacks->modules + kModules || !FindObject(address, &object)) return nullptr;
+  if (!FindObject(address, &object)) return false;
   NativeModuleRow row{RowHeaderOf<NativeModuleRow>(RowType::kNativeModule),
                       NewStackNumber(),
                       Stamp(),
@@ -240,8 +231,21 @@ const KnownModule* ModuleOf(ThreadStacks* stacks, uintptr_t address, ThreadLog* 
   char digits[65];
   const int size = FindBuildId(*object.map, object.begin, digits);
   row.build_id = Names().Intern(digits, static_cast<std::size_t>(size));
-  if (!Append(log, row)) return nullptr;
-  *at = {object.begin, object.end, object.map->l_addr, row.number, IsDriver(*object.map)};
+  if (!Append(log, row)) return false;
+  *module = {object.begin, object.end, object.map->l_addr, row.number, IsDriver(*object.map)};
+  return true;
+}
+
+// Null: it is in none, or there is no room.
+const KnownModule* ModuleOf(ThreadStacks* stacks, uintptr_t address, ThreadLog* log) {
+  KnownModule* at = stacks->modules;
+  for (; at != stacks->modules + kModules && at->number != 0; ++at) {
+    if (address >= at->begin && address < at->end) return at;
+  }
+  if (at == stacks->modules + kModules) return nullptr;
+  if (FindSharedModule(address, stacks->generation, at)) return at;
+  if (!TellModule(address, log, at)) return nullptr;
+  ShareModule(*at, stacks->generation);
   return at;
 }
 
@@ -280,14 +284,18 @@ uint32_t NumberOf(ThreadStacks* stacks, uint32_t parent, uintptr_t address, Thre
   if (place->stack != 0 && place->address == address && place->parent == parent) return place->stack;
   const KnownModule* const module = ModuleOf(stacks, address, log);
   const bool is_cut = parent == kCutParent;
+  const uint32_t in = module == nullptr ? 0 : module->number, number = NewStackNumber();
+  const uint64_t offset = module == nullptr ? address : address - module->base;
+  const uint32_t told = SharedFrame(in, offset);
   const NativeFrameRow row{RowHeaderOf<NativeFrameRow>(RowType::kNativeFrame),
-                           NewStackNumber(),
+                           number,
                            is_cut ? 0 : parent,
-                           module == nullptr ? 0 : module->number,
-                           module == nullptr ? address : address - module->base,
+                           in,
+                           offset,
                            is_cut ? 1u : 0u,
-                           0};
+                           told == 0 ? number : told};
   if (!Append(log, row)) return 0;
+  if (told == 0) ShareFrame(in, offset, number);
   *place = {address, parent, row.number};
   ++stacks->node_count;
   return row.number;
@@ -391,8 +399,8 @@ void ConvertNativeRow(const RowHeader* header, const RowSource& source) {
     return;
   }
   const auto& row = *reinterpret_cast<const NativeFrameRow*>(header);
-  source.output->Add(trace::FrameRecord{row.number, row.module, row.offset});
-  source.output->Add(trace::StackRecord{row.number, row.parent, row.number, static_cast<uint8_t>(row.is_cut), 0},
+  if (row.frame == row.number) source.output->Add(trace::FrameRecord{row.number, row.module, row.offset});
+  source.output->Add(trace::StackRecord{row.number, row.parent, row.frame, static_cast<uint8_t>(row.is_cut), 0},
                      source.cursor);
 }
 

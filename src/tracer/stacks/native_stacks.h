@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tracer/core/collectors.h"
+#include "tracer/stacks/shared_frames.h"
 #include "tracer/store/log_rows.h"
 
 namespace gprof::tracer {
@@ -14,6 +15,7 @@ void ConvertNativeRow(const RowHeader* row, const RowSource& source);
 inline constexpr Collector kNativeStackCollector = {
     .start = StartNativeStacks,
     .drain = DrainNativeStacks,
+    .reset = ForgetSharedFrames,
     .row_types = SetOf(RowType::kNativeModule, RowType::kNativeFrame),
     .convert = ConvertNativeRow,
 };
