@@ -33,7 +33,9 @@ constexpr int64_t kSettledNs = kMillisecondNs;
 constexpr int64_t kFirstSymbolsNs = kSecondNs, kLongestSymbolsNs = 16 * kSecondNs;
 constexpr CostLimit kCostLimit = {5, 100 * kMillisecondNs};
 constexpr int64_t kWatchNs = 2 * kSecondNs;
-constexpr int64_t kSignalLookNs = 10 * kMillisecondNs, kMapsNs = 4 * kSecondNs;
+// What Python runs is to be read soon after a sample, and timers go off every 4 ms.
+constexpr int64_t kSignalLookNs = 10 * kMillisecondNs, kSignalPythonLookNs = 4 * kMillisecondNs,
+                  kMapsNs = 4 * kSecondNs;
 
 bool IsVirtualMachine() {
   std::ifstream cpus("/proc/cpuinfo");
@@ -261,7 +263,7 @@ void CpuSamples::LookForSignalSamples(int64_t now_ns, Journal* journal) {
   signals_->Drain([&](const PerfSample& sample) { TakeSample(sample, journal); }, &lost);
   if (lost != 0) journal->AddLoss(trace::MetricLossReason::kOverflow, now_ns, now_ns, 0, lost);
   TellSymbols(now_ns, journal);
-  look_ns_ = now_ns + kSignalLookNs;
+  look_ns_ = now_ns + (python_.IsThereSome() ? kSignalPythonLookNs : kSignalLookNs);
 }
 
 // What Python ran is to be read before the thread is elsewhere. Where the last wake-up was for nothing, as of threads
@@ -301,9 +303,8 @@ void CpuSamples::TakeSample(const PerfSample& sample, Journal* journal) {
   const bool has_stack = since == 0;
   since = since + 1 >= options_.samples_per_backtrace ? 0 : since + 1;
   // Before anything else: the thread goes on.
-  const bool may_have_python = has_stack && samples_there_ >= 0 && signals_ == nullptr;
   const std::optional<SampledPython> python =
-      may_have_python ? python_.Of(sample.pid, sample.tid, sample.time_ns) : std::nullopt;
+      has_stack && samples_there_ >= 0 ? python_.Of(sample.pid, sample.tid, sample.time_ns) : std::nullopt;
   trace::CpuSampleRecord record;
   record.time_ns = static_cast<uint64_t>(sample.time_ns);
   record.pid = static_cast<uint32_t>(sample.pid);

@@ -16,11 +16,13 @@ CALLERS = {"_json.": "parse", "zlib": "squeeze", "libz.": "squeeze"}
 class Stacks:
     """Of each sample the frames, the outermost first: (is of Python, name or path, whether it is guessed)."""
 
-    def __init__(self, trace):
-        self.modules = {m["id"]: m for m in trace.of("module")}
-        self.frames = {f["id"]: f for f in trace.of("frame")}
-        self.nodes = {s["id"]: s for s in trace.of("stack")}
-        self.symbols = {s["frame"]: s["name"] for s in trace.of("symbol")}
+    def __init__(self, trace, writer=None):
+        def of(kind):
+            return [r for r in trace.of(kind) if writer in (None, r["chunk_pid"])]
+        self.modules = {m["id"]: m for m in of("module")}
+        self.frames = {f["id"]: f for f in of("frame")}
+        self.nodes = {s["id"]: s for s in of("stack")}
+        self.symbols = {s["frame"]: s["name"] for s in of("symbol")}
 
     def __call__(self, number):
         frames = []
