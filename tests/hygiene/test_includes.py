@@ -18,7 +18,7 @@ OURS = {
     "src/unwind": r"(base|unwind)/.*",
     "src/collect": rf"{FORMAT}|{PUBLIC}|(base|trace|unwind|collect)/.*",
     "src/counters": rf"gprof/error\.h|analysis/counters/.*|collect/gpu/pm_api\.h|(base|counters)/.*",
-    "src/launch": rf"gprof/trace/(calibration_file|counter_request|env|file|record|run_folder)\.h|{PUBLIC}|(base|collect|launch)/.*",
+    "src/launch": rf"gprof/trace/(calibration_file|counter_request|env|file|record|run_folder|write_notes)\.h|{PUBLIC}|(base|collect|launch)/.*",
     "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
     "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|fleet|gate)/.*",

@@ -1,10 +1,10 @@
 // What launcher and tracers of one run share beside the trace: a folder in memory (mode 0700) with
 //
 //   control        one page that the launcher writes and every tracer reads: whether to record, and into which file
-//   PID-*.arena    one file a traced process: everything it has recorded that is not in the trace yet; and one a
-//                  collector, a process of ours that looks at the program from outside (src/collect)
+//   PID-*.arena    one a traced process, with what is not in the trace yet, or one a collector (src/collect)
 //   counters       which kernel counters tracers collect (counter_request.h), where there are any to collect
 //   monitors       whose turn it is to measure kernels on each GPU (tracers only, where there are counters to collect)
+//   writers        who wrote last into which pipe, socket or eventfd (write_notes.h; tracers only)
 //   socket         in a session: where `gprof-cli start` and its like connect to (launcher only)
 //
 // All files are mapped shared, so what a process stored there is there after any death. The launcher that finds an

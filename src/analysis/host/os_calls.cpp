@@ -281,15 +281,19 @@ std::vector<Interval> TimesOf(const Trace& trace, const WaitSums::key_type& key,
   return times;
 }
 
-// Of the thread that was waited for most. Where it waits, too, or is not known, the processes that this one started
-// may be what all of them wait for.
+// Of the thread that was waited for most. Where it waits, too, is not known or is one of several workers, the processes
+// that this one started may be what all of them wait for.
 void SetActivities(const Trace& trace, CallPlaces* places, WaitSums* sums) {
   for (auto& [key, sum] : *sums) {
     const uint32_t holder = LargestOf(sum.holders, kNone);
-    if (holder != kNone) sum.meanwhile = MainActivity(trace, holder, TimesOf(trace, key, holder), places);
+    const uint32_t process = key.second == kNone ? kNone : trace.threads[key.second].process;
+    const bool is_of_us = holder != kNone && trace.threads[holder].process == process;
+    if (is_of_us) sum.meanwhile = MainActivity(trace, holder, TimesOf(trace, key, holder), places);
     const bool is_busy = !sum.meanwhile.empty() && !sum.meanwhile.starts_with("in ");
-    if (is_busy || key.second == kNone || !IsHandover(key.first.object_kind)) continue;
-    sum.workers = WorkerActivity(trace, trace.threads[key.second].process, TimesOf(trace, key, kNone), places);
+    if (!is_busy && process != kNone && IsHandover(key.first.object_kind))
+      sum.workers = WorkerActivity(trace, process, TimesOf(trace, key, kNone), places);
+    if (holder == kNone || is_of_us || !sum.workers.empty()) continue;
+    sum.meanwhile = MainActivity(trace, holder, TimesOf(trace, key, holder), places);
   }
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/machine/descriptor.h"
 #include "gprof/trace/env.h"
+#include "gprof/trace/write_notes.h"
 
 namespace gprof {
 namespace {
@@ -272,6 +273,7 @@ void RemoveRunFolder(const std::string& path) {
   unlink((path + "/" + trace::kSocketFile).c_str());
   unlink((path + "/" + trace::kCounterRequestFile).c_str());
   unlink((path + "/" + trace::kMonitorsFile).c_str());
+  unlink((path + "/" + trace::kWriteNotesFile).c_str());
   const std::string control = path + "/" + trace::kControlFile, moved = path + ".control";
   if (rename(control.c_str(), moved.c_str()) != 0 && errno != ENOENT) return;
   if (rmdir(path.c_str()) != 0 && errno == ENOTEMPTY) {

@@ -197,18 +197,26 @@ class HostJoin {
       c.result = r.result;
       c.process = by_pid_.Find(writer, r.pid, c.start_ns);
       c.thread = by_pid_.ThreadOf(c.process, r.tid);
-      c.other_thread = by_pid_.ThreadOf(c.process, r.other_tid);
+      c.object_kind = EnumOr(r.object_kind, trace::OsObject::kPoll, trace::OsObject::kNone);
+      c.other_thread = OtherThread(c, r.other_tid);
       c.stack = StackOf(writer, r.stack);
       c.function = unjoined_.Name(writer, r.function);
       c.path = unjoined_.Name(writer, r.path);
       c.error = r.error;
-      c.object_kind = EnumOr(r.object_kind, trace::OsObject::kPoll, trace::OsObject::kNone);
       c.is_unfinished = r.is_unfinished != 0;
       TouchWriter(unjoined_, writer, c.process, c.start_ns, c.end_ns);
       t_.os_calls.push_back(c);
     }
     SortNearlySorted(t_.os_calls.begin(), t_.os_calls.end(),
                      [](const OsCall& a, const OsCall& b) { return a.start_ns < b.start_ns; });
+  }
+
+  // Who has a lock is of the same process; who writes into a pipe may be of another one.
+  uint32_t OtherThread(const OsCall& call, uint32_t tid) {
+    using enum trace::OsObject;
+    const bool has_ends = call.object_kind == kPipe || call.object_kind == kSocket || call.object_kind == kPoll ||
+                          call.object_kind == kFile || call.object_kind == kDevice;
+    return has_ends ? by_pid_.ThreadAnywhere(call.process, tid, call.start_ns) : by_pid_.ThreadOf(call.process, tid);
   }
 
   void JoinMpiCalls() {
@@ -362,7 +370,7 @@ class HostJoin {
 
   UnjoinedTrace& unjoined_;
   Trace& t_;
-  const ProcessesByPid by_pid_;
+  ProcessesByPid by_pid_;
   NumberedThings modules_, frames_, stacks_;
   std::vector<uint32_t> stack_places_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace gprof {
 
@@ -34,6 +35,10 @@ ProcessesByPid::ProcessesByPid(UnjoinedTrace& unjoined) : unjoined_(unjoined) {
 uint32_t ProcessesByPid::Find(uint32_t writer, uint32_t pid, int64_t time_ns) const {
   if (pid == 0) return IsCollector(writer) ? kNone : writer;
   const uint64_t host = IsCollector(writer) ? unjoined_.collector_hosts[writer - kCollector] : unjoined_.hosts[writer];
+  return LifeOf(host, pid, time_ns);
+}
+
+uint32_t ProcessesByPid::LifeOf(uint64_t host, uint32_t pid, int64_t time_ns) const {
   const auto is_other = [&](const Life& life) { return life.host != host || life.pid != pid; };
   const auto first = std::partition_point(lives_.begin(), lives_.end(), [&](const Life& life) {
     return std::tie(life.host, life.pid) < std::tie(host, pid);
@@ -46,6 +51,22 @@ uint32_t ProcessesByPid::Find(uint32_t writer, uint32_t pid, int64_t time_ns) co
 
 uint32_t ProcessesByPid::ThreadOf(uint32_t process, uint32_t tid) const {
   return process == kNone || tid == 0 ? kNone : unjoined_.ThreadIndex(process, tid);
+}
+
+uint32_t ProcessesByPid::ThreadAnywhere(uint32_t process, uint32_t tid, int64_t time_ns) {
+  if (process == kNone || tid == 0) return kNone;
+  const uint32_t own = unjoined_.threads.Find(process, tid);
+  if (own != kNone) return own;
+  const uint64_t host = unjoined_.hosts[process];
+  const uint32_t other = LifeOf(host, tid, time_ns);
+  if (other != kNone) return unjoined_.ThreadIndex(other, tid);
+  if (!std::exchange(has_threads_, true)) {
+    for (uint32_t i = 0; i < unjoined_.trace.threads.size(); ++i) {
+      const Thread& thread = unjoined_.trace.threads[i];
+      if (thread.process != kNone) threads_(unjoined_.hosts[thread.process], thread.tid) = i;
+    }
+  }
+  return threads_.Find(host, tid);
 }
 
 }  // namespace gprof

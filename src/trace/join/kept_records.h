@@ -32,6 +32,9 @@ class ProcessesByPid {
   // The process that had the pid at that time, kNone for one that is not in the trace.
   uint32_t Find(uint32_t writer, uint32_t pid, int64_t time_ns) const;
   uint32_t ThreadOf(uint32_t process, uint32_t tid) const;
+  // A thread that is in the trace: of the process, or else of another one on its host. One that records nothing is
+  // known by its first thread, which has the id of the process.
+  uint32_t ThreadAnywhere(uint32_t process, uint32_t tid, int64_t time_ns);
 
  private:
   struct Life {
@@ -40,8 +43,12 @@ class ProcessesByPid {
     int64_t start_ns = 0;
     uint32_t process = kNone;
   };
+  uint32_t LifeOf(uint64_t host, uint32_t pid, int64_t time_ns) const;
+
   UnjoinedTrace& unjoined_;
   std::vector<Life> lives_;  // in this order
+  FlatIndex threads_;        // (host, tid), once it is asked for
+  bool has_threads_ = false;
 };
 
 // What a process says of itself is a part of its time; what a collector saw is not.

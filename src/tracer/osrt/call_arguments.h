@@ -10,7 +10,9 @@ namespace gprof::tracer {
 enum class How : uint8_t {
   kPlain,
   kBytes,       // first argument: descriptor; the result: bytes
+  kWrite,       // likewise, and somebody may wait for what is written
   kDescriptor,  // first argument: descriptor
+  kConnect,     // likewise
   kSource,      // second argument: descriptor; the result: bytes
   kDuplicate,   // second argument: descriptor that is closed and opened
   kClose,
@@ -28,6 +30,8 @@ enum class How : uint8_t {
   kLength,      // second argument: bytes of memory
   kProcess,     // first argument: id of a process
   kPoll,        // first two arguments: descriptors
+  kSelect,      // first two arguments: sets of descriptors
+  kEpoll,       // first argument: descriptor of a set, second: events; the result: how many
   kFopen,       // first argument: path; the result: stream
   kFclose,
   kFflush,  // first argument: stream
@@ -39,7 +43,10 @@ enum class How : uint8_t {
 constexpr bool IsOfFiles(How how) {
   switch (how) {
     case How::kBytes:
+    case How::kWrite:
     case How::kDescriptor:
+    case How::kConnect:
+    case How::kEpoll:
     case How::kSource:
     case How::kClose:
     case How::kOpen:

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
 
 #include "tracer/osrt/call_arguments.h"
+#include "tracer/osrt/channels.h"
 #include "tracer/osrt/os_rows.h"
 #include "tracer/osrt/python_gil.h"
 
@@ -19,6 +23,11 @@ uint64_t WhatOfDescriptor(int descriptor, uint64_t bytes, uint32_t error);
 uint64_t WhatOfName(const char* text, uint32_t error);
 // The descriptor of a stream, once the call has returned. libc does not lock for it.
 int DescriptorOf(FILE* stream);
+
+// Who wrote, since then, into one that a call has found ready.
+uint32_t WriterOfReady(const pollfd* all, nfds_t count, uint64_t since_stamp);
+uint32_t WriterOfReady(const fd_set* to_read, int count, uint64_t since_stamp);
+uint32_t WriterOfReady(int set, const epoll_event* events, int count, uint64_t since_stamp);
 
 // The argument with that number, of as many as the function has.
 template <std::size_t kPlace, class... Arguments>
@@ -60,6 +69,22 @@ uint32_t HolderOf() {
   return 0;
 }
 
+// Who wrote what a call waited for that has returned with it: of several descriptors the first that is ready.
+template <How kHow, class Result, class... Arguments>
+uint32_t WriterFor(uint64_t start, Result result, Arguments... arguments) {
+  if constexpr (kHow == How::kBytes) {
+    return result >= 0 ? WriterOf(Argument<0>(arguments...), start) : 0;
+  } else if constexpr (kHow == How::kPoll) {
+    return result > 0 ? WriterOfReady(Argument<0>(arguments...), Argument<1>(arguments...), start) : 0;
+  } else if constexpr (kHow == How::kSelect) {
+    return result > 0 ? WriterOfReady(Argument<1>(arguments...), Argument<0>(arguments...), start) : 0;
+  } else if constexpr (kHow == How::kEpoll) {
+    return result > 0 ? WriterOfReady(Argument<0>(arguments...), Argument<1>(arguments...), result, start) : 0;
+  } else {
+    return 0;
+  }
+}
+
 // What the call was about, and its error, as a row has them.
 template <How kHow, class Result, class... Arguments>
 uint64_t WhatOf(uint32_t error, Result result, Arguments... arguments) {
@@ -72,9 +97,10 @@ uint64_t WhatOf(uint32_t error, Result result, Arguments... arguments) {
     return PackWhat(OsDetail::kAddress, reinterpret_cast<uintptr_t>(Argument<0>(arguments...)), error);
   } else if constexpr (kHow == How::kFutex) {
     return PackWhat(OsDetail::kAddress, static_cast<uintptr_t>(Argument<1>(arguments...)), error);
-  } else if constexpr (kHow == How::kBytes) {
+  } else if constexpr (kHow == How::kBytes || kHow == How::kWrite) {
     return WhatOfDescriptor(Argument<0>(arguments...), result > 0 ? static_cast<uint64_t>(result) : 0, error);
-  } else if constexpr (kHow == How::kDescriptor || kHow == How::kClose || kHow == How::kAccept) {
+  } else if constexpr (kHow == How::kDescriptor || kHow == How::kConnect || kHow == How::kEpoll ||
+                       kHow == How::kClose || kHow == How::kAccept) {
     return WhatOfDescriptor(Argument<0>(arguments...), 0, error);
   } else if constexpr (kHow == How::kSource) {
     return WhatOfDescriptor(Argument<1>(arguments...), result > 0 ? static_cast<uint64_t>(result) : 0, error);

@@ -13,13 +13,14 @@ namespace gprof::tracer {
 namespace {
 
 constexpr uint32_t kDescriptors = 1024;
-constexpr std::size_t kPathBytes = 232;  // an entry fills four cache lines
+constexpr std::size_t kPathBytes = 224;  // an entry fills four cache lines
 
 // Two threads that open and close the same number at once may tear a path. It stays a text.
 struct Descriptor {
   std::atomic<uint64_t> changed;  // stamp of the last time that it was opened or closed
   std::atomic<uint32_t> name;     // 0: not asked for yet
   uint32_t is_socket;
+  std::atomic<uint64_t> end;
   char path[kPathBytes + 8];
 };
 
@@ -54,6 +55,7 @@ void RememberDescriptor(int descriptor, const char* path) {
   std::memcpy(entry->path, path, kept);
   entry->path[kept] = 0;
   entry->is_socket = 0;
+  entry->end.store(kUnknownEnd, std::memory_order_relaxed);
   entry->name.store(0, std::memory_order_relaxed);
   entry->changed.store(Stamp(), std::memory_order_release);
 }
@@ -73,8 +75,18 @@ void ForgetDescriptor(int descriptor) {
   if (entry == nullptr) return;
   entry->path[0] = 0;
   entry->is_socket = 0;
+  entry->end.store(kUnknownEnd, std::memory_order_relaxed);
   entry->name.store(0, std::memory_order_relaxed);
   entry->changed.store(Stamp(), std::memory_order_release);
+}
+
+uint64_t EndOfDescriptor(int descriptor) {
+  const Descriptor* const entry = EntryOf(descriptor);
+  return entry == nullptr ? kNoEnd : entry->end.load(std::memory_order_relaxed);
+}
+
+void SetEndOfDescriptor(int descriptor, uint64_t end) {
+  if (Descriptor* const entry = EntryOf(descriptor); entry != nullptr) entry->end.store(end, std::memory_order_relaxed);
 }
 
 trace::StringId NameOfDescriptor(int descriptor) {

@@ -4,6 +4,7 @@
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
 #include "tracer/imports/wrapped_call.h"
+#include "tracer/osrt/channels.h"
 #include "tracer/osrt/descriptors.h"
 #include "tracer/osrt/os_objects.h"
 #include "tracer/osrt/os_rows.h"
@@ -192,6 +193,7 @@ void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
 void StartOsCalls() {
   if (!Config().wants_osrt) return;
   NameFunctions();
+  MapWriteNotes();
   WrapFunctions(Config().osrt_functions);
   WatchForPython();
   SetThresholds();

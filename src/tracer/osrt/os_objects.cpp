@@ -37,7 +37,8 @@ void ForgetLocks() { locks = {}; }
 trace::OsObject KindOfFile(trace::StringId path, trace::OsObject usual) {
   const std::string_view text = Names().TextOf(path).View();
   if (text.starts_with("socket:")) return trace::OsObject::kSocket;
-  if (text.starts_with("pipe:")) return trace::OsObject::kPipe;
+  // An eventfd is a pipe for a number.
+  if (text.starts_with("pipe:") || text.starts_with("anon_inode:[eventfd")) return trace::OsObject::kPipe;
   if (text.starts_with("anon_inode:")) return usual;
   if (text.starts_with("/dev/") && !text.starts_with("/dev/shm/")) return trace::OsObject::kDevice;
   return text.empty() ? usual : trace::OsObject::kFile;

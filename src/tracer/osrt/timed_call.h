@@ -1,6 +1,7 @@
 // A call of a wrapped function. Timed() does the same for all of them:
 //
-//   ForgetBefore    forgets what the call makes untrue: the path of a descriptor that is closed
+//   NoteBefore      forgets what the call makes untrue, such as the path of a descriptor that is closed, and leaves the
+//                   thread's name where it writes
 //   real            the function itself, between two time stamps
 //   RememberAfter   remembers what the call made: the path of a descriptor that was opened
 //   TellCall        for the few calls that took long: what the call was about (WhatOf), and a row of it (WriteCall)
@@ -17,6 +18,7 @@
 #include "tracer/imports/wrapped_call.h"
 #include "tracer/osrt/call_arguments.h"
 #include "tracer/osrt/call_subject.h"
+#include "tracer/osrt/channels.h"
 #include "tracer/osrt/descriptors.h"
 #include "tracer/osrt/wakers.h"
 #include "tracer/osrt/wrappers.h"
@@ -40,7 +42,9 @@ struct CallTraits {
 void WriteCall(uint8_t number, const CallTraits& traits, const FinishedCall& call, uint64_t what);
 
 template <How kHow, class... Arguments>
-inline void ForgetBefore(Arguments... arguments) {
+inline void NoteBefore(Arguments... arguments) {
+  if constexpr (kHow == How::kWrite) NoteWrite(Argument<0>(arguments...));
+  if constexpr (kHow == How::kConnect) SetEndOfDescriptor(Argument<0>(arguments...), kUnknownEnd);
   if constexpr (kHow == How::kClose) ForgetDescriptor(Argument<0>(arguments...));
   if constexpr (kHow == How::kDuplicate) ForgetDescriptor(Argument<1>(arguments...));
   if constexpr (kHow == How::kFclose) ForgetDescriptor(DescriptorOf(Argument<0>(arguments...)));
@@ -61,6 +65,7 @@ inline void RememberAfter(Result result, Arguments... arguments) {
     if (result != 0) return;
     RememberSocket(Argument<3>(arguments...)[0]);
     RememberSocket(Argument<3>(arguments...)[1]);
+    RememberPair(Argument<3>(arguments...)[0], Argument<3>(arguments...)[1]);
   }
   if constexpr (kHow == How::kFopen) {
     if (result != nullptr) RememberDescriptor(DescriptorOf(result), Argument<0>(arguments...));
@@ -76,7 +81,9 @@ __attribute__((noinline, cold)) void TellCall(uint8_t number, const FinishedCall
   const int kept = errno;
   const uint32_t error = HasFailed<kHow>(result) ? static_cast<uint32_t>(kept) : 0;
   constexpr CallTraits kTraits = {kMayHoldAllocator, IsOfFiles(kHow), kHow == How::kLength};
-  WriteCall(number, kTraits, call, WhatOf<kHow>(error, result, arguments...));
+  FinishedCall told = call;
+  if (told.holder_tid == 0) told.holder_tid = WriterFor<kHow>(call.start, result, arguments...);
+  WriteCall(number, kTraits, told, WhatOf<kHow>(error, result, arguments...));
   errno = kept;
 }
 
@@ -119,7 +126,7 @@ template <How kHow, bool kMayHoldAllocator, class Result, class... Arguments>
 inline __attribute__((always_inline)) Result Timed(const WrapTarget& target, Arguments... arguments) {
   auto* const real = reinterpret_cast<Result (*)(Arguments...)>(target.real);
   const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  ForgetBefore<kHow>(arguments...);
+  NoteBefore<kHow>(arguments...);
   if (__builtin_expect(!os_thresholds.is_on.load(std::memory_order_relaxed) || frame < outer_frame, 0)) {
     const Result result = real(arguments...);
     RememberAfter<kHow>(result, arguments...);

@@ -6,10 +6,14 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 
 #include <cstdint>
 
+#include "tracer/osrt/channels.h"
+#include "tracer/osrt/descriptors.h"
+#include "tracer/osrt/epoll_sets.h"
 #include "tracer/osrt/timed_call.h"
 #include "tracer/osrt/wakers.h"
 #include "tracer/osrt/wrappers.h"
@@ -70,6 +74,43 @@ struct WakeWrapper {
   static int Call(Object* object) {
     NoteWake(reinterpret_cast<uintptr_t>(object));
     return reinterpret_cast<int (*)(Object*)>(target_of<kSymbol>.real)(object);
+  }
+};
+
+// Makes two descriptors, as which there may have been others before.
+struct PipeWrapper {
+  static int Call(int* ends) { return Remember(reinterpret_cast<int (*)(int*)>(target_of<"pipe">.real)(ends), ends); }
+  static int CallWithFlags(int* ends, int flags) {
+    return Remember(reinterpret_cast<int (*)(int*, int)>(target_of<"pipe2">.real)(ends, flags), ends);
+  }
+  static int Remember(int result, const int* ends) {
+    if (result != 0) return result;
+    ForgetDescriptor(ends[0]);
+    ForgetDescriptor(ends[1]);
+    return result;
+  }
+};
+
+struct EventCounterWrapper {
+  static int Call(unsigned value, int flags) {
+    const int result = reinterpret_cast<int (*)(unsigned, int)>(target_of<"eventfd">.real)(value, flags);
+    if (result < 0) return result;
+    ForgetDescriptor(result);
+    RememberEventCounter(result);
+    return result;
+  }
+  static int Write(int descriptor, uint64_t value) {
+    NoteWrite(descriptor);
+    return reinterpret_cast<int (*)(int, uint64_t)>(target_of<"eventfd_write">.real)(descriptor, value);
+  }
+};
+
+struct EpollControlWrapper {
+  static int Call(int set, int operation, int descriptor, epoll_event* event) {
+    using Function = int (*)(int, int, int, epoll_event*);
+    const int result = reinterpret_cast<Function>(target_of<"epoll_ctl">.real)(set, operation, descriptor, event);
+    if (result == 0 && operation != EPOLL_CTL_DEL) RememberWatched(set, event->data.u64, descriptor);
+    return result;
   }
 };
 
@@ -137,10 +178,16 @@ WrappedFunction WrapLock(const char* attempt) {
   return {{kSymbol.text, wrapper, &target_of<kSymbol>}, kSymbol.text, attempt, kObject};
 }
 
+// That takes no time itself and is not recorded.
+template <SymbolText kSymbol>
+WrappedFunction WrapQuick(void* wrapper, OsObject object) {
+  return {{kSymbol.text, wrapper, &target_of<kSymbol>}, kSymbol.text, nullptr, object};
+}
+
 template <SymbolText kSymbol, OsObject kObject, class Object>
 WrappedFunction WrapWake() {
   void* const wrapper = reinterpret_cast<void*>(&WakeWrapper<kSymbol, Object>::Call);
-  return {{kSymbol.text, wrapper, &target_of<kSymbol>}, kSymbol.text, nullptr, kObject};
+  return WrapQuick<kSymbol>(wrapper, kObject);
 }
 
 }  // namespace gprof::tracer

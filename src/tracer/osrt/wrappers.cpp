@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -106,10 +107,10 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
       Wrap<"readv", How::kBytes, OsObject::kFile, decltype(&readv)>(),
       Wrap<"preadv", How::kBytes, OsObject::kFile, decltype(&preadv)>(),
       Wrap<"preadv64", How::kBytes, OsObject::kFile, decltype(&preadv64)>("preadv"),
-      Wrap<"write", How::kBytes, OsObject::kFile, decltype(&write)>(),
+      Wrap<"write", How::kWrite, OsObject::kFile, decltype(&write)>(),
       Wrap<"pwrite", How::kBytes, OsObject::kFile, decltype(&pwrite)>(),
       Wrap<"pwrite64", How::kBytes, OsObject::kFile, decltype(&pwrite64)>("pwrite"),
-      Wrap<"writev", How::kBytes, OsObject::kFile, decltype(&writev)>(),
+      Wrap<"writev", How::kWrite, OsObject::kFile, decltype(&writev)>(),
       Wrap<"sendfile", How::kSource, OsObject::kFile, decltype(&sendfile)>(),
       Wrap<"sendfile64", How::kSource, OsObject::kFile, decltype(&sendfile64)>("sendfile"),
       Wrap<"open", How::kOpen, OsObject::kFile, Open>(),
@@ -130,6 +131,13 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
       Wrap<"fcntl64", How::kDescriptor, OsObject::kFile, Control>("fcntl"),
       Wrap<"ioctl", How::kDescriptor, OsObject::kDevice, Control>(),
 
+      WrapQuick<"pipe">(reinterpret_cast<void*>(&PipeWrapper::Call), OsObject::kPipe),
+      WrapQuick<"pipe2">(reinterpret_cast<void*>(&PipeWrapper::CallWithFlags), OsObject::kPipe),
+      WrapQuick<"eventfd">(reinterpret_cast<void*>(&EventCounterWrapper::Call), OsObject::kFile),
+      WrapQuick<"eventfd_write">(reinterpret_cast<void*>(&EventCounterWrapper::Write), OsObject::kFile),
+      WrapQuick<"epoll_ctl">(reinterpret_cast<void*>(&EpollControlWrapper::Call), OsObject::kPoll),
+      Wrap<"eventfd_read", How::kBytes, OsObject::kFile, decltype(&eventfd_read)>(),
+
       Wrap<"fopen", How::kFopen, OsObject::kFile, decltype(&fopen)>(),
       Wrap<"fopen64", How::kFopen, OsObject::kFile, decltype(&fopen64)>("fopen"),
       Wrap<"fclose", How::kFclose, OsObject::kFile, decltype(&fclose)>(),
@@ -142,22 +150,22 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
       Wrap<"__recv_chk", How::kBytes, OsObject::kSocket, CheckedReceive>("recv"),
       Wrap<"recvfrom", How::kBytes, OsObject::kSocket, decltype(&recvfrom)>(),
       Wrap<"recvmsg", How::kBytes, OsObject::kSocket, decltype(&recvmsg)>(),
-      Wrap<"send", How::kBytes, OsObject::kSocket, decltype(&send)>(),
-      Wrap<"sendto", How::kBytes, OsObject::kSocket, decltype(&sendto)>(),
-      Wrap<"sendmsg", How::kBytes, OsObject::kSocket, decltype(&sendmsg)>(),
+      Wrap<"send", How::kWrite, OsObject::kSocket, decltype(&send)>(),
+      Wrap<"sendto", How::kWrite, OsObject::kSocket, decltype(&sendto)>(),
+      Wrap<"sendmsg", How::kWrite, OsObject::kSocket, decltype(&sendmsg)>(),
       Wrap<"socket", How::kSocket, OsObject::kSocket, decltype(&socket)>(),
       Wrap<"socketpair", How::kSocketPair, OsObject::kSocket, decltype(&socketpair)>(),
       Wrap<"accept", How::kAccept, OsObject::kSocket, decltype(&accept)>(),
       Wrap<"accept4", How::kAccept, OsObject::kSocket, decltype(&accept4)>(),
-      Wrap<"connect", How::kDescriptor, OsObject::kSocket, decltype(&connect)>(),
+      Wrap<"connect", How::kConnect, OsObject::kSocket, decltype(&connect)>(),
       Wrap<"getaddrinfo", How::kHost, OsObject::kSocket, decltype(&getaddrinfo)>(),
       Wrap<"poll", How::kPoll, OsObject::kPoll, decltype(&poll)>(),
       Wrap<"__poll_chk", How::kPoll, OsObject::kPoll, CheckedPoll>("poll"),
       Wrap<"ppoll", How::kPoll, OsObject::kPoll, decltype(&ppoll)>(),
-      Wrap<"select", How::kPlain, OsObject::kPoll, decltype(&select)>(),
-      Wrap<"pselect", How::kPlain, OsObject::kPoll, decltype(&pselect)>(),
-      Wrap<"epoll_wait", How::kDescriptor, OsObject::kPoll, decltype(&epoll_wait)>(),
-      Wrap<"epoll_pwait", How::kDescriptor, OsObject::kPoll, decltype(&epoll_pwait)>(),
+      Wrap<"select", How::kSelect, OsObject::kPoll, decltype(&select)>(),
+      Wrap<"pselect", How::kSelect, OsObject::kPoll, decltype(&pselect)>(),
+      Wrap<"epoll_wait", How::kEpoll, OsObject::kPoll, decltype(&epoll_wait)>(),
+      Wrap<"epoll_pwait", How::kEpoll, OsObject::kPoll, decltype(&epoll_pwait)>(),
 
       Wrap<"nanosleep", How::kPlain, OsObject::kTimer, decltype(&nanosleep)>(),
       Wrap<"clock_nanosleep", How::kPlain, OsObject::kTimer, decltype(&clock_nanosleep)>(),

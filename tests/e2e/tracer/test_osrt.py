@@ -168,6 +168,28 @@ class Waits(harness.Case):
         self.assertEqual([(c["function"], c["tid"]) for c in found], [("read", target)])
 
 
+class Channels(harness.Case):
+    def test_who_wrote_what_was_waited_for(self):
+        """Threads, forked children and programs of their own write; the trace names the thread or the process."""
+        run = self.profile("channels", version=None, options=(*ONLY, "--osrt-threshold=100000"))
+        self.assertEqual((run.code, "FAILED" in run.err), (0, False), run.err)
+        trace = run.trace
+        self.assert_clean(trace, processes=11)
+        tid = run.facts("end")[0]["tid"]
+        facts = [(fact["function"], fact["writer"]) for fact in run.facts("channel")]
+        functions = {function for function, _ in facts}
+        calls = sorted((c for c in trace.of("os_call", tid=tid) if c["function"] in functions and c["duration_ns"] > 2 * MS),
+                       key=lambda c: c["start_ns"])
+        self.assertEqual([(c["function"], c["other_tid"]) for c in calls], facts)
+
+    def test_nobody_wrote(self):
+        """A call that timed out, and what was written by nobody who is seen."""
+        trace = self.profile("waits", "known", self.folder / "data.bin", version=None, options=ONLY).trace
+        ends = [c["other_tid"] for c in trace.of("os_call") if c["function"] in ("poll", "read")]
+        self.assertTrue(ends)
+        self.assertEqual(set(ends), {0})
+
+
 PYTHON = """
 import ctypes, sys, threading
 library = ctypes.CDLL(sys.argv[1])

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "gprof/trace/counter_request.h"
-#include "tracer/counters/profiler/shared_pages.h"
 #include "tracer/counters/request/kernel_name.h"
+#include "tracer/store/memory/shared_pages.h"
 
 namespace gprof::tracer {
 namespace {
