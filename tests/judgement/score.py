@@ -40,7 +40,7 @@ TIME_LIMIT_S = 240
 NONE = "none"  # instead of an id: no finding is shown, or information only
 TUNING, EXAMINATION = "tuning", "examination"
 # Nobody looks at these one by one. The lines of blind4, blind5 and blind6 were read on 2026-11-26: they count as tuning.
-HIDDEN = (EXAMINATION, "blind", "blind3", "blind7", "blind8")
+HIDDEN = (EXAMINATION, "blind", "blind3", "blind7", "blind8", "blind9")
 SETS = (TUNING, *HIDDEN)
 MADE_BY = {"synthetic": synthetic.CAPTURES, "examination": examination.CAPTURES, "examination2": examination2.CAPTURES,
            "examination3": examination3.CAPTURES}
@@ -152,8 +152,8 @@ def contradictions(report):
 def load():
     """The mechanisms, and the captures of all sets: the labels of the examinations have files of their own."""
     corpus = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
-    for name in ("examination.json", *(f"examination{number}.json" for number in range(2, 9))):
-        corpus["captures"] += json.loads((HERE / name).read_text(encoding="utf-8"))["captures"]
+    for file in sorted(HERE.glob("examination*.json")):
+        corpus["captures"] += json.loads(file.read_text(encoding="utf-8"))["captures"]
     return corpus
 
 

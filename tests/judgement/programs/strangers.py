@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds, tries and records the programs of an examination that strangers wrote, on a machine with a GPU.
 
-    strangers.py exam5|exam6|exam7|exam8 GPROF_CLI SOURCES OUT
+    strangers.py EXAM GPROF_CLI SOURCES OUT        EXAM as in EXAM_programs.json: exam5 and later ones
 
 EXAM_programs.json beside this file lists the programs, and EXAM_data.py makes what data is missing.
 SOURCES has a folder for each repository of the list, with the name that it has there.
@@ -9,7 +9,8 @@ OUT/EXAM.tgz   the captures, as they belong into tests/judgement/data
 OUT/EXAM.log   what became of each program: how it was built, its exit codes, how long it took, how large its capture is
 
 A program that does not build, fails or runs for too long without a tracer is not recorded. Recording is one by one, with nothing beside it,
-in the order of the list. A program with `instead_of` is recorded where the one that it names is not.
+in the order of the list. A program with `instead_of` is recorded where the one that it names is not. `constants` of a program are values in its
+sources that others take the place of: {file: {text: other text}}.
 
 Variables: NUMPY            folder of a NumPy that numba takes, where the installed one is too new for it
            SECONDS_IN_ALL   no program is recorded after this long, 280 by default
@@ -36,7 +37,7 @@ NVCC = ["nvcc", "-O3", "-std=c++17", "-arch=sm_90", "-w"]
 # Alone a program takes 8 s at most, as the README says; several are tried at once, and importing from a cold disk takes Python long once.
 MOST_SECONDS_TRIED, MOST_SECONDS_TRIED_PYTHON, MOST_SECONDS_RECORDED, MOST_SECONDS_BUILT = 15, 60, 40, 150
 MOST_BYTES = 1 << 20
-BUILT_AT_ONCE, TRIED_AT_ONCE, PYTHON_TRIED_AT_ONCE = 16, 6, 4
+BUILT_AT_ONCE, TRIED_AT_ONCE, PYTHON_TRIED_AT_ONCE = 16, 6, 8
 # Caches get into traces, and are in somebody's home otherwise; programs that are tried at once share the memory of the GPU.
 SETTINGS = {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.2", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1",
           "CUDA_CACHE_PATH": "/tmp/ComputeCache", "CUPY_CACHE_DIR": "/tmp/cupy", "TRITON_CACHE_DIR": "/tmp/triton",
@@ -120,6 +121,21 @@ def build(program, log):
     return code == 0
 
 
+def put_constants(top, constants):
+    """A text that is not there, or twice, is a mistake in the list, unless the other one stands there from an earlier run."""
+    for name, changes in constants.items():
+        file = top / name
+        if not file.is_file():  # then the program does not run, and says so
+            continue
+        text = file.read_text(encoding="utf-8")
+        for old, new in changes.items():
+            if text.count(old) == 1:
+                text = text.replace(old, new)
+            elif text.count(new) != 1:
+                sys.exit(f"{file}: {text.count(old)} times {old!r}")
+        file.write_text(text, encoding="utf-8")
+
+
 def run_alone(program, log):
     limit = MOST_SECONDS_TRIED if program.is_compiled else MOST_SECONDS_TRIED_PYTHON
     code, said, took = program.run(program.command(), limit)
@@ -186,7 +202,10 @@ def main():
     importlib.import_module(f"{exam}_data").make(sources)
     only = re.compile(os.environ.get("ONLY", ""))
     listed = json.loads((HERE / f"{exam}_programs.json").read_text(encoding="utf-8"))["programs"]
-    programs = [Program(facts, sources) for facts in listed if only.search(facts["name"])]
+    listed = [facts for facts in listed if only.search(facts["name"])]
+    for facts in listed:
+        put_constants(sources / facts["repository"], facts.get("constants", {}))
+    programs = [Program(facts, sources) for facts in listed]
     running = those_that_run(programs, log)
     log.say(f"{len(running)} of {len(programs)} programs run")
     record_in_turn(running, str(gprof), captures, log)
