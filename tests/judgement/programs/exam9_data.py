@@ -124,7 +124,7 @@ def make_for_cuda(sources):
 
 def make_all_images(sources):
     for place, train, test in (("mindiffusion/data", 2560, 128), ("tcn/TCN/mnist_pixel/data/mnist", 2560, 640), ("torchdiffeq/examples/.data/mnist", 640, 1000),
-                               ("pytorch-gan/data/mnist", 2560, 1000), ("beginner/08-AutoEncoder/data", 3000, 128), ("equinox/data", 1600, 128)):
+                               ("pytorch-gan/data/mnist", 3840, 1000), ("beginner/08-AutoEncoder/data", 3000, 128), ("equinox/data", 1600, 128)):
         make_images(sources / place, train, test)
     make_images(sources / "beginner" / "datasets", 3000, 1000, "FashionMNIST")
     (sources / "mindiffusion" / "contents").mkdir(exist_ok=True)
