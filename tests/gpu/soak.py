@@ -1,7 +1,7 @@
 """A long mixed load whose counts must add up: workers come and go, launch kernels, copies, memsets and graphs, push ranges,
-train with PyTorch on data that two more processes load, reduce with NCCL, and end in order, by _exit or by SIGKILL. Every
-worker counts what it has waited for. Of a killed one, GPU work of its last second may be missing (docs/losses.md), which is
-counted apart.
+train with PyTorch on data that two more processes load, reduce with NCCL (two ranks where there are two GPUs), and end in
+order, by _exit or by SIGKILL. Every worker counts what it has waited for. Of a killed one, GPU work of its last second may
+be missing (docs/losses.md), which is counted apart.
 
 Then a short run of workers that outlive a full disk: the trace lies in a small tmpfs that is filled three times. What is in
 the trace and what the tracer counted as lost must together be what was done. It is a run of its own, since a process that
@@ -10,11 +10,12 @@ ends while the disk is full has nowhere to write what it lost.
     tests/gpu/soak.py GPROF_CLI OUT [--minutes 30] [--full-disk-minutes 2] [--workers 6] [--seed 1]
 
 Needs CuPy; without PyTorch nobody trains or reduces, and the full disk needs the right to mount. 0 minutes leave a run out.
-Writes OUT/soak.trace, OUT/full.trace
-and OUT/soak.json; exits with 1 when anything else is missing, there twice or lost, and with 77 without CuPy or a GPU."""
+Writes OUT/soak.trace, OUT/full.trace and OUT/soak.json; exits with 1 when anything else is missing, there twice or lost, and
+with 77 without CuPy or a GPU."""
 
 import argparse
 import collections
+import functools
 import importlib.util
 import json
 import multiprocessing
@@ -29,6 +30,7 @@ import sys
 import threading
 import time
 import traceback
+import typing
 
 GPU_KINDS = ("kernel", "memset", "memcpy", "graph_launch")
 KINDS = (*GPU_KINDS, "push", "all_reduce")
@@ -43,7 +45,14 @@ FULL_TIMES = 3
 SKIP = 77
 
 
-class Load:
+class Rounds:
+    """Work that is done until the time is over."""
+
+    def goes_on(self, is_wanted):
+        return is_wanted
+
+
+class Load(Rounds):
     """What a worker launches, and how often it did."""
 
     def __init__(self, seed):
@@ -92,7 +101,7 @@ class Load:
             self.pop()
 
 
-class Training:
+class Training(Rounds):
     """Steps of a small model on data of two processes that start anew for each round. What a step launches is PyTorch's
     business: the GPU work of the trace has to match the calls of the trace, and the ranges what was counted."""
 
@@ -118,36 +127,47 @@ class Training:
         self.torch.cuda.synchronize()
 
 
-class Reducing:
-    """All-reduces of a communicator that comes and goes with each round. One rank is what one GPU has room for: NCCL launches
-    a kernel for a mean, nothing for a sum in place, and a copy for a gathering. That is checked as in training, and the
-    all-reduces by the ranges that NCCL itself pushes."""
+class Reducing(Rounds):
+    """All-reduces of a communicator that comes and goes with each round. Where one GPU has room for one rank only, NCCL
+    launches a kernel for a mean, nothing for a sum in place, and a copy for a gathering. What is launched is checked as in
+    training, and the all-reduces by the ranges that NCCL itself pushes. Ranks of a world have the same seed."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, rank=0, world=1, meeting=None):
         import torch
         import torch.distributed
 
         self.torch, self.counts, self.dice = torch, collections.Counter(), random.Random(seed)
+        self.rank, self.world, self.rounds = rank, world, 0
+        stores = torch.distributed
+        self.store = stores.FileStore(str(meeting), world) if meeting else stores.HashStore()
+
+    def goes_on(self, is_wanted):
+        """Rank 0 says for all."""
+        self.rounds += 1
+        if self.rank == 0:
+            self.store.set(f"goes on {self.rounds}", str(int(is_wanted)))
+        return self.store.get(f"goes on {self.rounds}") == b"1"
 
     def run_round(self):
-        reduce, device = self.torch.distributed, self.torch.device("cuda", 0)
-        reduce.init_process_group("nccl", store=reduce.HashStore(), rank=0, world_size=1, device_id=device)
-        data, gathered = (self.torch.ones(1 << 16, device=device) for _ in range(2))
+        reduce, device = self.torch.distributed, self.torch.device("cuda", self.rank)
+        store = reduce.PrefixStore(f"round {self.rounds}", self.store)
+        reduce.init_process_group("nccl", store=store, rank=self.rank, world_size=self.world, device_id=device)
+        data, gathered = (self.torch.ones(size << 16, device=device) for size in (1, self.world))
         for _ in range(self.dice.randrange(100, 300)):
             reduce.all_reduce(data, op=self.dice.choice((reduce.ReduceOp.SUM, reduce.ReduceOp.AVG)))
             self.counts["all_reduce"] += 1
             if self.dice.random() < 0.2:
                 reduce.all_gather_into_tensor(gathered, data)
-        self.torch.cuda.synchronize()
+        self.torch.cuda.synchronize(device)
         reduce.destroy_process_group()
 
 
-def work(pipe, what, seed, seconds, end):
+def work(pipe, make, seconds, end):
     """Rounds of work. After each, what is finished is told to the parent, which outlives this process."""
     try:
-        load = what(seed)
+        load = make()
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        while load.goes_on(time.monotonic() < until):
             load.run_round()
             pipe.send({"counts": dict(load.counts)})
             time.sleep(load.dice.random() * 0.01)
@@ -161,19 +181,40 @@ def work(pipe, what, seed, seconds, end):
         time.sleep(START_S)
 
 
-class Worker:
-    """A process of the load, as its parent sees it. One that lasts works to the end of the load and returns."""
+class Plan(typing.NamedTuple):
+    """What a worker is to do."""
 
-    def __init__(self, number, left_s, dice, lasts):
+    what: str
+    make: typing.Callable
+    end: str
+    seconds: float
+
+
+def plans(number, left_s, wanted, dice):
+    """Of the workers that start together. One that lasts works to the end of the load and returns."""
+    if wanted.lasts:
+        return [Plan("Load", functools.partial(Load, number), "return", left_s)]
+    end, seconds = dice.choice(("return", "_exit", "kill")), min(left_s, dice.uniform(1, 12))
+    if dice.random() >= 0.3 or not importlib.util.find_spec("torch"):
+        return [Plan("Load", functools.partial(Load, number), end, seconds)]
+    end = dice.choice(("return", "_exit"))
+    if dice.random() < 0.5:
+        return [Plan("Training", functools.partial(Training, number), end, seconds)]
+    if wanted.gpus < 2:
+        return [Plan("Reducing", functools.partial(Reducing, number), end, seconds)]
+    meeting = wanted.out.resolve() / f"ranks{number}"
+    return [Plan("Reducing", functools.partial(Reducing, number, rank, 2, meeting), end, seconds) for rank in range(2)]
+
+
+class Worker:
+    """A process of the load, as its parent sees it."""
+
+    def __init__(self, plan, dice):
         context = multiprocessing.get_context(dice.choice(("spawn", "fork")))
         self.pipe, theirs = context.Pipe(False)
-        self.end, self.seconds, what = dice.choice(("return", "_exit", "kill")), min(left_s, dice.uniform(1, 12)), Load
-        if lasts:
-            self.end, self.seconds = "return", left_s
-        elif dice.random() < 0.3 and importlib.util.find_spec("torch"):
-            self.end, what = dice.choice(("return", "_exit")), dice.choice((Training, Reducing))
-        self.told, self.error, self.is_done, self.what = [(0, {})], None, False, what.__name__
-        self.process = context.Process(target=work, args=(theirs, what, number, self.seconds, self.end))
+        self.what, make, self.end, self.seconds = plan
+        self.told, self.error, self.is_done = [(0, {})], None, False
+        self.process = context.Process(target=work, args=(theirs, make, self.seconds, self.end))
         self.process.start()
         theirs.close()
         self.started = time.monotonic()
@@ -207,14 +248,14 @@ class Worker:
                 "due": {**due, "push": counts.get("push", 0)}, "error": self.error}
 
 
-def load(seconds, workers, seed, lasts):
+def load(wanted):
     """Keeps as many workers going; a line of JSON for each that has ended."""
-    dice, number = random.Random(seed), 0
-    running, until = [], time.monotonic() + seconds
+    dice, number = random.Random(wanted.seed), 0
+    running, until = [], time.monotonic() + wanted.minutes * 60
     while running or time.monotonic() < until:
-        while len(running) < workers and time.monotonic() < until:
+        while len(running) < wanted.workers and time.monotonic() < until:
             number += 1
-            running.append(Worker(number, until - time.monotonic(), dice, lasts))
+            running += [Worker(plan, dice) for plan in plans(number, until - time.monotonic(), wanted, dice)]
         for worker in list(running):
             worker.listen()
             if worker.is_done:
@@ -270,21 +311,25 @@ def differences(told, found, calls):
     return wrong, late
 
 
-def why_not():
-    """Why the load cannot run here, None when it can. In a process of its own: this one stays without a driver."""
-    probe = "import cupy; cupy.cuda.runtime.getDeviceCount() or exit('no GPU')"
+def count_gpus():
+    """How many there are, or why the load cannot run here. In a process of its own: this one stays without a driver."""
+    probe = "import cupy; print(cupy.cuda.runtime.getDeviceCount() or exit('no GPU'))"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=START_S, check=False)
-    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no CuPy"])[-1]
+    if done.returncode == 0:
+        return int(done.stdout), None
+    return 0, (done.stderr.strip().splitlines() or ["no CuPy"])[-1]
 
 
 def run_load(wanted, minutes, name, trace, *more):
     """Its exit status, what its workers told, and what the trace holds of them."""
     words = [wanted.command, "profile", "-f", "-t", "cuda,nvtx", "--cuda-graph-trace", "graph", "-o", trace, "--",
              sys.executable, "-B", __file__, wanted.command, wanted.out, "--load", "--minutes", minutes,
-             "--workers", wanted.workers, "--seed", wanted.seed, *more]
+             "--workers", wanted.workers, "--seed", wanted.seed, "--gpus", wanted.gpus, *more]
     with open(wanted.out / f"{name}.err", "w", encoding="utf-8") as errors:
         done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=errors, text=True, check=False,
                               timeout=minutes * 60 + 2 * START_S)
+    for meeting in wanted.out.glob("ranks*"):  # of those that ended by _exit
+        meeting.unlink()
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     with subprocess.Popen([wanted.command, "dump", trace], stdout=subprocess.PIPE, text=True, errors="replace") as dump:
         return done.returncode, told, recorded(dump.stdout)
@@ -362,12 +407,14 @@ def main():
     parser.add_argument("--full-disk-minutes", type=float, default=2)
     parser.add_argument("--workers", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--gpus", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--load", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--lasts", action="store_true", help=argparse.SUPPRESS)
     wanted = parser.parse_args()
     if wanted.load:
-        return load(wanted.minutes * 60, wanted.workers, wanted.seed, wanted.lasts)
-    if reason := why_not():
+        return load(wanted)
+    wanted.gpus, reason = count_gpus()
+    if reason:
         print("skipped:", reason)
         return SKIP
     wanted.out.mkdir(parents=True, exist_ok=True)
