@@ -1,6 +1,7 @@
 """A partial in place of its trace: the same page for one rank, the same sums for many, and what it cannot tell is unknown."""
 
 import csv
+import gzip
 import json
 import math
 import pathlib
@@ -180,6 +181,41 @@ class ManyRanks(Readers):
         condition = ["--fail-if", "gpu.idle_percent > 100"]
         self.assertIn("--merge", self.cli("check", *self.parts, *condition, code=2).stderr)
         self.cli("check", *self.parts, *condition, "--merge")
+
+
+class FoldersOfOtherTools(Readers):
+    """Files that torch.profiler leaves have any name."""
+
+    def setUp(self):
+        super().setUp()
+        self.run = self.folder / "run"
+        self.run.mkdir()
+        for number, path in enumerate(self.whole[:3]):
+            made = self.folder / "made.json"
+            self.cli("export", path, "--format", "chrome", "-q", "-o", made)
+            (self.run / f"rank{number}.json.gz").write_bytes(gzip.compress(made.read_bytes(), 1))
+            made.unlink()
+        (self.run / "budget.json").write_text('{"schema": "gprof.budget/1", "rules": {"kernels.count": 0}}')
+        (self.run / "notes.json.gz").write_bytes(gzip.compress(b'{"traces": []}'))
+        (self.run / "broken.json.gz").write_bytes(b"\x1f\x8bno gzip")
+
+    def test_traces_are_told_by_their_contents(self):
+        named = self.analyze(*sorted(self.run.glob("rank*")))
+        self.assertEqual(named["ranks"], 3)
+        self.assertEqual(self.analyze(self.run), named)
+        plain = self.run / "rank0.json.gz"
+        (self.run / "first.json").write_bytes(gzip.decompress(plain.read_bytes()))
+        plain.unlink()
+        self.assertEqual(self.analyze(self.run)["ranks"], 3)
+
+    def test_exports_beside_traces_are_left_out(self):
+        shutil.copy(self.whole[0], self.run / "run.trace")
+        self.assertEqual(self.analyze(self.run)["ranks"], 1)
+
+    def test_a_folder_without_traces(self):
+        for path in self.run.glob("rank*"):
+            path.unlink()
+        self.assertIn("*.json.gz of torch.profiler", " ".join(self.cli("analyze", self.run, code=3).stderr.split()))
 
 
 if __name__ == "__main__":

@@ -6,32 +6,58 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "gprof/error.h"
+#include "import/kineto/kineto.h"
+#include "trace/file/mapped_file.h"
 
 namespace gprof::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool IsInput(const std::string& name) {
-  constexpr const char* kEndings[] = {".trace", ".gpart", ".pt.trace.json", ".pt.trace.json.gz"};
-  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](const char* end) { return name.ends_with(end); });
+bool EndsInOneOf(const std::string& path, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view end) { return path.ends_with(end); });
 }
 
-void AddFolder(const std::string& folder, std::vector<std::string>* paths) {
-  const size_t before = paths->size();
+bool BeginsAsKineto(const std::string& path) {
+  try {
+    return IsKineto(MappedFile(path).bytes());
+  } catch (const FileError&) {
+    return true;  // The verdict names it as unreadable.
+  }
+}
+
+std::vector<std::string> FilesOf(const std::string& folder) {
+  std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (IsInput(entry.path().filename()) && entry.is_regular_file(error)) paths->push_back(entry.path());
+    if (entry.is_regular_file(error)) files.push_back(entry.path());
   }
   if (error) throw Error(ExitCode::kUnreadable, "cannot read folder '" + folder + "': " + error.message());
-  if (paths->size() == before) {
-    throw Error(ExitCode::kUnreadable, "no traces in '" + folder + "'",
-                "looked for *.trace, *.pt.trace.json, *.pt.trace.json.gz and *.gpart");
+  return files;
+}
+
+// Where no name tells, contents do. Beside traces that have a name, other JSON may be an export of them.
+void AddFolder(const std::string& folder, std::vector<std::string>* paths) {
+  std::vector<std::string> traces, partials, others;
+  for (const std::string& file : FilesOf(folder)) {
+    if (EndsInOneOf(file, {".trace", ".pt.trace.json", ".pt.trace.json.gz"})) traces.push_back(file);
+    if (EndsInOneOf(file, {".gpart"})) partials.push_back(file);
+    if (EndsInOneOf(file, {".json", ".json.gz"})) others.push_back(file);
   }
+  if (traces.empty()) std::copy_if(others.begin(), others.end(), std::back_inserter(traces), BeginsAsKineto);
+  if (traces.empty() && partials.empty()) {
+    throw Error(ExitCode::kUnreadable, "no traces in '" + folder + "'",
+                "looked for *.trace, *.gpart, and *.json and *.json.gz of torch.profiler or Chrome");
+  }
+  paths->insert(paths->end(), traces.begin(), traces.end());
+  paths->insert(paths->end(), partials.begin(), partials.end());
 }
 
 void AddList(const std::string& list, std::vector<std::string>* paths) {

@@ -48,7 +48,27 @@ Trace Read(ByteWindow& window, const std::string& path, std::string_view file) {
   return import.Finish(reader, window.damage(), file.size());
 }
 
+bool HasEvents(std::string_view text) {
+  const std::size_t first = text.find_first_of("{[");
+  if (first == std::string_view::npos || text.find_first_not_of(" \t\r\n\xEF\xBB\xBF") != first) return false;
+  return text.find(text[first] == '{' ? "\"traceEvents\"" : "\"ph\"") != std::string_view::npos;
+}
+
 }  // namespace
+
+bool IsKineto(std::string_view bytes) {
+  // Before the events, torch.profiler lists the ranks of all process groups.
+  constexpr std::size_t kStepBytes = 64 << 10, kMostBytes = 4 << 20;
+  try {
+    ByteWindow window(bytes, kStepBytes);
+    do {
+      if (HasEvents(window.bytes().substr(0, kMostBytes))) return true;
+    } while (window.bytes().size() < kMostBytes && window.More());
+  } catch (const Error&) {
+    // No text unpacks to this.
+  }
+  return false;
+}
 
 Trace ReadKineto(std::string_view bytes, const std::string& path) {
   try {

@@ -12,4 +12,7 @@ namespace gprof {
 // Throws Error (kUnreadable) for what is no trace.
 Trace ReadKineto(std::string_view bytes, const std::string& path);
 
+// Whether `bytes` begin as such a file does, which tells where the name does not. Reads little of them.
+bool IsKineto(std::string_view bytes);
+
 }  // namespace gprof

@@ -14,7 +14,6 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::size_t kMiB = 1 << 20;
-constexpr std::size_t kStepBytes = 4 * kMiB;
 constexpr std::size_t kMaxValueBytes = 256 * kMiB;
 // Traces pack 10 to 40 times; what packs so much better is no trace.
 constexpr uint64_t kSuspiciousBytes = 256 * uint64_t{kMiB}, kMaxRatio = 300;
@@ -28,7 +27,7 @@ void ByteWindow::Closer::operator()(z_stream_s* stream) const {
   delete stream;
 }
 
-ByteWindow::ByteWindow(std::string_view packed) : packed_(packed) {
+ByteWindow::ByteWindow(std::string_view packed, std::size_t step_bytes) : packed_(packed), step_bytes_(step_bytes) {
   if (!packed.starts_with(kGzipMagic)) {
     bytes_ = packed;
     return;
@@ -46,7 +45,7 @@ bool ByteWindow::More() {
   if (bytes_.size() > kMaxValueBytes) {
     throw Error(ExitCode::kUnreadable, fmt::format("a JSON value is larger than {} MiB", kMaxValueBytes / kMiB));
   }
-  Reserve(2 * bytes_.size() + kStepBytes);
+  Reserve(2 * bytes_.size() + step_bytes_);
   char* const begin = buffer_.get();
   if (!bytes_.empty()) std::memmove(begin, bytes_.data(), bytes_.size());
   const std::size_t kept = bytes_.size();

@@ -13,8 +13,9 @@ namespace gprof {
 
 class ByteWindow {
  public:
-  // `packed` stays where it is: it is the whole file.
-  explicit ByteWindow(std::string_view packed);
+  static constexpr std::size_t kStepBytes = 4 << 20;
+  // `packed` stays where it is: it is the whole file. At least `step_bytes` are unpacked at a time.
+  explicit ByteWindow(std::string_view packed, std::size_t step_bytes = kStepBytes);
   ~ByteWindow();
   ByteWindow(const ByteWindow&) = delete;
   ByteWindow& operator=(const ByteWindow&) = delete;
@@ -47,7 +48,7 @@ class ByteWindow {
   uint64_t consumed_ = 0;
   std::unique_ptr<z_stream_s, Closer> stream_;  // null: nothing (more) to unpack
   std::unique_ptr<char[]> buffer_;
-  std::size_t capacity_ = 0;
+  std::size_t step_bytes_, capacity_ = 0;
   std::string damage_;
 };
 

@@ -34,6 +34,19 @@ std::vector<std::string> NoticesOf(const Trace& t) {
   return notices;
 }
 
+TEST(Kineto, IsToldByItsBeginning) {
+  EXPECT_TRUE(IsKineto(Document(kCapture, kMembers)));
+  EXPECT_TRUE(IsKineto("\xEF\xBB\xBF [{\"ph\": \"M\"}"));
+  // Ranks of many process groups come first.
+  const std::string before = R"("distributedInfo": {"ranks": [)" + std::string(200 << 10, ' ') + "]}, ";
+  EXPECT_TRUE(IsKineto(Document("", before)));
+  EXPECT_FALSE(IsKineto(R"({"schema": "gprof.budget/1"})"));
+  EXPECT_FALSE(IsKineto("[1, 2]"));
+  EXPECT_FALSE(IsKineto("traceEvents: {\"traceEvents\": []}"));
+  EXPECT_FALSE(IsKineto("\x1F\x8B no gzip"));
+  EXPECT_FALSE(IsKineto(""));
+}
+
 TEST(Kineto, KernelsHaveAllThatTheirArgumentsSay) {
   const Trace t = ReadCapture();
   const std::optional<GpuOp> kernel = FindOp(t, OpKind::kKernel);
