@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/ci/ci_formats.h"
+#include "gprof/analysis.h"
 
 namespace gprof::cli {
 namespace {
@@ -56,6 +57,13 @@ std::string ScopeLabel(std::string_view scope) {
   return kind == "kernel" || kind == "nvtx" ? Label(kind, scope.substr(colon + 1)) : Label("scope", scope);
 }
 
+// What stands before the samples of a metric.
+std::string Family(std::string_view name, std::string_view meaning) {
+  std::string text = fmt::format("# TYPE {} gauge\n", name);
+  if (!meaning.empty()) text += fmt::format("# HELP {} {}\n", name, meaning);
+  return text;
+}
+
 std::vector<std::string> CommonLabels(const CheckResult& result) {
   const Fingerprint& made = result.fingerprint;
   std::string gpus;
@@ -76,7 +84,8 @@ std::string Render(const CheckResult& result, const std::vector<std::string>& co
   std::string out;
   for (const auto& [id, scopes] : metrics) {
     const std::string name = MetricName(id);
-    out += "# TYPE " + name + " gauge\n";
+    const MetricInfo* const info = FindMetric(id);
+    out += Family(name, info == nullptr ? "" : info->meaning);
     for (const auto& [scope, value] : scopes) {
       std::vector<std::string> labels = common;
       labels.push_back(labels_of(scope));
@@ -84,7 +93,7 @@ std::string Render(const CheckResult& result, const std::vector<std::string>& co
     }
   }
   const char* const rules = "gprof_check_rules";
-  out += std::string("# TYPE ") + rules + " gauge\n# HELP " + rules + " Rules of the budget by verdict\n";
+  out += Family(rules, "rules of the budget by verdict");
   for (const Verdict verdict : {Verdict::kPass, Verdict::kWarn, Verdict::kFail, Verdict::kInconclusive}) {
     int64_t count = 0;
     for (const RuleResult& rule : result.rules) count += rule.verdict == verdict ? 1 : 0;

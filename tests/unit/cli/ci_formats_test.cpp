@@ -212,12 +212,14 @@ TEST(OpenMetrics, HasWhatWasJudgedAndTheVerdicts) {
   bytes.metric = "memcpy.pageable_bytes";
   EXPECT_THAT(RenderOpenMetrics(MakeResult({MakeRule(Verdict::kFail, "f", 30, 20), bytes, scoped})),
               testing::MatchesRegex("# TYPE gprof_gpu_idle_percent gauge\n"
+                                    "# HELP gprof_gpu_idle_percent idle time in percent of the GPU window\n"
                                     "gprof_gpu_idle_percent 30\n"
                                     "gprof_gpu_idle_percent.scope=\"gpu0\". 12.5\n"
                                     "# TYPE gprof_memcpy_pageable_bytes gauge\n"
+                                    "# HELP gprof_memcpy_pageable_bytes .*\n"
                                     "gprof_memcpy_pageable_bytes 4000000000\n"
                                     "# TYPE gprof_check_rules gauge\n"
-                                    "# HELP gprof_check_rules Rules of the budget by verdict\n"
+                                    "# HELP gprof_check_rules rules of the budget by verdict\n"
                                     "gprof_check_rules.verdict=\"pass\". 2\n"
                                     "gprof_check_rules.verdict=\"warn\". 0\n"
                                     "gprof_check_rules.verdict=\"fail\". 1\n"
