@@ -76,40 +76,52 @@ void ChunkWriter::TakeKind(std::string* out) {
 
 template <class R>
 std::size_t ChunkWriter::WriteChunk(const R* rows, std::size_t count, std::string* out) {
-  if (buffer_ == nullptr) buffer_.reset(new unsigned char[trace::kMaxBodyBytes]);
-  for (;; count /= 2) {
-    trace::ByteWriter body(buffer_.get(), trace::kMaxBodyBytes);
-    if (EncodeBody(rows, count, &body)) {
-      trace::ChunkHeader header;
-      Span span;
-      for (std::size_t i = 0; i < count; ++i) Extend(rows[i], &span);
-      header.kind = static_cast<uint16_t>(R::kKind);
-      header.record_count = static_cast<uint32_t>(count);
-      header.first_ns = span.first_ns <= span.last_ns ? span.first_ns : 0;
-      header.last_ns = span.last_ns;
-      AppendChunk(header, buffer_.get(), body.size(), out);
-      return count;
-    }
+  std::size_t size = 0;
+  while ((size = EncodeBody(rows, count)) == kTooLarge) {
     if (count <= 1) {
       throw Error(ExitCode::kUnreadable, fmt::format("a record of kind {} is larger than a chunk may be ({} bytes)",
                                                      R::kName, trace::kMaxBodyBytes));
     }
+    count /= 2;
+  }
+  trace::ChunkHeader header;
+  Span span;
+  for (std::size_t i = 0; i < count; ++i) Extend(rows[i], &span);
+  header.kind = static_cast<uint16_t>(R::kKind);
+  header.record_count = static_cast<uint32_t>(count);
+  header.first_ns = span.first_ns <= span.last_ns ? span.first_ns : 0;
+  header.last_ns = span.last_ns;
+  AppendChunk(header, buffer_.data(), size, out);
+  return count;
+}
+
+// Into buffer_, which grows: most chunks are far smaller than they may be, and there may be many.
+template <class R>
+std::size_t ChunkWriter::EncodeBody(const R* rows, std::size_t count) {
+  CollectDictionary(rows, count);
+  if (strings_.size() > trace::kMaxChunkRecords || shapes_.size() > trace::kMaxChunkRecords) return kTooLarge;
+  constexpr std::size_t kFewBytes = 4096;
+  std::size_t capacity =
+      std::max(buffer_.size(), std::min<std::size_t>(kFewBytes + count * sizeof(R), trace::kMaxBodyBytes));
+  for (;; capacity = std::min<std::size_t>(4 * capacity, trace::kMaxBodyBytes)) {
+    buffer_.resize(capacity);
+    trace::ByteWriter body(buffer_.data(), capacity);
+    if (!strings_.empty()) trace::EncodeBlock(strings_.data(), strings_.size(), body);
+    if (!shapes_.empty()) trace::EncodeBlock(shapes_.data(), shapes_.size(), body);
+    if (count > 0) trace::EncodeBlock(rows, count, body);
+    if (!body.overflow()) return body.size();
+    if (capacity == trace::kMaxBodyBytes) return kTooLarge;
   }
 }
 
-// False: it does not fit into a chunk.
+// What the records of a chunk refer to.
 template <class R>
-bool ChunkWriter::EncodeBody(const R* rows, std::size_t count, trace::ByteWriter* body) {
+void ChunkWriter::CollectDictionary(const R* rows, std::size_t count) {
   seen_strings_.clear();
   seen_shapes_.clear();
   strings_.clear();
   shapes_.clear();
   for (std::size_t i = 0; i < count; ++i) CollectEntries(rows[i]);
-  if (strings_.size() > trace::kMaxChunkRecords || shapes_.size() > trace::kMaxChunkRecords) return false;
-  if (!strings_.empty()) trace::EncodeBlock(strings_.data(), strings_.size(), *body);
-  if (!shapes_.empty()) trace::EncodeBlock(shapes_.data(), shapes_.size(), *body);
-  if (count > 0) trace::EncodeBlock(rows, count, *body);
-  return !body->overflow();
 }
 
 template <class R>

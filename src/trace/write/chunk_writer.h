@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -60,14 +59,19 @@ class ChunkWriter {
     using Type = std::tuple<std::vector<R>...>;
   };
 
+  static constexpr std::size_t kTooLarge = trace::kMaxBodyBytes + 1;
+
   void KeepText(trace::Text* text);
   template <class R>
   void TakeKind(std::string* out);
   // Writes the first of `rows`, as many as fit; returns how many.
   template <class R>
   std::size_t WriteChunk(const R* rows, std::size_t count, std::string* out);
+  // The bytes of the body, or kTooLarge.
   template <class R>
-  bool EncodeBody(const R* rows, std::size_t count, trace::ByteWriter* body);
+  std::size_t EncodeBody(const R* rows, std::size_t count);
+  template <class R>
+  void CollectDictionary(const R* rows, std::size_t count);
   template <class R>
   void CollectEntries(const R& r);
   void CollectString(trace::StringId id);
@@ -79,7 +83,7 @@ class ChunkWriter {
   RowsOf<trace::AllRecords>::Type rows_;
   std::vector<trace::RecordKind> kinds_;  // in the order of their first record
   std::deque<std::string> texts_;
-  std::unique_ptr<unsigned char[]> buffer_;
+  std::vector<unsigned char> buffer_;  // a body
   Packer packer_;
   // Dictionary of the chunk being written.
   std::unordered_set<uint32_t> seen_strings_, seen_shapes_;

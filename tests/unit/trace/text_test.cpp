@@ -23,6 +23,28 @@ TEST(Text, DumpAssembleDumpIsAFixpointForAnyTrace) {
   }
 }
 
+TEST(Text, ChunksHoldWhatIsLongAndAreSplitWhereTheyGetTooLarge) {
+  const auto threads = [](std::size_t count, std::size_t name_bytes) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+      text += "thread tid=" + std::to_string(i + 1) + " name=\"" + std::string(name_bytes, static_cast<char>('a' + i)) +
+              "\"\n";
+    }
+    return text;
+  };
+  const auto chunks_of = [](const std::string& text) {
+    const std::string bytes = AssembleTrace(text);
+    DumpOptions options;
+    options.has_chunk_lines = false;
+    EXPECT_TRUE(DumpText(bytes, options) == text);
+    return SplitChunks(bytes).size();
+  };
+  EXPECT_EQ(chunks_of(threads(2, 5'000)), 1u);
+  EXPECT_EQ(chunks_of(threads(2, 300'000)), 1u);
+  EXPECT_EQ(chunks_of(threads(4, 3'000'000)), 2u);
+  EXPECT_THROW(AssembleTrace(threads(1, 9'000'000)), Error);
+}
+
 TEST(Text, FieldsWithDefaultsCanBeShown) {
   DumpOptions options;
   options.has_all_fields = true;
