@@ -168,6 +168,81 @@ class Waits(harness.Case):
         self.assertEqual([(c["function"], c["tid"]) for c in found], [("read", target)])
 
 
+SLOTS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int found;
+static int IsLed(void* slot) {
+  Dl_info info;
+  return dladdr(*(void**)slot, &info) && strstr(info.dli_fname, "libgprof-tracer");
+}
+static int Look(struct dl_phdr_info* module, size_t size, void* told) {
+  ElfW(Addr) base = module->dlpi_addr, tables[2] = {0};
+  const ElfW(Sym)* symbols = 0;
+  size_t bytes[2] = {0}, led = 0, all = 0;
+  const ElfW(Dyn)* dynamic = 0;
+  for (int i = 0; i < module->dlpi_phnum; ++i)
+    if (module->dlpi_phdr[i].p_type == PT_DYNAMIC) dynamic = (void*)(base + module->dlpi_phdr[i].p_vaddr);
+  for (; dynamic && dynamic->d_tag; ++dynamic) {
+    ElfW(Addr) value = dynamic->d_un.d_ptr;
+    if (dynamic->d_tag == DT_SYMTAB) symbols = (void*)(value < base ? value + base : value);
+    if (dynamic->d_tag == DT_JMPREL) tables[0] = value < base ? value + base : value;
+    if (dynamic->d_tag == DT_RELA) tables[1] = value < base ? value + base : value;
+    if (dynamic->d_tag == DT_PLTRELSZ) bytes[0] = value;
+    if (dynamic->d_tag == DT_RELASZ) bytes[1] = value;
+  }
+  for (int t = 0; t < 2; ++t) {
+    const ElfW(Rela)* rows = (void*)tables[t];
+    for (size_t i = 0; rows && i < bytes[t] / sizeof *rows; ++i) {
+      const unsigned type = rows[i].r_info & 0xffffffff;
+      const int is_own = symbols[rows[i].r_info >> 32].st_shndx != SHN_UNDEF;
+      if ((type != SLOT_TYPE && type != DATA_TYPE) || is_own) continue;
+      ++all;
+      led += IsLed((void*)(base + rows[i].r_offset)) != 0;
+    }
+  }
+  if (!told) found += module->dlpi_name[0] == 0 && led > 0;
+  else if (all) printf("%zu %zu %s\n", led, all, module->dlpi_name[0] ? module->dlpi_name : "program");
+  return 0;
+}
+int main(int count, char** names) {
+  struct pollfd none = {-1, 0, 0};
+  for (int i = 1; i < count; ++i)
+    if (!dlopen(names[i], RTLD_NOW)) return printf("%s\n", dlerror()), 9;
+  for (int i = 0; i < 3000 && !found; ++i) {
+    dl_iterate_phdr(Look, 0);
+    poll(&none, 1, 10);
+  }
+  return dl_iterate_phdr(Look, names);
+}
+"""
+
+
+class Slots(harness.Case):
+    def test_which_modules_are_left_alone(self):
+        source, program = self.folder / "slots.c", self.folder / "slots"
+        source.write_text(SLOTS)
+        types = {"x86_64": (7, 6), "aarch64": (1026, 1025)}[os.uname().machine]
+        done = subprocess.run(["cc", "-w", f"-DSLOT_TYPE={types[0]}", f"-DDATA_TYPE={types[1]}", "-o", program, source, "-ldl"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            self.skipTest(f"cannot compile: {done.stderr[-200:]}")
+        doubles = [harness.MOCK / "13.0" / name for name in ("libcuda.so.1", harness.CUPTI["13.0"])]
+        run = self.profile(program, *doubles, harness.PROGRAMS / "nvtx_static_library.so", version="13.0", options=ONLY)
+        self.assertEqual(run.code, 0, run.out + run.err)
+        led = {pathlib.Path(name).name: (int(slots), int(all)) for slots, all, name in map(str.split, run.out.splitlines())}
+        self.assertGreater(led["program"][0], 0, led)
+        alone = [name for name in led if name.startswith(("libcuda.", "libcupti.", "libgprof-tracer", "ld-linux", "libc.so"))]
+        self.assertEqual(len([name for name in alone if not name.startswith("ld-linux")]), 4, led)
+        self.assertEqual({name: led[name][0] for name in alone}, {name: 0 for name in alone}, led)
+
+
 class Channels(harness.Case):
     def test_who_wrote_what_was_waited_for(self):
         """Threads, forked children and programs of their own write; the trace names the thread or the process."""
