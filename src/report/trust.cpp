@@ -121,6 +121,25 @@ std::string RecordedText(const Trace& trace) {
   return mode.empty() ? captures : captures + ": " + mode;
 }
 
+// How CPU samples were taken, and what was refused with what would change that; empty where none were to be taken.
+std::string SampledText(const Trace& trace) {
+  std::string text;
+  std::set<trace::SampleKind> kinds;
+  for (const CpuSample& sample : trace.cpu_samples) kinds.insert(sample.sample_kind);
+  const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (kinds.count(trace::SampleKind::kPerf) != 0) add("by perf events");
+  if (kinds.count(trace::SampleKind::kSignal) != 0) add("by a signal");
+  if (kinds.count(trace::SampleKind::kPython) + kinds.count(trace::SampleKind::kPythonWaiting) != 0)
+    add("of Python, by reading its memory");
+  std::set<std::string> refusals;
+  for (const Notice& notice : trace.notices) {
+    // As all refusals are worded (collect/host).
+    const std::string message(trace.Text(notice.message));
+    if (message.find("(to change that: ") != std::string::npos && refusals.insert(message).second) add(message);
+  }
+  return text;
+}
+
 Json ThreadsJson(const Trust& trust) {
   const Trace& trace = trust.trace;
   constexpr std::size_t kMost = 16;  // of a program with thousands
@@ -214,6 +233,7 @@ Table TrustTable(const Trust& trust) {
   add("Clocks", ClocksText(trust));
   add("Overhead", CostText(trust));
   add("Recorded", RecordedText(trace));
+  if (std::string sampled = SampledText(trace); !sampled.empty()) add("Sampled", std::move(sampled));
   add("Versions", VersionsText(trace));
   return table;
 }
@@ -235,6 +255,7 @@ Json TrustJson(const Trust& trust) {
           {"overhead", OverheadJson(trust)},
           {"capture_modes", Each(trace, [&](const Process& p) { return trace.Text(p.capture_mode); })},
           {"captures", trace.captures.size()},
+          {"cpu_samples", SampledText(trace)},
           {"captured_ns", is_whole ? trace.end_ns - trace.start_ns : CapturedNs(trace)},
           {"versions",
            {{"gprof_cli", kVersion},

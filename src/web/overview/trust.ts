@@ -92,7 +92,7 @@ export function trustSection(report: ReportDocument): HTMLElement {
       ["Remarks", complete ? remarks.join("; ") : ""],
       ["Lost", countOf(number(trust["lost_records"]), "record")],
       ["Matched", matchedText(trust)], ["Clocks", clocksText(trust)], ["Overhead", overheadText(trust)],
-      ["Recorded", recordedText(trust)], ["Versions", versionsText(trust)],
+      ["Recorded", recordedText(trust)], ["CPU samples", text(trust["cpu_samples"])], ["Versions", versionsText(trust)],
     ]));
 }
 
