@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kFirstPageBytes = 4096;
 constexpr uint32_t kOwnPage = ~0u;
+constexpr uint64_t kBaseInOtherPage = kNoBase + 1;  // no stamp is near it, either
 // When this many pages wait, the writer thread is woken before its time.
 constexpr uint32_t kWakePages = 16;
 
@@ -191,7 +192,9 @@ bool ThreadLog::NewPage(uint32_t bytes) {
   write_page_->next.store(page, std::memory_order_release);
   write_page_ = page;
   write_used_ = 0;
-  nvtx_base = kNoBase;  // should a page be spoilt, the next can be read without it
+  // Should a page be spoilt, the next can be read without it. A thread that has called NVTX stays one that
+  // HasLaunched().
+  if (nvtx_base != kNoBase) nvtx_base = kBaseInOtherPage;
   if (Pages().in_use() % kWakePages == 0) WakeWriter();
   return true;
 }

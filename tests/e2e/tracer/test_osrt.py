@@ -144,6 +144,12 @@ class Waits(harness.Case):
         run = self.waits("masses", options=("--osrt-threshold=10000",))
         self.assertFalse([n for n in run.trace.of("notice") if "many calls" in n["message"]])
 
+    def test_short_calls_of_a_thread_that_called_nvtx_once(self):
+        """It counts as one that launches, whose calls are recorded from 10 us on, also when its log takes a new page."""
+        run = self.waits("marked", options=())
+        tid = run.facts("end")[0]["tid"]
+        self.assertEqual(len(self.calls(run.trace, tid, function="usleep")), 500)
+
     def test_slots_are_led_back(self):
         run = self.waits("restored", options=(*ONLY, "-c", "nvtx", "-p", "part"))
         self.assertEqual([c["function"] for c in run.trace.of("os_call")], ["usleep"])
