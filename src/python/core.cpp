@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine/core_limit.h"
 #include "fleet/partial/partial_file.h"
 #include "fleet/read_input.h"
 #include "fleet/verdict/fleet_verdict.h"
@@ -198,8 +199,9 @@ void TextOfName(const Question& question, Answer* answer) {
   answer->Say(std::string(question.trace->strings[question.count]));
 }
 
-// The partial of the trace `word`; of one that cannot be read it says why.
+// The partial of the trace `word`, made by no more than `count` threads; of one that cannot be read it says why.
 void PartialOf(const Question& question, Answer* answer) {
+  const CoreLimit limit(question.count);
   try {
     answer->Say(WritePartial(SummarizeRanks(ReadTrace(question.word))));
   } catch (const Error& error) {

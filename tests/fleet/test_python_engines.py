@@ -62,6 +62,42 @@ class Engine(fleet.FleetTest):
             gprof_cli.fleet.merge([b"no partial"])
 
 
+# Reads a trace with so many threads; says how many more the process has then.
+COUNT_THREADS = """
+import os, sys
+import gprof_cli.fleet
+count = lambda: len(os.listdir("/proc/self/task"))
+before = count()
+gprof_cli.fleet.partial(sys.argv[1], int(sys.argv[2]))
+print(count() - before)
+"""
+
+
+@unittest.skipUnless(ENGINE == "dask", "is the same with each engine")
+class Threads(fleet.FleetTest):
+    """Workers share the cores of a machine."""
+
+    def more_threads(self, trace, threads):
+        done = fleet.run(sys.executable, "-c", COUNT_THREADS, trace, threads)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(done.stdout)
+
+    def test_a_trace_is_read_by_as_many_as_are_asked_for(self):
+        lines = ['chunk pid=7', 'process start_ns=1000 pid=7 name="app" host="h"', 'thread tid=7 name="main"']
+        lines += [f'api start_ns={10_000 + 100 * i} duration_ns=20 tid=7 correlation={i + 1} function="f{i % 3}" domain=1'
+                  for i in range(300_000)]
+        trace = self.folder / "large.trace"
+        trace.write_bytes(subprocess.run([fleet.ASSEMBLE], input="\n".join(lines).encode(), capture_output=True, check=True).stdout)
+        self.assertEqual(self.more_threads(trace, 1), 0)
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertGreater(self.more_threads(trace, 2), 0)
+
+    def test_workers_have_their_share(self):
+        cores = len(os.sched_getaffinity(0))
+        self.assertEqual([gprof_cli.fleet.threads_of_a_worker(n, None) for n in (1, cores, 5 * cores)], [cores, 1, 1])
+        self.assertEqual(gprof_cli.fleet.threads_of_a_worker(1, "tcp://scheduler:8786"), 1)
+
+
 @unittest.skipUnless(ENGINE == "dask", "asks Dask who does what")
 class KilledWorker(fleet.FleetTest):
     def test_its_trace_is_read_by_another(self):

@@ -1,11 +1,21 @@
-// For one of several processes that share the cores of a machine.
+// For one of several threads or processes that share the cores of a machine.
 #pragma once
 
 #include <cstddef>
 
 namespace gprof {
 
-// From now on UsableCores (parallel.h) is no more than this in this process: others have the rest.
-void UseCores(std::size_t most);
+// While it lives, UsableCores (parallel.h) is no more than this on the thread that made it and on those that help it:
+// others have the rest. One within another one can take less, never more.
+class CoreLimit {
+ public:
+  explicit CoreLimit(std::size_t most);
+  ~CoreLimit();
+  CoreLimit(const CoreLimit&) = delete;
+  CoreLimit& operator=(const CoreLimit&) = delete;
+
+ private:
+  const std::size_t before_;
+};
 
 }  // namespace gprof

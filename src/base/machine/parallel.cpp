@@ -23,6 +23,8 @@
 namespace gprof {
 namespace {
 
+constinit thread_local std::size_t most_cores = SIZE_MAX;
+
 // A call of ForEachSideBySide. What helpers change is changed with the lock of all of them.
 struct Loop {
   Loop(std::size_t loop_count, const std::function<void(std::size_t)>& loop_work)
@@ -40,6 +42,7 @@ struct Loop {
 
   const std::size_t count;
   const std::function<void(std::size_t)>& work;
+  const std::size_t cores = most_cores;  // a loop within it has no more on a helper than on the thread that began it
   std::vector<std::exception_ptr> failures;
   std::atomic<std::size_t> next{0};
   std::size_t wanted = 0, active = 0;  // helpers that may come, and those that did
@@ -121,6 +124,7 @@ class Helpers {
       ++loop.active;
       if (--loop.wanted == 0) newest_ = loop.around;
       lock.unlock();
+      most_cores = loop.cores;
       loop.Take();
       lock.lock();
       if (--loop.active == 0) loop.is_left.notify_one();
@@ -135,8 +139,6 @@ class Helpers {
 
 Helpers* const Helpers::of_process = Make();
 
-constinit std::atomic<std::size_t> most_cores{SIZE_MAX};
-
 }  // namespace
 
 std::size_t UsableCores() {
@@ -144,10 +146,13 @@ std::size_t UsableCores() {
   cpu_set_t set;
   const bool is_known = sched_getaffinity(0, sizeof set, &set) == 0;  // it fails where there are more than 1024 cores
   const std::size_t cores = is_known ? static_cast<std::size_t>(CPU_COUNT(&set)) : std::thread::hardware_concurrency();
-  return std::clamp<std::size_t>(cores, 1, most_cores.load(std::memory_order_relaxed));
+  return std::clamp<std::size_t>(cores, 1, most_cores);
 }
 
-void UseCores(std::size_t most) { most_cores.store(std::max<std::size_t>(most, 1), std::memory_order_relaxed); }
+CoreLimit::CoreLimit(std::size_t most)
+    : before_(std::exchange(most_cores, std::clamp<std::size_t>(most, 1, most_cores))) {}
+
+CoreLimit::~CoreLimit() { most_cores = before_; }
 
 void ForEachSideBySide(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
   Loop loop(count, work);

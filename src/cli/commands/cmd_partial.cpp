@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/machine/core_limit.h"
+#include "base/machine/parallel.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/fleet/fleet_inputs.h"
@@ -43,7 +44,7 @@ class Partial : public Command {
                   "usage: gprof-cli partial TRACE... -o FILE.gpart");
     }
     const Shard shard = shard_.empty() ? Shard() : ReadShard(shard_);
-    if (threads_ > 0) UseCores(threads_);
+    const CoreLimit limit(threads_ > 0 ? threads_ : UsableCores());
     RecoverEarlierRuns();
     const std::vector<std::string> paths = PathsOf(shard, FleetInputs(words_));
     std::vector<RankSummary> ranks;

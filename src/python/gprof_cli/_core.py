@@ -115,8 +115,8 @@ def open_file(path):
     _ask(None, "open_file", path)
 
 
-def partial(path):
-    return _ask(None, "partial", path).data
+def partial(path, threads):
+    return _ask(None, "partial", path, threads).data
 
 
 def abandoned(path):

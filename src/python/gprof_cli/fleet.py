@@ -13,9 +13,16 @@ FAN_IN = 16
 RETRIES = 2
 
 
-def partial(path):
-    """The partial of one trace, as bytes. Of a file that cannot be read it says why, so that the verdict names it."""
-    return _core.partial(path)
+def _cores():
+    """That this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def partial(path, threads=None):
+    """The partial of one trace, as bytes. Of a file that cannot be read it says why, so that the verdict names it.
+
+    It is made by no more than so many `threads`, by default one for each core: workers that share a machine take fewer."""
+    return _core.partial(path, threads or _cores())
 
 
 def merge(parts):
@@ -38,6 +45,11 @@ def _joined(submit, parts):
     return parts[0]
 
 
+def threads_of_a_worker(workers, cluster):
+    """For a trace. Schedulers count on a core for each piece of work; workers that we start share those of this machine."""
+    return 1 if cluster else max(1, _cores() // workers)
+
+
 def _tell(is_shown, done, count):
     if is_shown:
         print(f"\r{done:,} of {count:,} traces", end="\n" if done == count else "", file=sys.stderr, flush=True)
@@ -48,7 +60,7 @@ def _with_dask(paths, workers, cluster, is_shown):
     # Work that its worker dies of is done again by another one, three times.
     with (distributed.Client(cluster) if cluster else
           distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)) as client:
-        futures = client.map(partial, paths, pure=False)
+        futures = client.map(partial, paths, threads=threads_of_a_worker(workers, cluster), pure=False)
         for done, _ in enumerate(distributed.as_completed(futures), 1):
             _tell(is_shown, done, len(paths))
         futures = [future if future.status == "finished" else client.submit(_core.abandoned, path, pure=False)
@@ -65,7 +77,8 @@ def _with_ray(paths, workers, cluster, is_shown):
     try:
         map_one, join = ray.remote(max_retries=RETRIES)(partial), ray.remote(max_retries=RETRIES)(_merge)
         size = ray.remote(_size)
-        parts = {map_one.remote(path): number for number, path in enumerate(paths)}
+        threads = threads_of_a_worker(workers, cluster or not is_ours)
+        parts = {map_one.remote(path, threads): number for number, path in enumerate(paths)}
         made, left = [None] * len(paths), list(parts)
         while left:
             (ready,), left = ray.wait(left)
@@ -100,7 +113,7 @@ def partial_of(paths, engine="dask", workers=None, cluster=None, progress=False)
     paths = sorted({os.path.abspath(os.fspath(path)) for path in paths})
     if not paths:
         raise ValueError("no traces given")
-    return ENGINES[engine](paths, workers or os.cpu_count(), cluster, progress)
+    return ENGINES[engine](paths, workers or _cores(), cluster, progress)
 
 
 def analyze(paths, engine="dask", workers=None, cluster=None, progress=False, rows=100):

@@ -31,12 +31,35 @@ TEST(Parallel, EveryNumberComesOnce) {
 
 TEST(Parallel, CoresCanBeLeftToOthers) {
   const std::size_t all = UsableCores();
-  UseCores(1);
-  EXPECT_EQ(UsableCores(), 1u);
-  UseCores(0);
-  EXPECT_EQ(UsableCores(), 1u);
-  UseCores(all + 1);
+  {
+    const CoreLimit none(0);
+    EXPECT_EQ(UsableCores(), 1u);
+    const CoreLimit more(all + 1);
+    EXPECT_EQ(UsableCores(), 1u);
+    std::size_t elsewhere = 0;
+    std::thread([&] { elsewhere = UsableCores(); }).join();
+    EXPECT_EQ(elsewhere, all);
+  }
   EXPECT_EQ(UsableCores(), all);
+}
+
+// None goes on before all three are there, so that each is on a thread of its own.
+TEST(Parallel, HelpersHaveTheLimitOfWhomTheyHelp) {
+  std::vector<std::size_t> cores(3);
+  std::atomic<int> here{0};
+  const auto note = [&](std::size_t i) {
+    for (++here; here < 3;) std::this_thread::yield();
+    cores[i] = UsableCores();
+  };
+  const std::size_t all = UsableCores();
+  {
+    const CoreLimit limit(1);
+    ForEachSideBySide(3, 3, note);
+  }
+  EXPECT_EQ(cores, std::vector<std::size_t>(3, 1));
+  here = 0;
+  ForEachSideBySide(3, 3, note);
+  EXPECT_EQ(cores, std::vector<std::size_t>(3, all));
 }
 
 TEST(Parallel, OneThreadGoesInOrder) {
