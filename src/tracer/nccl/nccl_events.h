@@ -1,5 +1,6 @@
 // What NCCL tells a profiler plug-in, in the layouts of the versions of its interface. A newer NCCL takes the newest
-// table that it knows; ours go from 1 (NCCL 2.23) to 6 (NCCL 2.30), and newer ones fall back to the last.
+// table that it knows; ours go from 1 (NCCL 2.23) to 7, which says more than 6 (NCCL 2.30) behind what is read, and
+// newer ones fall back to the last.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 
 namespace gprof::tracer {
 
-inline constexpr int kNcclVersions = 6;
+inline constexpr int kNcclVersions = 7;
 
 // Bits of what a plug-in wants to be told, and types of events.
 enum NcclEventType : uint64_t {

@@ -261,3 +261,4 @@ GPROF_EXPORT const auto ncclProfiler_v3 = gprof::tracer::TableOf<3>(gprof::trace
 GPROF_EXPORT const auto ncclProfiler_v4 = gprof::tracer::TableOf<4>(gprof::tracer::InitV4);
 GPROF_EXPORT const auto ncclProfiler_v5 = gprof::tracer::TableOf<5>(gprof::tracer::InitV5);
 GPROF_EXPORT const auto ncclProfiler_v6 = gprof::tracer::TableOf<6>(gprof::tracer::InitV5);
+GPROF_EXPORT const auto ncclProfiler_v7 = gprof::tracer::TableOf<7>(gprof::tracer::InitV5);

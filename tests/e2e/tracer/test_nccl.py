@@ -3,7 +3,7 @@ import unittest
 
 import harness
 
-NEWEST = 6
+NEWEST = 7
 FIELDS = ("function", "size_bytes", "sequence", "peer", "communicator", "rank", "is_captured")
 WORLD, PAIR = 0xf00dfeedcafe0001, 42
 EXPECTED = [

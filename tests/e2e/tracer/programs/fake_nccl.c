@@ -133,6 +133,19 @@ struct ProxyOp {
   int peer, nSteps, chunkSize, isSend;
 };
 
+/* From version 7 on, these end with a tag that the program gave. */
+struct CollV7 {
+  struct CollV4 before;
+  const char* kernelVariant;
+  bool isSymColl;
+  uint64_t userTag;
+};
+struct P2pV7 {
+  struct P2pV4 before;
+  uint64_t userTag;
+};
+enum { kUserTag = 4711 };
+
 union Body {
   struct CollV1 coll1;
   struct CollV2 coll2;
@@ -141,6 +154,8 @@ union Body {
   struct P2pV1 p2p1;
   struct P2pV2 p2p2;
   struct P2pV4 p2p4;
+  struct CollV7 coll7;
+  struct P2pV7 p2p7;
   struct CollApiV5 coll_api;
   struct P2pApiV5 p2p_api;
   struct ProxyOp proxy_op;
@@ -272,6 +287,7 @@ static union Body CollectiveBody(const struct FakeComm* comm, const struct FakeO
   } else {
     body.coll4 = (struct CollV4){sequence,      function, NULL, NULL,   o->count, o->peer,
                                  "ncclFloat32", 24,       16,   "RING", "SIMPLE", NULL};
+    if (version >= 7) body.coll7.userTag = kUserTag;
   }
   return body;
 }
@@ -286,6 +302,7 @@ static union Body PeerBody(const struct FakeComm* comm, const struct FakeOperati
     body.p2p2 = (struct P2pV2){comm->name, comm->number, function, NULL, "ncclFloat32", o->count, o->peer};
   } else {
     body.p2p4 = (struct P2pV4){function, NULL, "ncclFloat32", o->count, o->peer, 8, NULL};
+    if (version >= 7) body.p2p7.userTag = kUserTag;
   }
   return body;
 }

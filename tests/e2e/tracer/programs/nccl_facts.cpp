@@ -36,7 +36,7 @@ void Group(FakeComm* comm, std::vector<FakeOperation> operations) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int version = FakeNcclLoad(argc > 1 ? std::atoi(argv[1]) : 6);
+  const int version = FakeNcclLoad(argc > 1 ? std::atoi(argv[1]) : 7);
   CHECK(cuInit(0));
   CUcontext context;
   CHECK(cuCtxCreate(&context, nullptr, 0, 0));
