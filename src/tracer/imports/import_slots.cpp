@@ -241,6 +241,8 @@ void Lead(const Module& module, bool to_us) {
   if (!has_work) return;
   const Writable writable(needs_unlock ? module.relro : Span{});
   for (uint32_t i = module.first_slot; i < module.first_slot + module.slots; ++i) {
+    // What is as it should be may be in memory that stayed locked.
+    if (Load(slots[i].at) == reinterpret_cast<uintptr_t>(target(slots[i]))) continue;
     if (!writable.IsGood() && module.relro.Has(reinterpret_cast<uintptr_t>(slots[i].at))) continue;
     Store(slots[i].at, target(slots[i]));
   }
@@ -276,7 +278,8 @@ int Restore(dl_phdr_info* info, std::size_t, void*) {
 // Calls into libraries, the first of which may come at once.
 bool WantsLibraries() {
   const TracerConfig& config = Config();
-  return config.wants_mpi || config.wants_gemms || config.yields_to_profiler || config.wants_tensor_memory;
+  return config.wants_mpi || config.wants_gemms || config.wants_ucx || config.yields_to_profiler ||
+         config.wants_tensor_memory;
 }
 
 bool AreWanted() {
