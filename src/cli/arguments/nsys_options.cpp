@@ -19,7 +19,7 @@ constexpr std::string_view kNoCpuCounters = "CPU hardware counters are not sampl
 constexpr std::string_view kNoNetwork = "network adapters and switches are not sampled";
 constexpr std::string_view kNoStorage = "storage and GPUDirect Storage are not recorded";
 constexpr std::string_view kNoGraphics = "graphics and video APIs are not recorded";
-constexpr std::string_view kNoShmem = "UCX and OpenSHMEM calls are not recorded";
+constexpr std::string_view kNoShmem = "calls of OpenSHMEM are not recorded";
 constexpr std::string_view kNoEmbedded = "only for embedded platforms";
 constexpr std::string_view kNoWindows = "only for Windows";
 constexpr std::string_view kAllDomains = "all NVTX domains are recorded; report --nvtx selects ranges afterwards";
@@ -186,7 +186,7 @@ constexpr std::array kTraces = {
     NsysTrace{"cusparse-verbose", NsysDomain::kNvtx, "", "CUSPARSE_NVTX_LEVEL=2"},
     NsysTrace{"mpi", NsysDomain::kMpi, ""},
     NsysTrace{"gemm", NsysDomain::kGemm, ""},
-    NsysTrace{"ucx", NsysDomain::kUnavailable, kNoShmem},
+    NsysTrace{"ucx", NsysDomain::kUcx, ""},
     NsysTrace{"oshmem", NsysDomain::kUnavailable, kNoShmem},
     NsysTrace{"openacc", NsysDomain::kOpenAcc, ""},
     NsysTrace{"openmp", NsysDomain::kOpenMp, ""},
@@ -270,6 +270,7 @@ std::string NsysOptionsMarkdown() {
                                    : trace.domain == NsysDomain::kMpi     ? "mpi"
                                    : trace.domain == NsysDomain::kGemm    ? "gemm"
                                    : trace.domain == NsysDomain::kNccl    ? "nccl"
+                                   : trace.domain == NsysDomain::kUcx     ? "ucx"
                                    : trace.domain == NsysDomain::kOpenMp  ? "openmp"
                                    : trace.domain == NsysDomain::kOpenAcc ? "openacc"
                                                                           : "none";

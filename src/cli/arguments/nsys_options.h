@@ -31,7 +31,19 @@ struct NsysOption {
 std::span<const NsysOption> NsysOptions();
 
 // A value of `-t`.
-enum class NsysDomain : uint8_t { kCuda, kNvtx, kOsrt, kMpi, kGemm, kNccl, kOpenMp, kOpenAcc, kNone, kUnavailable };
+enum class NsysDomain : uint8_t {
+  kCuda,
+  kNvtx,
+  kOsrt,
+  kMpi,
+  kGemm,
+  kNccl,
+  kUcx,
+  kOpenMp,
+  kOpenAcc,
+  kNone,
+  kUnavailable
+};
 
 struct NsysTrace {
   std::string_view name;

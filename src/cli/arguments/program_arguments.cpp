@@ -86,8 +86,8 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
   constexpr char kGroup[] = "Trace options";
   app_ = &app;
   app.add_option("-t,--trace", trace_,
-                 "what to trace: cuda, nvtx, osrt, mpi, gemm, nccl (default: these six), openmp, openacc, cublas, "
-                 "cudnn, cusolver, cusparse, or none")
+                 "what to trace: cuda, nvtx, osrt, mpi, gemm, nccl (default: these six), ucx, openmp, openacc, "
+                 "cublas, cudnn, cusolver, cusparse, or none")
       ->type_name("LIST")
       ->group(kGroup);
   app.add_option("--osrt-threshold", osrt_threshold_ns_,
@@ -379,19 +379,22 @@ void ProgramArguments::ReadGpuMetrics() {
 
 void ProgramArguments::ReadTraceList() {
   options_.trace_cuda = options_.trace_nvtx = options_.trace_osrt = options_.trace_mpi = false;
-  options_.trace_gemm = options_.trace_nccl = options_.trace_openmp = options_.trace_openacc = false;
+  options_.trace_gemm = options_.trace_nccl = options_.trace_ucx = false;
+  options_.trace_openmp = options_.trace_openacc = false;
   bool wants_none = false;
   std::string missing;
   for (const std::string& name : SplitList(trace_)) {
     const NsysTrace* const known = FindNsysTrace(name);
     if (known == nullptr) RefuseDomain(name);
     options_.trace_cuda |= known->domain == NsysDomain::kCuda;
-    options_.trace_nvtx |= known->domain == NsysDomain::kNvtx || known->domain == NsysDomain::kNccl;
+    options_.trace_nvtx |= known->domain == NsysDomain::kNvtx || known->domain == NsysDomain::kNccl ||
+                           known->domain == NsysDomain::kUcx;  // its calls are ranges
     options_.trace_osrt |= known->domain == NsysDomain::kOsrt;
     options_.trace_mpi |= known->domain == NsysDomain::kMpi;
     options_.trace_gemm |= known->domain == NsysDomain::kGemm || name.starts_with("cublas");
     options_.trace_nccl |= known->domain == NsysDomain::kNccl;
     options_.trace_nccl_proxy |= name == "nccl-proxy";
+    options_.trace_ucx |= known->domain == NsysDomain::kUcx;
     options_.trace_openmp |= known->domain == NsysDomain::kOpenMp;
     options_.trace_openacc |= known->domain == NsysDomain::kOpenAcc;
     wants_none |= known->domain == NsysDomain::kNone;

@@ -72,7 +72,7 @@ struct LaunchOptions {
   bool is_default_output = false;    // nobody chose it: where it is taken, run.2.trace and so on
   bool may_overwrite = false;
   bool trace_cuda = true, trace_nvtx = true, trace_osrt = true, trace_mpi = true, trace_gemm = true;
-  bool trace_nccl = true, trace_nccl_proxy = false, trace_openmp = false, trace_openacc = false;
+  bool trace_nccl = true, trace_nccl_proxy = false, trace_ucx = false, trace_openmp = false, trace_openacc = false;
   std::optional<uint64_t> osrt_threshold_ns;  // empty: left to the tracer
   std::string osrt_functions;                 // empty: all
   bool osrt_file_access = false;

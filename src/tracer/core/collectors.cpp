@@ -24,6 +24,7 @@
 #include "tracer/samples/signal_samples.h"
 #include "tracer/stacks/native_stacks.h"
 #include "tracer/store/log_rows.h"
+#include "tracer/ucx/ucx_calls.h"
 #include "tracer/writing/thread_rows.h"
 
 namespace gprof::tracer {
@@ -33,11 +34,11 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector,  kGpuWorkCollector,   kThreadRowCollector,    kApiCallCollector, kControlCollector,
-    kCaptureCollector,  kNvtxCollector,      kOsCallCollector,       kMpiCallCollector, kGemmCollector,
-    kNcclCollector,     kDirectiveCollector, kTensorMemoryCollector, kImportCollector,  kSignalSampleCollector,
-    kOperatorCollector, kPythonCollector,    kNativeStackCollector,  kCounterCollector, kCalibrationCollector,
-    kNoticeCollector,
+    kProcessCollector,      kGpuWorkCollector,  kThreadRowCollector, kApiCallCollector,      kControlCollector,
+    kCaptureCollector,      kNvtxCollector,     kOsCallCollector,    kMpiCallCollector,      kGemmCollector,
+    kNcclCollector,         kUcxCallCollector,  kDirectiveCollector, kTensorMemoryCollector, kImportCollector,
+    kSignalSampleCollector, kOperatorCollector, kPythonCollector,    kNativeStackCollector,  kCounterCollector,
+    kCalibrationCollector,  kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

@@ -28,6 +28,7 @@ struct TracerConfig {
   bool wants_gemms = false;
   bool wants_nccl = false;
   bool wants_nccl_transfers = false;  // what its proxy threads send and receive
+  bool wants_ucx = false;
   bool wants_openmp = false;
   bool wants_openacc = false;
   bool wants_osrt = false;

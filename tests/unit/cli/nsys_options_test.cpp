@@ -255,8 +255,8 @@ struct Said {
 // The capture is still the one that was asked for, less what is named.
 constexpr Said kWarningLines[] = {
     {"-t cuda,nvtx,opengl", "-t opengl: graphics and video APIs are not recorded"},
-    {"-t cuda,nvtx,mpi,ucx", "-t ucx: UCX and OpenSHMEM"},
-    {"-t cuda,nvtx,ucx,oshmem", "-t ucx, -t oshmem: UCX"},
+    {"-t cuda,nvtx,mpi,oshmem", "-t oshmem: calls of OpenSHMEM"},
+    {"-t cuda,nvtx,ucx,oshmem", "-t oshmem: calls"},
     {"-t cuda,nvtx,gds", "-t gds: storage"},
     {"-t cuda,nvtx,opengl,vulkan", "-t opengl, -t vulkan"},
     {"-t cuda-hw,nvtx", "-t cuda-hw: hardware-based tracing is not used"},
