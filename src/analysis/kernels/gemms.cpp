@@ -26,7 +26,8 @@ namespace {
 constexpr double kGemmPercentWorthAFinding = 5;  // of the time that the GPUs run kernels
 constexpr uint32_t kTensorCoreBytes = 16;        // what tensor cores load at a time
 constexpr double kTera = 1e12;
-constexpr double kLikeSizes = 4;  // sizes are alike whose operations differ by less than this factor
+constexpr double kFasterLayout = 1.25;  // nobody copies a matrix into another layout for less
+constexpr double kLikeSizes = 4;        // sizes are alike whose operations differ by less than this factor
 
 // The multiplication that a thread was in at a time.
 class GemmAt {
@@ -378,6 +379,56 @@ void FindMisaligned(const Trace& trace, const std::vector<GemmSum>& sums, int64_
   result->findings.push_back(std::move(finding));
 }
 
+// Of each size and type the sum of the layout that is fastest in this run.
+class FastestLayouts {
+ public:
+  explicit FastestLayouts(const std::vector<GemmSum>& sums) {
+    for (const GemmSum& sum : sums) {
+      if (sum.gpu_ns <= 0) continue;
+      const GemmSum*& best = best_[KeyOf(sum)];
+      if (best == nullptr || best->PerSecond() < sum.PerSecond()) best = &sum;
+    }
+  }
+  // Null where this one is it, or nearly as fast, or has the same layout (of another function).
+  const GemmSum* FasterThan(const GemmSum& sum) const {
+    const auto found = best_.find(KeyOf(sum));
+    if (found == best_.end() || sum.gpu_ns <= 0) return nullptr;
+    const GemmSum& best = *found->second;
+    const bool is_faster = best.PerSecond() > kFasterLayout * sum.PerSecond();
+    return is_faster && Layout(best.like) != Layout(sum.like) ? &best : nullptr;
+  }
+
+ private:
+  using Key = std::tuple<uint32_t, uint64_t, uint64_t, uint64_t, uint64_t, uint8_t, uint8_t, uint8_t, uint8_t, bool>;
+  static Key KeyOf(const GemmSum& sum) {
+    const Gemm& g = sum.like;
+    return {sum.device, g.m, g.n, g.k, g.batch, g.a_type, g.b_type, g.c_type, g.compute_type, IsAligned(g)};
+  }
+  std::map<Key, const GemmSum*> best_;
+};
+
+void FindSlowLayouts(const std::vector<GemmSum>& sums, int64_t kernel_ns, AnalysisResult* result) {
+  const FastestLayouts fastest(sums);
+  GemmGroup group;
+  for (const GemmSum& sum : sums) {
+    if (const GemmSum* best = fastest.FasterThan(sum)) group.Add(sum, sum.operations / best->PerSecond() * 1e9);
+  }
+  if (!IsWorthAFinding(group, kernel_ns)) return;
+  const double percent = PercentOf(group.gpu_ns, kernel_ns);
+  const GemmSum& longest = *group.longest;
+  const GemmSum& best = *fastest.FasterThan(longest);
+  Finding finding = NewFinding("gemm.layout", percent);
+  finding.message = CountOf(group.runs, "multiplication") +
+                    " would be faster in another layout: " + FormatPercent(percent) + " of the kernel time (" +
+                    FormatNs(static_cast<double>(int64_t{group.gpu_ns})) + ") at " + Tera(group.PerSecond()) +
+                    ". Longest: " + SizeOf(longest.like) + " in " + std::string(NameOf(longest.math())) + ", " +
+                    Layout(longest.like) + " at " + Tera(longest.PerSecond()) + "; " + Layout(best.like) +
+                    " of the same size reaches " + Tera(best.PerSecond()) + " in this run";
+  finding.gain_ns = group.GainNs();
+  finding.basis = "if they were as fast as in the faster layout";
+  result->findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 AnalysisResult RunGemms(const AnalysisInput& input, const AnalysisOptions& options) {
@@ -393,6 +444,7 @@ AnalysisResult RunGemms(const AnalysisInput& input, const AnalysisOptions& optio
   }
   FindFp32(trace, sums, kernel_ns, &result);
   FindMisaligned(trace, sums, kernel_ns, &result);
+  FindSlowLayouts(sums, kernel_ns, &result);
   return result;
 }
 
