@@ -9,6 +9,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/host/mpi_arrivals.h"
+#include "analysis/host/mpi_gpu_work.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/metrics.h"
@@ -193,6 +194,8 @@ AnalysisResult RunMpi(const AnalysisInput& input, const AnalysisOptions& options
   result.tables.push_back(MpiSumTable(trace, functions, options.max_rows));
   result.tables.push_back(SizeTable(trace, functions, options.max_rows));
   result.tables.push_back(RankTable(trace, lateness, options.max_rows));
+  if (Table work = MpiGpuWorkTable(input, options.max_rows); !work.rows.empty())
+    result.tables.push_back(std::move(work));
   result.findings = LateRankFindings(trace, lateness);
   return result;
 }
