@@ -13,6 +13,10 @@ import fleet
 import slurm
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(SOURCE / "tests"), str(SOURCE / "tests/export")]
+import endings  # noqa: E402
+import packages  # noqa: E402
+
 MOCK = pathlib.Path(os.environ["GPROF_TEST_MOCK"])
 PAGES = {name: (SOURCE / "docs" / name).read_text(encoding="utf-8") for name in ("cluster.md", "works-with.md")}
 DEADLINE_S = 240
@@ -99,6 +103,18 @@ class Slurm(fleet.FleetTest):
         self.cli("analyze", "parts", "-o", "all.gpart")
         self.assertEqual((self.folder / "all.gpart").read_bytes(), self.partial("whole.gpart", self.traces).read_bytes())
 
+    def test_workers_by_dask_jobqueue(self):
+        python, why = packages.python_with("dask-jobqueue", ["--no-compile", "numpy", "dask", "distributed", "dask-jobqueue"])
+        module = pathlib.Path(os.environ["GPROF_TEST_MODULE"])
+        if python is None or not module.exists():
+            self.skipTest(f"dask-jobqueue cannot be installed: {why}" if python is None else "the Python module is not built")
+        recipe = re.search(r"```python\n(import glob.*?)```", PAGES["cluster.md"], re.S).group(1)
+        recipe = recipe.replace("jobs=16", f"jobs={slurm.NODES}").replace("/shared/traces", str(self.traces))
+        done = subprocess.run([python, "-c", recipe], env={**self.env, "PYTHONPATH": str(module)}, cwd=self.folder, capture_output=True,
+                              text=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines(), [finding["message"] for finding in self.analyze(self.traces)["findings"]])
+
     def record_mpi(self, suffix, kind):
         if shutil.which(f"mpicc{suffix}") is None or kind not in self.shell("srun --mpi=list 2>&1").split():
             self.skipTest(f"mpicc{suffix}, or {kind} of Slurm, is not installed")
@@ -122,6 +138,4 @@ class Slurm(fleet.FleetTest):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(SOURCE / "tests"))
-    import endings
     endings.main()

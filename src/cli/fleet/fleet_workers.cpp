@@ -129,8 +129,9 @@ std::string MakeWithPython(const std::vector<std::string>& traces, const std::st
   std::string lines;
   for (const std::string& trace : traces) lines += std::filesystem::absolute(trace).string() + "\n";
   WriteFile(list, lines);
-  std::vector<std::string> words = {"python3", "-m",        "gprof_cli.fleet",      "--engine",
-                                    engine,    "--workers", std::to_string(workers)};
+  // Not by -m: the package has the module already, of which Python warns in each worker.
+  constexpr char kMain[] = "from gprof_cli import fleet; fleet.main()";
+  std::vector<std::string> words = {"python3", "-c", kMain, "--engine", engine, "--workers", std::to_string(workers)};
   if (!cluster.empty()) words.insert(words.end(), {"--cluster", cluster});
   words.insert(words.end(), {list, out});
   const int status = RunProgram("python3", std::move(words));

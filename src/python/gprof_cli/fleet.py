@@ -140,7 +140,3 @@ def main():
         sys.exit(f"{options.engine} is not installed for {sys.executable}: {missing}")
     with open(options.output, "wb") as output:
         output.write(made)
-
-
-if __name__ == "__main__":
-    main()
