@@ -1,4 +1,5 @@
-"""Kernel counters: what limits kernels that are made to have a limit, and application replay beside kernel replay."""
+"""Kernel counters: what limits kernels that are made to have a limit, application replay beside kernel replay, and that
+programs compute what they compute without."""
 
 import json
 import re
@@ -63,6 +64,34 @@ class Replays(support.GpuTest):
 
     def kernels(self):
         return support.run(support.EXAMPLES / "kernel_limits").stdout.splitlines()
+
+
+class Results(support.GpuTest):
+    """What a program prints is the same in every mode."""
+    MODES = (("none", "light"), ("kernel", "basic"), ("application", "basic"), ("range", "light"))
+
+    def output(self, *command):
+        done = support.run(*command)
+        self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def measured(self, folder, program, replay, metrics, *arguments):
+        return self.output(support.COMMAND, "counters", "-f", "-o", folder / "run.trace", "--replay-mode", replay, "--set",
+                           metrics, "-c", "20", "--", program, *arguments)
+
+    def check(self, program, *arguments, modes=MODES):
+        plain = self.output(program, *arguments)
+        for replay, metrics in modes:
+            with self.subTest(replay=replay), support.temporary_folder() as folder:
+                self.assertIn(plain, self.measured(folder, program, replay, metrics, *arguments))
+
+    def test_memory_of_every_kind_is_restored(self):
+        self.assertNotRegex(self.output(support.PROGRAMS / "gpu_replayed_memory"), r'"wrong":[1-9]')
+        self.check(support.PROGRAMS / "gpu_replayed_memory")
+
+    def test_work_on_streams_and_threads_with_graphs(self):
+        for seed in ("1", "2"):
+            self.check(support.PROGRAMS / "gpu_random_work", "--seed", seed, "--steps", "60")
 
 
 if __name__ == "__main__":
