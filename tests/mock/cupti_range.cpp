@@ -106,6 +106,8 @@ bool RangeValues(const uint8_t* image, size_t range, const char* const* metrics,
   return true;
 }
 
+bool AreKernelsMeasured() { return running != nullptr && !running->is_user; }
+
 void NoteRangeKernel(const Op& op) {
   if (running == nullptr || op.kind != OpKind::kKernel) return;
   const uint64_t blocks = uint64_t{op.grid.x} * op.grid.y * op.grid.z;

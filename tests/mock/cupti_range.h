@@ -20,6 +20,8 @@ struct RangeKernel {
 bool IsRangeImage(const uint8_t* image);
 // False: there is no such range.
 bool RangeValues(const uint8_t* image, size_t range, const char* const* metrics, size_t count, double* values);
+// Kernels are being measured one by one.
+bool AreKernelsMeasured();
 // The device runs it.
 void NoteRangeKernel(const Op& op);
 

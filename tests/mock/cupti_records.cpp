@@ -33,6 +33,15 @@ uint32_t NextCorrelation() {
   return id != 0 ? id : s.next_correlation++;  // 0 means "no correlation"
 }
 
+// What is made of a graph meanwhile is not what runs later.
+void CheckGraphCall([[maybe_unused]] const Frame& frame) {
+#if MOCK_CUDA_VERSION >= 12080
+  if (frame.domain == kDriver && frame.cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags &&
+      AreKernelsMeasured())
+    Violation("a graph is instantiated while the range profiler measures kernels");
+#endif
+}
+
 void Api(Frame* frame, bool is_exit, void* return_value, uint32_t result) {
   const Hub* hub = TheSession().hub;
   ContextInfo context{};
@@ -47,7 +56,9 @@ void Api(Frame* frame, bool is_exit, void* return_value, uint32_t result) {
   data.contextUid = context.id;
   data.correlationData = &frame->correlation_data;
   data.correlationId = frame->correlation;
+  if (is_exit) CheckGraphCall(*frame);
   Dispatch(static_cast<CUpti_CallbackDomain>(frame->domain), frame->cbid, &data);
+  if (!is_exit) CheckGraphCall(*frame);
   const uint32_t kind = frame->domain == kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
   if (!is_exit || !IsOn(kind)) return;
   CUpti_ActivityAPI r{};

@@ -5,6 +5,8 @@
 #include "tracer/counters/request/wanted_counters.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
+#include <cstring>
+
 #include "tracer/capture/capture.h"
 #include "tracer/counters/launches/batch_closer.h"
 #include "tracer/counters/launches/hang_watch.h"
@@ -25,16 +27,22 @@
 namespace gprof::tracer {
 namespace {
 
-void OnCapture(What what, const CUpti_CallbackData* info) {
-  if (what == What::kBeginCapture && info->callbackSite == CUPTI_API_ENTER) {
-    // Not while the profiler is being started, which would spoil it.
-    if (measuring.sampler.IsOn()) measuring.gate.Enter(measuring.PatienceNs());
-    measuring.captures.fetch_add(1);
-    if (measuring.sampler.IsOn()) measuring.gate.Leave();
-    EndBatch();
+bool HasFailed(const CUpti_CallbackData* info) {
+  int32_t result = 0;
+  if (info->functionReturnValue != nullptr) std::memcpy(&result, info->functionReturnValue, sizeof result);
+  return result != 0;
+}
+
+// While a stream is captured, the profiler must not wait for the device, which would spoil the capture. What is made of
+// a graph while the profiler runs is not what runs without it.
+void OnGraphCall(What what, const CUpti_CallbackData* info) {
+  const bool is_entry = info->callbackSite == CUPTI_API_ENTER;
+  if (is_entry && what != What::kEndCapture) {
+    measuring.graph_calls.fetch_add(1);
+    return EndMeasuring();
   }
-  if (what == What::kEndCapture && info->callbackSite == CUPTI_API_EXIT && measuring.captures.load() > 0)
-    measuring.captures.fetch_sub(1);
+  const bool is_over = !is_entry && (what != What::kBeginCapture || HasFailed(info));
+  if (is_over && measuring.graph_calls.load() > 0) measuring.graph_calls.fetch_sub(1);
 }
 
 void OnContextGoes(CUcontext context) {
@@ -70,11 +78,8 @@ bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
   const LaunchCall* call = domain == CUPTI_CB_DOMAIN_DRIVER_API ? LaunchCallOf(cbid) : nullptr;
   if (call == nullptr || MeasuresRanges()) return call != nullptr;
   const auto* info = static_cast<const CUpti_CallbackData*>(data);
-  if (call->what == What::kInstantiate) {
-    // What is made of a graph while the profiler runs is not what runs without it.
-    if (info->callbackSite == CUPTI_API_ENTER) EndBatch();
-  } else if (call->what == What::kBeginCapture || call->what == What::kEndCapture) {
-    OnCapture(call->what, info);
+  if (!call->IsLaunch()) {
+    OnGraphCall(call->what, info);
   } else if (measuring.sampler.IsOn()) {
     if (info->callbackSite == CUPTI_API_ENTER) OnSampledEnter(*call, info);
   } else if (info->callbackSite == CUPTI_API_ENTER) {

@@ -316,6 +316,14 @@ class Graphs(Counters):
         return run, [(r["name"], r["scope"], values[r["id"]].get("smsp__inst_executed.sum")) for r in
                      sorted(run.trace.of("counter_range"), key=lambda r: r["id"])]
 
+    def test_none_is_made_while_another_thread_is_measured(self):
+        """The double aborts where one is."""
+        for options in ([], ["--replay-mode", "kernel", "--set", "basic"]):
+            with self.subTest(options=options):
+                run = self.counters("graphs_beside", 1000, options=[*options, "-c", "1000000"])
+                self.assertEqual(run.code, 0, run.err)
+                self.assertGreater(len(run.trace.of("counter_range")), 0)
+
     def test_each_launch_as_one(self):
         one = ("graph 1", 3, 100 * (5 + 6 + 7))
         for options in ([], ["-k", "graph 1"], ["--replay-mode", "none"], ["--replay-mode", "application"]):

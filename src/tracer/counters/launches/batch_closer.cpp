@@ -36,7 +36,7 @@ CUcontext contexts[8] = {};
 void WarmUp(RangeSession* session) {
   if (!measuring.gate.Close(measuring.PatienceNs())) return;
   const uint64_t since_ns = MonotonicNs();
-  if (measuring.captures.load() == 0) {
+  if (measuring.graph_calls.load() == 0) {
     const CurrentContext current(session->context());
     if (session->Begin(LaunchSampler::kLaunches, CUPTI_ApplicationReplay)) session->End();
   }
@@ -102,6 +102,16 @@ void EndBatch() {
   if (!measuring.batch.IsOpen() || !measuring.gate.Close(measuring.PatienceNs())) return;
   CloseBatch();
   measuring.gate.Open();
+}
+
+void EndMeasuring() {
+  constexpr int kMost = 3;  // a batch that was begun just before is the last one
+  for (int i = 0; i < kMost; ++i) {
+    EndBatch();
+    measuring.gate.Enter(measuring.PatienceNs());
+    measuring.gate.Leave();
+    if (!measuring.batch.IsOpen()) return;
+  }
 }
 
 // The program waits for a sample.

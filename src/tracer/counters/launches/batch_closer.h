@@ -11,6 +11,9 @@ namespace gprof::tracer {
 void CloseBatch();
 // The same, once nobody is in the midst of a launch.
 void EndBatch();
+// The same, and nothing that is being measured goes on when it comes back; while `graph_calls` is not 0, nothing
+// begins.
+void EndMeasuring();
 // A sample has held the calling thread of the program up.
 void HoldUp(uint64_t since_ns);
 

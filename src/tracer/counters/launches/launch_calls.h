@@ -7,7 +7,8 @@
 #ifdef GPROF_HAS_RANGE_PROFILER
 namespace gprof::tracer {
 
-enum class What : uint8_t { kKernel, kKernelEx, kGraph, kInstantiate, kBeginCapture, kEndCapture };
+// kPrepare: a graph is made ready to be launched.
+enum class What : uint8_t { kKernel, kKernelEx, kGraph, kPrepare, kBeginCapture, kEndCapture };
 
 struct LaunchCall {
   CUpti_CallbackId cbid;

@@ -151,6 +151,10 @@ void Watch(const OpenLaunch& open) { WatchLaunch(open.launch.kernel.launch.symbo
 // what waits for that is the next launch or the end of the batch.
 void Measure(OpenLaunch* open) {
   if (!measuring.gate.Close(measuring.PatienceNs())) return LetThrough(open);
+  if (measuring.graph_calls.load() != 0) {  // since it was looked at without the gate
+    measuring.gate.Open();
+    return LetThrough(open);
+  }
   const bool is_for_batch = IsForBatch(*open);
   if (!is_for_batch && measuring.batch.IsOpen()) CloseBatch();
   open->launch.start_ns = MonotonicNs();
@@ -173,7 +177,7 @@ void Measure(OpenLaunch* open) {
 bool IsCaptured(const LaunchCall& call, const CUpti_CallbackData* info, OpenLaunch* open) {
   const CUstream stream =
       call.what == What::kGraph ? StreamOfGraphLaunch(call, info) : Describe(call, info, &open->launch.kernel);
-  if (measuring.captures.load(std::memory_order_relaxed) != 0 || IsCapturingStream(stream)) return true;
+  if (measuring.graph_calls.load(std::memory_order_relaxed) != 0 || IsCapturingStream(stream)) return true;
   open->launch.kernel.launch.stream = StreamId(info->context, stream);
   return false;
 }

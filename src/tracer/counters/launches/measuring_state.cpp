@@ -26,7 +26,7 @@ RangeSession* SessionOf(CUcontext context) { return PrepareMeasuring() ? RangeSe
 
 void MeasuringState::ResetAfterFork() {
   is_off.store(false, std::memory_order_relaxed);
-  captures.store(0, std::memory_order_relaxed);
+  graph_calls.store(0, std::memory_order_relaxed);
   lock.ResetAfterFork();
   gate.ResetAfterFork();
   batch.ForgetAfterFork();

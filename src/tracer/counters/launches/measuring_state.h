@@ -20,7 +20,7 @@ struct MeasuringState {
   LaunchFilter filter;
   LaunchBatch batch;
   LaunchSampler sampler;
-  std::atomic<uint32_t> captures{0};  // of streams, under way
+  std::atomic<uint32_t> graph_calls{0};  // under way: streams are captured, or graphs made of it. Nothing is measured
 
   // A run that is recorded for its time must not wait.
   uint64_t PatienceNs() const { return sampler.IsOn() ? 20'000'000 : 2'000'000'000; }

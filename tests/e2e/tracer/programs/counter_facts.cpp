@@ -1,10 +1,11 @@
-// Launches whose counters are known. usage: counter_facts loop N|steady N|graph|graph_and_kernels|threads N|devices
-// N|profiler|killed N|maps|ranges|both|places|runs FILE|breaks FILE
+// Launches whose counters are known. usage: counter_facts loop N|steady N|graph|graph_and_kernels|graphs_beside
+// N|threads N|devices N|profiler|killed N|maps|ranges|both|places|runs FILE|breaks FILE
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -64,6 +65,30 @@ void LaunchGraph(unsigned kernels) {
     for (unsigned k = 0; k < kernels; ++k) CHECK(beta.Launch(3, 32));
     CHECK(cudaGraphLaunch(exec, nullptr));
   }
+  CHECK(cudaDeviceSynchronize());
+}
+
+// While another thread launches kernels.
+void InstantiateBeside(int count) {
+  constexpr int kNodes = 300;  // so that a call takes its time
+  std::atomic<bool> has_begun{false}, ends{false};
+  std::thread other([&] {
+    while (!ends) {
+      CHECK(alpha.Launch(1, 32));
+      has_begun = true;
+    }
+  });
+  while (!has_begun) usleep(1000);
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  for (int i = 0; i < kNodes; ++i) AddKernel(graph, beta, 6);
+  for (int i = 0; i < count; ++i) {
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphExecDestroy(exec));
+  }
+  ends = true;
+  other.join();
   CHECK(cudaDeviceSynchronize());
 }
 
@@ -204,6 +229,8 @@ int main(int argc, char** argv) {
     LaunchGraph(0);
   else if (what == "graph_and_kernels")
     LaunchGraph(1);
+  else if (what == "graphs_beside")
+    InstantiateBeside(count);
   else if (what == "threads")
     LaunchInThreads(count);
   else if (what == "devices")
