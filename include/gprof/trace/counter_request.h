@@ -28,10 +28,14 @@ inline constexpr char kNvtxExclude[] = "nvtx-exclude";
 inline constexpr char kNvtxDomain[] = "nvtx-domain";  // of the filter; without it, the default one
 inline constexpr char kNvtxRange[] = "nvtx-range";    // of the filter, one after the other
 inline constexpr char kNvtxGap[] = "nvtx-gap";        // between two of them: one range, or any number
-inline constexpr char kDevice[] = "device";           // only this ordinal; may be there several times
-inline constexpr char kGraphs[] = "graphs";           // graph: a launch of a graph is measured as one
-inline constexpr char kKill[] = "kill";               // 1: the program is to end after `count` launches
-inline constexpr char kHangLimit[] = "hang-limit";    // seconds after which a launch is said to hang; 0: never
+// Of the ranges that match, those whose numbers, from 1, match an extended regular expression.
+inline constexpr char kProfilerNumbers[] = "profiler-numbers";  // between cudaProfilerStart and cudaProfilerStop
+inline constexpr char kNvtxNumbers[] = "nvtx-numbers";
+inline constexpr char kNumbersWithin[] = "numbers-within";  // 1: NVTX ranges are counted from each cudaProfilerStart
+inline constexpr char kDevice[] = "device";                 // only this ordinal; may be there several times
+inline constexpr char kGraphs[] = "graphs";                 // graph: a launch of a graph is measured as one
+inline constexpr char kKill[] = "kill";                     // 1: the program is to end after `count` launches
+inline constexpr char kHangLimit[] = "hang-limit";          // seconds after which a launch is said to hang; 0: never
 inline constexpr char kBudget[] =
     "budget";  // thousandths of the run that measuring may take: a few launches now and then
 inline constexpr char kSampling[] =

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/measuring/nvtx_words.h"
+#include "cli/measuring/range_filter.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {
@@ -28,7 +29,10 @@ constexpr CollectOption kCollect[] = {
     {"--launch-skip-before-match", "N", "skip the first N launches of any kernel"},
     {"-c,--launch-count", "N", "measure at most N launches, or ranges"},
     {"--filter-mode", "MODE", "scope of -s and -c: global, per-gpu or per-launch-config"},
-    {"--range-filter", "RANGES", "not supported: prints the ncu command instead"},
+    {"--range-filter", "RANGES",
+     "only ranges with these numbers, from 1: [yes|no]:[of cudaProfilerStart]:[of --nvtx-include], regular "
+     "expressions; "
+     "yes: NVTX ranges are counted from each cudaProfilerStart"},
     {"--replay-mode", "MODE",
      "what to repeat for each pass: none, kernel, application (the whole program), or auto (default: kernel, if one "
      "pass is not enough); range: measure the run, or NVTX ranges, as one"},
@@ -161,12 +165,14 @@ void CounterArguments::RefuseWhatCannotBe() const {
     Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
   if (Word("--clock-control", {"none", "base", "boost", "reset"}) != "none")
     Refuse("--clock-control " + Value("--clock-control") + ": clocks are left as they are");
-  if (!Value("--range-filter").empty())
-    Refuse("--range-filter is not in this build: --replay-mode range with -s and -c chooses ranges by their number");
   if (Value("--kernel-name-base") == "demangled")
     Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
   RefuseKill();
   RefuseKernelsInRanges();
+  const RangeFilter filter = ReadRangeFilter(Value("--range-filter"));
+  if (!filter.nvtx.empty() && nvtx_include_.empty())
+    throw Error(ExitCode::kUsage,
+                "--range-filter: numbers of NVTX ranges need --nvtx-include, which says which they are");
 }
 
 // Ends with the launches of -c, which have to be counted in one place.
@@ -224,11 +230,15 @@ std::string CounterArguments::NvtxLines() const {
   return lines;
 }
 
+bool CounterArguments::WaitsForProfilerStart() const {
+  const std::string from_start = Word("--profile-from-start", {"on", "off", "yes", "no"});
+  return from_start == "off" || from_start == "no" || !ReadRangeFilter(Value("--range-filter")).profiler.empty();
+}
+
 void CounterArguments::SetCapture(LaunchOptions* options) const {
   options->capture.ends_program = EndsProgram();
   if (EndsProgram()) options->capture.kill_signal = SIGTERM;
-  const std::string from_start = Word("--profile-from-start", {"on", "off", "yes", "no"});
-  if (from_start != "off" && from_start != "no") return;
+  if (!WaitsForProfilerStart()) return;
   options->capture.begin = "cudaProfilerApi";
   options->capture.end = "repeat";
 }
@@ -261,7 +271,7 @@ void CounterArguments::Read(CounterWishes* wishes) const {
     wishes->mode = "per-launch-config";
   }
   wishes->hang_limit_s = hang_limit_s_;
-  wishes->nvtx_lines = NvtxLines();
+  wishes->range_lines = NvtxLines() + RangeFilterLines(ReadRangeFilter(Value("--range-filter")));
   wishes->graphs = Value("--graph-profiling");
   wishes->ends_program = EndsProgram();
   if (!Value("--devices").empty()) wishes->devices = SplitList(Value("--devices"));

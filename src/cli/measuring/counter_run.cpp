@@ -69,7 +69,7 @@ std::string CounterRequest(const CounterWishes& wishes) {
   text.Add(words::kDevice, wishes.devices);
   text.Add(words::kGraphs, wishes.graphs);
   text.Add(words::kKill, uint32_t{wishes.ends_program});
-  text.AddLines(wishes.nvtx_lines);
+  text.AddLines(wishes.range_lines);
   if (!wishes.code_folder.empty()) {
     text.Add(words::kSampling, std::to_string(wishes.sampling_period));
     text.Add(words::kCodeFolder, wishes.code_folder);

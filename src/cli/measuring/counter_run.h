@@ -23,7 +23,7 @@ struct CounterWishes {
   std::vector<std::string> devices;
   std::string graphs;            // graph: each launch of one is measured as one
   bool ends_program = false;     // after the launches that `count` says
-  std::string nvtx_lines;        // of gprof/trace/counter_request.h
+  std::string range_lines;       // of gprof/trace/counter_request.h
   std::string code_folder;       // instructions are sampled instead of counting, and their code is left here
   uint32_t sampling_period = 0;  // 2^n cycles; 0: as CUPTI has it
   uint32_t budget_permille = 0;  // of the run, for a few launches now and then; 0: the run is for measuring

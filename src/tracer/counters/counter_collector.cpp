@@ -120,7 +120,11 @@ void StartCounters() {
   if (request->samples_instructions) return StartPcSampling();
   measuring.sampler.Begin(request->budget_permille, MonotonicNs());
   if (!measuring.sampler.IsOn()) KeepOpenRanges();
-  if (MeasuresRanges()) StartRanges();
+  if (MeasuresRanges()) {
+    StartRanges();
+  } else {
+    NumberRanges();
+  }
   SetCallbackListener(&kListener);
 }
 
@@ -129,7 +133,7 @@ void SwitchCounters(bool on) {
       measuring.is_off.load(std::memory_order_relaxed))
     return;
   if (measuring.sampler.IsOn() && !on) EndBatch();
-  if (MeasuresRanges()) SwitchRanges(on);
+  SwitchRanges(on);
 }
 
 void RetellCounters() { RetellPlans(); }
@@ -167,6 +171,7 @@ void ResetCountersAfterFork() {
   ForgetReplayAfterFork();
   ForgetRangesAfterFork();
   ForgetOpenRangeAfterFork();
+  ForgetRangeNumbersAfterFork();
 }
 
 }  // namespace gprof::tracer

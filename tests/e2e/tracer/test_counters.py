@@ -396,6 +396,11 @@ class Ranges(Counters):
         self.assertEqual(self.ranges("both", options=["--profile-from-start", "off", "--nvtx-include", "step/"]),
                          [("step", 2, 2), ("step", 2, 5)])
 
+    def test_numbers(self):
+        self.assertEqual(self.ranges("ranges", options=["--nvtx-include", "step/", "--range-filter", "::2"]), [("step", 2, 6)])
+        self.assertEqual(self.ranges("both", options=["--range-filter", ":1:"]), [("the whole run", 2, 5)])
+        self.assertEqual(self.ranges("both", options=["--nvtx-include", "step/", "--range-filter", "yes:1:1"]), [("step", 2, 2)])
+
     def test_several_passes_are_refused(self):
         run = self.counters("loop", 1, options=["--replay-mode", "range", "--set", "full"])
         self.assertEqual(run.code, 4)
@@ -441,6 +446,32 @@ class NvtxFilters(Counters):
         run = self.counters("places", options=["--nvtx-include", "regex:(/"])
         self.assertEqual(run.code, 4)
         self.assertIn("'(' is no regular expression", run.err)
+
+
+class RangeNumbers(Counters):
+    """--range-filter, on a range of NVTX with 1 block; ranges of the profiler API with 2 (in NVTX) and 3, and with 5 (around it NVTX),
+    and NVTX with 4 between these two."""
+
+    def found(self, *options):
+        run = self.counters("both", options=options)
+        self.assertIn(run.code, (0, 4), run.err)
+        return [blocks for _, blocks in self.launches(run.trace)]
+
+    def test_of_the_profiler_api(self):
+        for numbers, expected in ((":1:", [2, 3]), (":2:", [5]), ("no:[12]:", [2, 3, 5]), (":3:", [])):
+            with self.subTest(numbers=numbers):
+                self.assertEqual(self.found("--range-filter", numbers), expected)
+
+    def test_of_nvtx(self):
+        for numbers, expected in (("::1", [1]), ("::2|3", [2, 4]), ("::[2-4]", [2, 4, 5]), ("::12", [])):
+            with self.subTest(numbers=numbers):
+                self.assertEqual(self.found("--nvtx-include", "step/", "--range-filter", numbers), expected)
+
+    def test_of_both(self):
+        """Counted from the start of the program, or from that of each range of the profiler API."""
+        for numbers, expected in (("no:1:1", []), ("no:1:2", [2]), ("yes:1:1", [2]), ("no:2:4", [5])):
+            with self.subTest(numbers=numbers):
+                self.assertEqual(self.found("--nvtx-include", "step/", "--range-filter", numbers), expected)
 
 
 class Samples(Counters):

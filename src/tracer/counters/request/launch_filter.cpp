@@ -129,7 +129,7 @@ bool WaitsForOthers(const CounterRequest& request, const char* symbol) {
 bool LaunchFilter::Prepare(CounterRequest* wanted) {
   CounterRequest& request = *wanted;
   request_ = wanted;
-  if (const char* bad = nullptr; !request.nvtx.Prepare(&bad)) {
+  if (const char* bad = nullptr; !request.nvtx.Prepare(&bad) || !PrepareRangeNumbers(request.numbers, &bad)) {
     SayNoExpression(bad);
     return false;
   }
@@ -145,7 +145,7 @@ Choice LaunchFilter::Choose(const Launch& launch) {
   if (request_ == nullptr || ++launches_ <= request_->skip_before) return Choice::kLeftOut;
   if (request_->devices != 0 && (launch.device >= 64 || (request_->devices >> launch.device & 1) == 0))
     return Choice::kLeftOut;
-  if (!TakesName(launch) || !request_->nvtx.Takes(launch.nvtx)) return Choice::kLeftOut;
+  if (!TakesName(launch) || !request_->nvtx.Takes(launch.nvtx) || !TakesRangeNumbers()) return Choice::kLeftOut;
   if (WaitsForOthers(*request_, launch.symbol) || !IsTheOne(launch)) return Choice::kLeftOut;
   return IsInCount(launch) ? Choice::kMeasured : Choice::kCounted;
 }

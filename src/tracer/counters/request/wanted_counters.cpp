@@ -57,11 +57,14 @@ void AddNvtxPart(NvtxPart::Kind kind, const char* text) {
     filter->parts[filter->part_count++] = {kind, text};
 }
 
-void TakeNvtxLine(const char* word, const char* value) {
+void TakeRangeLine(const char* word, const char* value) {
   const auto is = [&](const char* name) { return std::strcmp(word, name) == 0; };
   if (is(words::kNvtxInclude) || is(words::kNvtxExclude)) BeginNvtxFilter(is(words::kNvtxExclude), value);
   if (is(words::kNvtxDomain) && request.nvtx.Last() != nullptr) request.nvtx.Last()->domain = value;
   if (is(words::kNvtxRange)) AddNvtxPart(NvtxPart::Kind::kRange, value);
+  if (is(words::kProfilerNumbers)) request.numbers.profiler = value;
+  if (is(words::kNvtxNumbers)) request.numbers.nvtx = value;
+  if (is(words::kNumbersWithin)) request.numbers.is_within = std::strcmp(value, "1") == 0;
   if (is(words::kNvtxGap)) {
     AddNvtxPart(std::strcmp(value, "one") == 0 ? NvtxPart::Kind::kOne : NvtxPart::Kind::kAny, "");
   }
@@ -129,7 +132,7 @@ void TakeLines(char* text) {
     if (char* space = std::strchr(line, ' '); space != nullptr) {
       *space = 0;
       TakeLine(line, space + 1);
-      TakeNvtxLine(line, space + 1);
+      TakeRangeLine(line, space + 1);
     }
     if (end == nullptr) return;
     line = end + 1;

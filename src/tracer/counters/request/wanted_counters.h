@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tracer/counters/request/nvtx_filter.h"
+#include "tracer/counters/request/range_numbers.h"
 
 namespace gprof::tracer {
 
@@ -23,6 +24,7 @@ struct CounterRequest {
   uint32_t skip_before = 0, skip = 0, count = 0;  // a count of 0: all
   CountMode mode = CountMode::kGlobal;
   NvtxFilters nvtx;
+  RangeNumbers numbers;
   uint64_t devices = 0;               // a bit each; 0: all
   bool measures_graphs = false;       // each launch of one as a whole
   bool ends_program = false;          // after `count` launches
