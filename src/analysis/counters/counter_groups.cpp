@@ -32,6 +32,14 @@ Key KeyOf(const Trace& trace, const PackedOps::Traits& launches) {
            static_cast<double>(shape.block_x), static_cast<double>(shape.block_y), static_cast<double>(shape.block_z)}};
 }
 
+// The range profiler has to be told where a graph, or a kernel with passes in several runs, begins and ends.
+bool IncludesLaunch(const Trace& trace, const CounterRange& range) {
+  if (range.scope == trace::CounterScope::kGraph) return true;
+  if (range.scope != trace::CounterScope::kKernel || range.plan == kNone) return false;
+  const CounterPlan& plan = trace.counter_plans[range.plan];
+  return plan.replay == trace::ReplayMode::kApplication && plan.passes > 1;
+}
+
 // What the kernels took of the run.
 void AddTimeline(const Trace& trace, const std::map<Key, std::size_t>& places, std::vector<KernelCounters>* kernels) {
   std::vector<KernelCounters*> of_traits(trace.ops.TraitsCount(), nullptr);
@@ -82,6 +90,7 @@ std::vector<KernelCounters> KernelCountersOf(const Trace& trace) {
     const auto [at, is_new] = places.try_emplace({name, range.device, ShapeOf(trace, i)}, kernels.size());
     if (is_new) {
       kernels.emplace_back(std::move(name), range);
+      kernels.back().includes_launch = IncludesLaunch(trace, range);
     } else {
       ++kernels[at->second].launches;
     }

@@ -15,7 +15,7 @@ namespace gprof {
 class KernelCounters {
  public:
   KernelCounters(std::string kernel_name, const CounterRange& range)
-      : name(std::move(kernel_name)), device(range.device), passes(range.passes) {}
+      : name(std::move(kernel_name)), plan(range.plan), device(range.device), passes(range.passes) {}
 
   void Add(const Trace& trace, const CounterValue& value);
 
@@ -28,10 +28,13 @@ class KernelCounters {
   // Of all its launches, where the trace has them; else of those with counters.
   double TotalNs() const { return timeline_ns > 0 ? timeline_ns : DurationNs() * launches; }
 
-  std::string name;  // as reports show it
+  std::string name;       // as reports show it
+  uint32_t plan = kNone;  // index into counter_plans, of the first launch
   uint32_t device = kNone;
   uint32_t launches = 1;
-  uint32_t passes = 0;     // 0 when not known
+  uint32_t passes = 0;  // 0 when not known
+  // Its time, and what is relative to it, have the launch on the host in them.
+  bool includes_launch = false;
   double timeline_ns = 0;  // of all its launches with this grid and block size; 0: the trace has no timeline
   uint64_t timeline_launches = 0;
 

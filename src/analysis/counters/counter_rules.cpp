@@ -254,7 +254,8 @@ class Rules {
 
   void Bound() {
     const bool is_saturated = TopPercent() >= kSaturatedPercent;
-    if (!is_saturated) return Latency();
+    // A time with the launch in it makes a short kernel look idle.
+    if (!is_saturated) return k_.includes_launch ? void() : Latency();
     if (memory_ >= compute_ + kHeavierPercent) return MemoryBound();
     if (compute_ >= memory_ + kHeavierPercent) return ComputeBound();
     Diagnose("kernel.balanced", Room(),

@@ -28,6 +28,7 @@ struct CounterSection {
   std::string_view title;
   std::string_view ncu_name;  // that ncu's --section takes
   std::string_view meaning;   // for --list-sections
+  std::string_view note;      // what its columns are, where their titles do not say it
   std::span<const CounterColumn> columns;
   std::span<const std::string_view> more_metrics{};        // collected with it: what formulas and rules need
   std::span<const std::string_view> (*parts)() = nullptr;  // and what a chip need not have

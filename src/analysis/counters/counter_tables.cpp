@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "analysis/counters/counter_breakdown.h"
 #include "analysis/counters/counter_formulas.h"
@@ -80,6 +81,33 @@ Table WhatIfTable(const Trace& trace, std::span<const KernelCounters> kernels) {
   return table;
 }
 
+std::string_view MeaningOf(std::string_view reason) {
+  constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
+      {"barrier", "other warps at __syncthreads()"},
+      {"branch_resolving", "the target of a branch"},
+      {"dispatch_stall", "the dispatcher, which holds back what was issued"},
+      {"drain", "stores to be written before the warp ends"},
+      {"gmma", "asynchronous matrix instructions"},
+      {"imc_miss", "a constant that is not in its cache"},
+      {"lg_throttle", "room in the queue of global and local memory"},
+      {"long_scoreboard", "data of global, local or texture memory"},
+      {"math_pipe_throttle", "a busy pipe for arithmetic"},
+      {"membar", "a memory barrier (__threadfence)"},
+      {"mio_throttle", "room in the queue of shared memory and special functions"},
+      {"misc", "other reasons"},
+      {"no_instruction", "the instruction itself (cache misses, jumps)"},
+      {"not_selected", "nothing: another warp was issued"},
+      {"selected", "nothing: it was issued"},
+      {"short_scoreboard", "data of shared memory or special functions"},
+      {"sleeping", "nothing: it sleeps (__nanosleep)"},
+      {"tex_throttle", "room in the queue of textures"},
+      {"wait", "a fixed latency of the instruction before"}};
+  for (const auto& [name, meaning] : kMeanings) {
+    if (name == reason) return meaning;
+  }
+  return {};
+}
+
 Table StallTable(const Trace&, std::span<const KernelCounters> kernels) {
   constexpr double kLeastShownPercent = 1;
   Table table{"counter_stalls",
@@ -87,13 +115,15 @@ Table StallTable(const Trace&, std::span<const KernelCounters> kernels) {
               {{"kernel", "Kernel", Unit::kText},
                {"reason", "Reason", Unit::kText},
                {"share_percent", "Share", Unit::kPercent},
-               {"warps_per_issue", "Warps/issue", Unit::kCount}},
+               {"warps_per_issue", "Warps/issue", Unit::kCount},
+               {"meaning", "Warps wait for", Unit::kText, true}},
               {},
               "% of the time of a warp between two of its instructions; reasons below 1% are omitted."};
   for (const KernelCounters& kernel : kernels) {
     for (const Stall& stall : StallsOf(kernel)) {
       if (stall.percent < kLeastShownPercent) continue;
-      table.rows.push_back({kernel.name, std::string(stall.reason), stall.percent, stall.warps});
+      table.rows.push_back(
+          {kernel.name, std::string(stall.reason), stall.percent, stall.warps, std::string(MeaningOf(stall.reason))});
     }
   }
   return table;
@@ -144,6 +174,32 @@ constexpr LongTable kLongTables[] = {{"counter_speed_of_light", BreakdownTable},
                                      {"counter_occupancy", WhatIfTable},
                                      {"counter_roofline", RooflineTable}};
 
+bool HasValue(std::span<const DiagnosedKernel> kernels, const CounterColumn& column) {
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [&](const DiagnosedKernel& k) { return ValueOf(column, *k.kernel).has_value(); });
+}
+
+// What the launch and the GPU allow, beside what was counted.
+void AddLimits(std::span<const DiagnosedKernel> kernels, Table* table) {
+  using Field = double OccupancyLimits::*;
+  const std::pair<Column, Field> kLimits[] = {
+      {{"theoretical_percent", "Theoretical", Unit::kPercent}, &OccupancyLimits::percent},
+      {{"theoretical_warps", "Warps/SM possible", Unit::kCount, true}, &OccupancyLimits::warps_per_sm},
+      {{"limit_registers", "By registers", Unit::kCount}, &OccupancyLimits::registers},
+      {{"limit_shared_memory", "By shared memory", Unit::kCount}, &OccupancyLimits::shared_memory},
+      {{"limit_warps", "By block size", Unit::kCount}, &OccupancyLimits::warps},
+      {{"limit_blocks", "By blocks", Unit::kCount, true}, &OccupancyLimits::blocks}};
+  for (const auto& [column, field] : kLimits) table->columns.push_back(column);
+  table->columns.push_back({"limiter", "Limiter", Unit::kText});
+  for (std::size_t i = 0; i < table->rows.size(); ++i) {
+    const std::optional<OccupancyLimits>& limits = kernels[i].limits;
+    for (const auto& [column, field] : kLimits) {
+      table->rows[i].push_back(limits ? CellOf((*limits).*field, column.unit) : Cell());
+    }
+    table->rows[i].push_back(limits ? Cell(limits->limiter) : Cell());
+  }
+}
+
 }  // namespace
 
 const trace::DeviceRecord* DeviceFactsOf(const Trace& trace, const KernelCounters& kernel) {
@@ -155,6 +211,37 @@ Cell CellOf(std::optional<double> value, Unit unit) {
   const bool is_whole = unit != Unit::kPercent && std::floor(*value) == *value && std::abs(*value) < 1e15;
   if (unit == Unit::kNs || unit == Unit::kBytes || is_whole) return static_cast<int64_t>(std::llround(*value));
   return *value;
+}
+
+std::string DurationTitle(std::span<const DiagnosedKernel> kernels) {
+  const bool includes_launch =
+      std::any_of(kernels.begin(), kernels.end(), [](const DiagnosedKernel& k) { return k.kernel->includes_launch; });
+  return includes_launch ? "Duration + launch" : "Duration";
+}
+
+Table SectionTable(const CounterSection& section, std::span<const DiagnosedKernel> kernels, std::size_t rows) {
+  Table table{std::string(section.id),
+              std::string(section.title),
+              {{"kernel", "Kernel", Unit::kText}},
+              {},
+              std::string(section.note)};
+  std::vector<const CounterColumn*> columns;
+  for (const CounterColumn& column : section.columns) {
+    if (!HasValue(kernels, column)) continue;
+    columns.push_back(&column);
+    const bool is_duration = column.key == "duration_ns";
+    table.columns.push_back({std::string(column.key), is_duration ? DurationTitle(kernels) : std::string(column.title),
+                             column.unit, column.is_extra});
+  }
+  if (columns.empty()) return table;
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::vector<Cell> row{kernels[i].kernel->name};
+    for (const CounterColumn* column : columns)
+      row.push_back(CellOf(ValueOf(*column, *kernels[i].kernel), column->unit));
+    table.rows.push_back(std::move(row));
+  }
+  if (section.id == "counter_occupancy") AddLimits(kernels, &table);
+  return table;
 }
 
 std::vector<Table> LongTablesOf(std::string_view section, const Trace& trace, std::span<const KernelCounters> kernels) {

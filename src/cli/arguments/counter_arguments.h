@@ -34,6 +34,8 @@ class CounterArguments {
   // One of the words, the first without the option.
   std::string Word(std::string_view option, const std::vector<std::string>& words) const;
 
+  // Throws Error where an option has a value that it does not know.
+  void CheckWords() const;
   // Throws Error, with the command for Nsight Compute, for what the range profiler of CUPTI cannot do.
   void RefuseWhatCannotBe() const;
   counters::Wanted Wanted() const;
@@ -48,12 +50,11 @@ class CounterArguments {
   const std::string& Value(std::string_view option) const;
   uint32_t Number(std::string_view option) const;
   [[noreturn]] void Refuse(const std::string& what) const;
-  void CheckWords() const;
   void RefuseKernelsInRanges() const;
   void RefuseKill() const;
-  bool EndsProgram() const { return Value("--kill") == "on" || Value("--kill") == "yes"; }
   // Nothing is measured before cudaProfilerStart.
   bool WaitsForProfilerStart() const;
+  bool EndsProgram() const { return Value("--kill") == "on" || Value("--kill") == "yes"; }
   void AddNvtx(CLI::App& app);
   std::string NvtxLines() const;
   std::string NcuCommand() const;

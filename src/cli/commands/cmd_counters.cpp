@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/counters/counter_pages.h"
 #include "analysis/counters/counter_sections.h"
 #include "base/terminal.h"
 #include "base/units.h"
@@ -26,8 +27,10 @@
 #include "cli/measuring/scratch_folder.h"
 #include "cli/recording/leftovers.h"
 #include "cli/recording/recorded.h"
+#include "cli/render/render_counter_pages.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
+#include "collect/gpu/monitor_owners.h"
 #include "collect/gpu/present_chips.h"
 #include "counters/counter_plan.h"
 #include "counters/host_library.h"
@@ -51,6 +54,9 @@ class Counters : public Command {
                     ->type_name("FILE")
                     ->group("Output");
     app.add_flag("-f,--force-overwrite", may_overwrite_, "overwrite an existing trace file")->group("Output");
+    app.add_option("-i,--import", imported_, "print a page of a trace, or of CSV of ncu, instead of running a program")
+        ->type_name("FILE")
+        ->group("Output");
     app.add_flag("-q,--quiet", is_quiet_, "print only the result and errors")->group("Output");
     arguments_.AddFlags(app);
   }
@@ -61,6 +67,7 @@ class Counters : public Command {
     if (wants_metrics_) return Print(MetricsText());
     if (is_dry_run_) return Print(DryRun());
     arguments_.TakeProgram(*app_);
+    if (!imported_.empty()) return ShowImported();
     if (arguments_.program().empty())
       throw Error(ExitCode::kUsage, "no program to measure",
                   "usage: gprof-cli counters [options] [--] APP [ARGS...], or plan with --dry-run");
@@ -173,25 +180,48 @@ class Counters : public Command {
            " made no CUDA call that the tracer could see, so that nothing was measured");
       return result.exit_code != 0 ? result.exit_code : CodeOf(ExitCode::kInconclusive);
     }
+    return ShowTrace(result.trace_path, result.exit_code);
+  }
+
+  int ShowImported() {
+    if (!arguments_.program().empty())
+      throw Error(ExitCode::kUsage, "--import prints what was measured, and runs no program",
+                  "leave out " + ShellQuoted(arguments_.program().front()) + ", or --import");
+    arguments_.CheckWords();
+    return ShowTrace(imported_, CodeOf(ExitCode::kGood));
+  }
+
+  // Only one program can have the monitors of a GPU, and the tracer does not know which one has them.
+  void SayWhoMeasures(const Trace& trace) const {
+    const bool are_taken =
+        imported_.empty() && std::any_of(trace.notices.begin(), trace.notices.end(), [&](const Notice& notice) {
+          return trace.Text(notice.message).find("(error 26)") != std::string_view::npos;
+        });
+    const std::string owners = are_taken ? KnownMonitorOwners() : std::string();
+    if (!owners.empty()) Warn("the performance monitors probably belong to " + owners);
+  }
+
+  int ShowTrace(const std::string& path, int exit_code) const {
     std::vector<TraceSummary> summaries;
-    const Trace trace = LoadTraces({result.trace_path}, &summaries);
-    if (arguments_.SamplesInstructions() && !trace.pc_samples.empty()) {
-      PrintReport(trace, {FindAnalysis("source"), FindAnalysis("health")}, false, false);
-      return result.exit_code;
+    const Trace trace = LoadTraces({path}, &summaries);
+    const bool is_about_samples = arguments_.SamplesInstructions();
+    if (is_about_samples && !trace.pc_samples.empty()) {
+      PrintReport(trace, {FindAnalysis("source"), FindAnalysis("health")}, false);
+      return exit_code;
     }
-    if (trace.counter_ranges.empty()) {
-      Warn(arguments_.SamplesInstructions()
-               ? "no instruction was sampled; the trace " + ShellQuoted(result.trace_path) +
-                     " may say why, and kernels may have been too short"
-               : "no kernel was measured; the trace " + ShellQuoted(result.trace_path) +
-                     " may say why, and no launch may have matched");
-      return result.exit_code != 0 ? result.exit_code : CodeOf(ExitCode::kInconclusive);
+    if (is_about_samples || trace.counter_ranges.empty()) {
+      SayWhoMeasures(trace);
+      Warn(is_about_samples ? "no instruction was sampled; the trace " + ShellQuoted(path) +
+                                  " may say why, and kernels may have been too short"
+                            : "no kernel was measured; the trace " + ShellQuoted(path) +
+                                  " may say why, and no launch may have matched");
+      return exit_code != 0 ? exit_code : CodeOf(ExitCode::kInconclusive);
     }
     Print(trace);
-    if (!is_quiet_)
-      Say(fmt::format("measured {}; full tables: gprof-cli report --only counters {}", WhatWasMeasured(trace),
-                      ShellQuoted(result.trace_path)));
-    return result.exit_code;
+    if (!is_quiet_ && imported_.empty())
+      Say(fmt::format("measured {}; all values by kernel: gprof-cli counters --page details -i {}",
+                      WhatWasMeasured(trace), ShellQuoted(path)));
+    return exit_code;
   }
 
   // "12 launches of 3 kernels, 9 passes each"
@@ -218,16 +248,16 @@ class Counters : public Command {
       out.Finish();
       return;
     }
-    PrintReport(trace, {FindAnalysis("counters"), FindAnalysis("health")}, page == "summary" && format_ != "json",
-                page == "details");
+    PrintReport(trace, {FindAnalysis("counters"), FindAnalysis("health")}, true);
+    if (page == "details" && format_ != "json")
+      WriteResult(RenderCounterPages(CounterPagesOf(trace), DetectTerminal(STDOUT_FILENO)));
   }
 
-  void PrintReport(const Trace& trace, const std::vector<const Analysis*>& analyses, bool is_brief,
-                   bool has_details = true) const {
+  void PrintReport(const Trace& trace, const std::vector<const Analysis*>& analyses, bool is_summary) const {
     AnalysisOptions analysis_options;
-    analysis_options.is_brief = is_brief;
+    analysis_options.is_brief = is_summary && format_ != "json";
     Report report = RunAnalyses(trace, analyses, analysis_options);
-    report.has_details = has_details;
+    report.has_details = !is_summary;
     WriteResult(format_ == "json" ? RenderReportJson(report) : RenderReportText(report, DetectTerminal(STDOUT_FILENO)));
   }
 
@@ -288,7 +318,7 @@ class Counters : public Command {
 
   CLI::App* app_ = nullptr;
   CounterArguments arguments_;
-  std::string chip_, library_, format_ = "text";
+  std::string chip_, library_, imported_, format_ = "text";
   const CLI::Option* is_named_ = nullptr;
   std::string output_;
   bool may_overwrite_ = false, is_quiet_ = false;

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <utility>
 
-#include "collect/run/open_proc_file.h"
+#include "collect/gpu/monitor_owners.h"
 
 namespace gprof {
 namespace {
@@ -43,23 +42,8 @@ int64_t RealtimeOffset() {
   return offset_ns;
 }
 
-// Programs that are known to take the monitors, as far as they run here.
-std::string KnownOwners() {
-  constexpr std::string_view kNames[] = {"nv-hostengine", "dcgm-exporter", "nsys", "ncu", "dcgmproftester"};
-  std::string found;
-  ForEachEntry("/proc", [&](std::string_view entry) {
-    std::ifstream file("/proc/" + std::string(entry) + "/comm");
-    std::string name;
-    if (!std::getline(file, name)) return;
-    for (const std::string_view known : kNames) {
-      if (name.starts_with(known)) found += (found.empty() ? "" : ", ") + name + " (" + std::string(entry) + ")";
-    }
-  });
-  return found;
-}
-
 std::string BusyText() {
-  const std::string owners = KnownOwners();
+  const std::string owners = KnownMonitorOwners();
   return "another program uses the performance monitors" +
          (owners.empty() ? std::string(", such as DCGM (dcgmi profile --pause) or another profiler")
                          : ", probably " + owners);

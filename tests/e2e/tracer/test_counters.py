@@ -568,7 +568,13 @@ class Trouble(Counters):
         self.assertTrue(any(message in n["message"] for n in run.trace.of("notice")))
 
     def test_monitors_of_somebody_else(self):
-        self.check_unharmed(self.counters("loop", 3, env={"MOCK_RANGE_START": "26"}), "dcgmi profile --pause")
+        owner = self.folder / "dcgm-exporter"
+        shutil.copy(shutil.which("sleep"), owner)
+        with subprocess.Popen([owner, "600"]) as other:
+            run = self.counters("loop", 3, env={"MOCK_RANGE_START": "26"})
+            other.kill()
+        self.check_unharmed(run, "dcgmi profile --pause")
+        self.assertRegex(run.err, rf"the performance monitors probably belong to .*dcgm-exporter \({other.pid}\)")
 
     def test_no_permission(self):
         self.check_unharmed(self.counters("loop", 3, env={"MOCK_RANGE_ENABLE": "35"}), "NVreg_RestrictProfilingToAdminUsers=0")
@@ -643,10 +649,10 @@ class Terminal(Counters):
         self.assertEqual(done.wait(harness.DEADLINE_S), 0)
         self.assertRegex(text.decode(), r"\r\x1b\[K\d+ launch(es)? measured, \d+ passes each; measuring (alpha|beta)")
         last = text.decode().rstrip().rsplit("\r\x1b[K", 1)[1]
-        self.assertRegex(last, r"measured 9 launches of 2 kernels, \d+ passes each; full tables: ")
+        self.assertRegex(last, r"measured 9 launches of 2 kernels, \d+ passes each; all values by kernel: ")
         run = self.counters("loop", 5)
         self.assertNotIn("\x1b", run.err)
-        self.assertIn("measured 9 launches of 2 kernels, 1 pass each; full tables: gprof-cli report --only counters", run.err)
+        self.assertIn("measured 9 launches of 2 kernels, 1 pass each; all values by kernel: gprof-cli counters --page details -i", run.err)
 
 
 class Kill(Counters):

@@ -1,0 +1,72 @@
+#include "analysis/counters/diagnosed_kernels.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "analysis/counters/counter_tables.h"
+#include "analysis/findings/finding_catalogue.h"
+#include "base/units.h"
+
+namespace gprof {
+
+std::vector<DiagnosedKernel> DiagnosedKernels(const Trace& trace, std::span<const KernelCounters> kernels) {
+  std::vector<DiagnosedKernel> diagnosed;
+  for (const KernelCounters& kernel : kernels) {
+    const trace::DeviceRecord* const facts = DeviceFactsOf(trace, kernel);
+    diagnosed.push_back({&kernel, LimitsOf(kernel, facts), DiagnosesOf(kernel, facts)});
+  }
+  return diagnosed;
+}
+
+std::vector<Finding> FindingsOf(const DiagnosedKernel& k) {
+  std::vector<Finding> findings;
+  for (const Diagnosis& diagnosis : k.diagnoses) {
+    Finding finding = NewFinding(diagnosis.finding, diagnosis.percent);
+    finding.message = diagnosis.message;
+    finding.subject.kernel = k.kernel->name;
+    // What only says where the time goes is no reason to put off its cause.
+    if (diagnosis.is_cause || findings.empty())
+      finding.gain_ns = std::llround(diagnosis.percent / 100 * k.kernel->TotalNs());
+    finding.basis =
+        fmt::format("{} of {} {}, an upper bound", FormatPercent(diagnosis.percent), FormatNs(k.kernel->TotalNs()),
+                    k.kernel->timeline_launches > 0 ? "in all launches" : "with counters");
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+std::string ConditionsOf(const CounterPlan& plan) {
+  std::string words;
+  const auto add = [&](const char* text) { words += (words.empty() ? "" : ", ") + std::string(text); };
+  switch (plan.caches) {
+    case trace::CacheControl::kNone:
+      add("caches not flushed");
+      break;
+    case trace::CacheControl::kL2:
+      add("L2 flushed before each pass");
+      break;
+    case trace::CacheControl::kAll:
+      add("caches flushed before each pass");
+      break;
+    case trace::CacheControl::kUnknown:
+      break;
+  }
+  switch (plan.clocks) {
+    case trace::ClockControl::kNone:
+      add("clocks not locked");
+      break;
+    case trace::ClockControl::kBase:
+      add("clocks locked to the base clock");
+      break;
+    case trace::ClockControl::kBoost:
+      add("clocks locked to the boost clock");
+      break;
+    case trace::ClockControl::kUnknown:
+      break;
+  }
+  return words;
+}
+
+}  // namespace gprof
