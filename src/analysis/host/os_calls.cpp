@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -230,6 +231,31 @@ void AddMetrics(const AnalysisInput& input, AnalysisResult* result) {
   }
 }
 
+// As the tracer says it (src/tracer/capture/capture_mode.cpp).
+bool HasAllFileCalls(const Trace& trace) {
+  return std::all_of(trace.os_calls.begin(), trace.os_calls.end(), [&](const OsCall& call) {
+    return call.process != kNone &&
+           trace.Text(trace.processes[call.process].capture_mode).find("all calls on files") != std::string_view::npos;
+  });
+}
+
+// Of all threads: where every call on a file is recorded, their number is that of the program. What had no name when it
+// was looked up may be a pipe.
+void AddFileMetrics(const Trace& trace, AnalysisResult* result) {
+  if (trace.os_calls.empty() || !HasAllFileCalls(trace)) return;
+  std::map<std::string, int64_t> calls;
+  int64_t all = 0, bytes = 0;
+  for (const OsCall& call : trace.os_calls) {
+    if (call.object_kind != trace::OsObject::kFile || call.path == NameId{}) continue;
+    ++all;
+    bytes += static_cast<int64_t>(call.size_bytes);
+    ++calls[std::string(trace.Text(call.function))];
+  }
+  AddMetric(result, "os.file_calls", all);
+  AddMetric(result, "os.file_bytes", bytes);
+  for (const auto& [function, count] : calls) AddMetric(result, "os.file_calls", count, "os:" + function);
+}
+
 // Idle time in waits of one thread for one thing.
 struct WaitSum {
   int64_t idle_ns = 0, calls = 0, bytes = 0;
@@ -424,6 +450,7 @@ AnalysisResult RunOsCalls(const AnalysisInput& input, const AnalysisOptions& opt
   const Trace& trace = input.trace();
   AnalysisResult result;
   AddMetrics(input, &result);
+  AddFileMetrics(trace, &result);
   result.tables.push_back(SumTable(trace, options.max_rows));
   CallPlaces places(trace, input.shared().python_lines());
   result.tables.push_back(LockTable(trace, &places, options.max_rows));

@@ -19,7 +19,7 @@ void AddWhat(const TracerConfig& c, Message* text) {
   add(c.wants_cuda && c.wants_memory_usage, "memory usage");
   add(c.wants_cuda && c.wants_managed_memory, "managed memory");
   add(c.wants_nvtx, "NVTX");
-  add(c.wants_osrt, "OS runtime");
+  add(c.wants_osrt, c.wants_file_access ? "OS runtime with all calls on files" : "OS runtime");
   add(c.wants_mpi, "MPI");
   add(c.wants_gemms, "GEMM");
   add(c.wants_nccl, "NCCL");

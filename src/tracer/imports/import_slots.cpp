@@ -282,6 +282,9 @@ bool WantsLibraries() {
          config.wants_tensor_memory;
 }
 
+// How many calls a program makes is told from the first one on.
+bool WantsEveryCall() { return Config().wants_osrt && Config().wants_file_access; }
+
 bool AreWanted() {
   return Config().wants_cuda || Config().wants_osrt || Config().WantsNativeStacks() || Config().sample_period_ns != 0 ||
          WantsLibraries();
@@ -337,12 +340,12 @@ void WatchModules(const ModuleWatcher& by) {
 void StartImports() {
   if (!AreWanted()) return;
   KeepLoaderWholeInForks();
-  if (!WantsLibraries()) return;
+  if (!WantsLibraries() && !WantsEveryCall()) return;
   {
     const LockGuard guard(loader_lock);
     LookAtModules();
   }
-  if (IsUrgent()) PatchImports();
+  if (IsUrgent() || WantsEveryCall()) PatchImports();
 }
 
 void DrainImports(DrainRound* round) {

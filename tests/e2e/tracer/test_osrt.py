@@ -82,6 +82,16 @@ class Waits(harness.Case):
         trace = self.waits("known", self.folder / "data.bin", options=options).trace
         self.assertEqual({c["function"] for c in trace.of("os_call")}, {"poll", "usleep"})
 
+    def test_counts_of_file_calls(self):
+        """A gate can hold a program to them: they are those that it made."""
+        run = self.waits("known", self.folder / "data.bin", options=(*ONLY, "--osrt-file-access"))
+        metrics = {(m["id"], m.get("scope", "")): m["value"] for m in self.report(run.trace_path)["metrics"] if m["id"].startswith("os.file")}
+        expected = {"open": 1, "pwrite": 50, "read": 50, "fsync": 1, "fopen": 1, "fread": 20}  # what is closed has no name any more
+        self.assertEqual({scope: n for (name, scope), n in metrics.items() if name == "os.file_calls" and scope},
+                         {f"os:{name}": n for name, n in expected.items()})
+        self.assertEqual(metrics["os.file_calls", ""], sum(expected.values()))
+        self.assertEqual(metrics["os.file_bytes", ""], 6400 + 6400 + 2560)
+
     def test_not_unless_asked(self):
         run = self.profile("waits", "errors", version=None, options=("-t", "nvtx"))
         self.assertEqual(run.code, 0, run.err)
