@@ -265,6 +265,19 @@ Trace TraceOfCollectives() {
   return maker.Finish();
 }
 
+Trace TraceOfFileCalls() {
+  TraceMaker maker;
+  maker.AddKernel(0, 1000);
+  maker.trace().processes[0].capture_mode = maker.Name("CUDA, OS runtime with all calls on files; from the beginning");
+  OsCall call;
+  call.start_ns = 10, call.end_ns = 11;
+  call.process = call.thread = 0;
+  call.object_kind = trace::OsObject::kFile;
+  call.function = maker.Name("read"), call.path = maker.Name("/data/a.bin");
+  maker.trace().os_calls.push_back(call);
+  return maker.Finish();
+}
+
 TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   std::set<std::string_view> emitted;
   const auto run_all = [&](const Trace& trace) {
@@ -284,6 +297,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   run_all(TraceOfOperators());
   run_all(TraceOfTensors());
   run_all(TraceOfCollectives());
+  run_all(TraceOfFileCalls());
   for (const MetricInfo& info : MetricCatalogue()) {
     if (info.id.starts_with("occupancy.") && !HasOccupancyCalculator()) continue;
     if (info.id.starts_with("kernel.")) continue;  // tests/unit/counters
