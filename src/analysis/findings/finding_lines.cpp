@@ -20,10 +20,11 @@ namespace {
 constexpr double kLeastOfLine = 20;  // below it no line stands for the finding
 constexpr double kNearlyAll = 95;    // from here on it is as good as all of it
 
+// What comes once, as the time before a loop, would hide the line that holds up the GPU in each of its iterations.
 int64_t IdleOf(const PythonLineSum& sum, const std::vector<std::string>& causes) {
   int64_t ns = 0;
   ForEachCause([&](Cause cause) {
-    for (const std::string& name : causes) ns += name == InfoOf(cause).name ? sum.idle[cause] : 0;
+    for (const std::string& name : causes) ns += name == InfoOf(cause).name ? sum.judged_idle[cause] : 0;
   });
   return ns;
 }

@@ -1,8 +1,12 @@
 #include "analysis/samples/python_line_sums.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps/idle_parts.h"
+#include "analysis/idle/gaps/steady_time.h"
 #include "analysis/places/stack_lines.h"
 
 namespace gprof {
@@ -11,7 +15,10 @@ namespace {
 class LineSums {
  public:
   explicit LineSums(const AnalysisInput& input)
-      : input_(input), trace_(input.trace()), lines_(input.shared().python_lines()), sums_(lines_.all().size() + 1) {}
+      : input_(input), trace_(input.trace()), lines_(input.shared().python_lines()), sums_(lines_.all().size() + 1) {
+    const std::optional<SteadyTime>& steady = input.shared().judged(input).steady;
+    if (steady) judged_ = steady->time;
+  }
 
   std::vector<PythonLineSum> Take() {
     AddOperations();
@@ -63,16 +70,20 @@ class LineSums {
   void AddIdle(uint32_t device) {
     ForEachExplainedGap(input_, device, [&](const Gap& gap, std::span<const Part> parts) {
       const uint32_t next = gap.after == kNone ? kNone : input_.shared().ops().CallOf(gap.after);
-      for (const Part& part : parts) {
+      ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
         const uint32_t call = part.call() != kNone ? part.call() : next;
-        (call == kNone ? sums_.back() : Of(call)).idle[part.cause] += part.duration_ns;
-      }
+        PythonLineSum& sum = call == kNone ? sums_.back() : Of(call);
+        sum.idle[part.cause] += end_ns - start_ns;
+        const int64_t judged_ns = std::min(end_ns, judged_.end_ns) - std::max(start_ns, judged_.start_ns);
+        sum.judged_idle[part.cause] += std::max<int64_t>(0, judged_ns);
+      });
     });
   }
 
   const AnalysisInput& input_;
   const Trace& trace_;
   const PythonLines& lines_;
+  Interval judged_{INT64_MIN, INT64_MAX};
   std::vector<PythonLineSum> sums_;
 };
 

@@ -19,6 +19,7 @@ struct PythonLineSum {
   int64_t sync_ns = 0;             // of those the calls that only do that
   int64_t memory_calls = 0, memory_ns = 0;
   CauseSplit idle;  // GPU idle time that ended with what the line launched, or that one of its calls is the cause of
+  CauseSplit judged_idle;  // of that what lies in the time that the run is judged by
   int64_t IdleNs() const { return idle.Total(); }
 };
 

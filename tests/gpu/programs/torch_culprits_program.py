@@ -84,7 +84,7 @@ def noise_of_the_cpu():
 
 def empty_cache():
     model = perceptron(1024, 4)
-    batch, target = torch.rand(4096, 1024, device=GPU), torch.rand(4096, 1024, device=GPU)
+    batch, target = torch.rand(256, 1024, device=GPU), torch.rand(256, 1024, device=GPU)
     steps(model, batch, target, lambda loss: torch.cuda.empty_cache())  # HERE: empty_cache
 
 
