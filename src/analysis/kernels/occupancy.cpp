@@ -1,8 +1,10 @@
 // How much of the GPU the launches of kernels can use at all: occupancy, waves, grids and blocks that are too small.
 // From launch facts alone, without counters.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "analysis/idle/gaps/gaps.h"
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/kernels/occupancy_calculator.h"
+#include "analysis/kernels/shared_use.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/metrics.h"
@@ -29,8 +32,9 @@ constexpr double kPercentWorthAFinding = 5;  // of the window
 // Of a GPU: kernels that use more of it, with those beside them, are not small. Who calls a library does not choose its
 // grids.
 constexpr double kSmallPercent = 50, kSmallPercentOfLibraries = 25;
-constexpr int64_t kShortNs = 5'000;     // the mean: shorter kernels take as long however many blocks do the work
-constexpr int64_t kSchedulersOfSm = 4;  // since Maxwell, but for the P100, which has two
+constexpr double kHardlyAnyBeside = 1.01;  // kernels at a time, on average
+constexpr int64_t kShortNs = 5'000;        // the mean: shorter kernels take as long however many blocks do the work
+constexpr int64_t kSchedulersOfSm = 4;     // since Maxwell, but for the P100, which has two
 constexpr double kLeastPercentWorthAFinding = 1, kKernelPercentWorthAFinding = 25;
 
 // All launches of a kernel in one shape on one device.
@@ -243,9 +247,39 @@ struct Groups {
   Group small, narrow, tail;
 };
 
+double SmallShareOf(const Trace& trace, const Row& row) {
+  return (IsLibraryKernel(trace.Text(row.launches.name)) ? kSmallPercentOfLibraries : kSmallPercent) / 100;
+}
+
+// What small kernels leave unused, by row. Those that run beside each other may fill the GPU together.
+std::vector<int64_t> UnusedBySmall(const Trace& trace, const Summary& summary, const std::vector<double>& concurrency) {
+  std::vector<SharedUse> uses;
+  std::map<std::tuple<NameId, uint32_t, uint32_t>, uint32_t> row_of;
+  for (const Row& row : summary.rows) {
+    row_of[{row.launches.name, row.launches.shape, row.launches.device}] = static_cast<uint32_t>(uses.size());
+    uses.push_back({row.use.Share(), SmallShareOf(trace, row), 0});
+    const bool is_alone = concurrency[row.launches.device] <= kHardlyAnyBeside;
+    if (is_alone && uses.back().share < uses.back().small) uses.back().unused_ns = static_cast<double>(row.unused_ns);
+  }
+  std::vector<uint32_t> use_of(trace.ops.TraitsCount(), kNone);
+  for (uint32_t i = 0; i < use_of.size(); ++i) {
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    const auto found = row_of.find({traits.name, traits.shape, traits.device});
+    const bool counts = traits.kind == OpKind::kKernel && found != row_of.end();
+    if (counts && !IsWaitingKernel(trace.Text(traits.name))) use_of[i] = found->second;
+  }
+  for (uint32_t device = 0; device < concurrency.size(); ++device) {
+    if (concurrency[device] > kHardlyAnyBeside) AddUnused(trace, device, use_of, &uses);
+  }
+  std::vector<int64_t> unused_ns;
+  for (const SharedUse& use : uses) unused_ns.push_back(static_cast<int64_t>(use.unused_ns));
+  return unused_ns;
+}
+
 Groups GroupsOf(const AnalysisInput& input, const Summary& summary) {
   const Trace& trace = input.trace();
   const std::vector<double> concurrency = Concurrency(input, summary.rows);
+  const std::vector<int64_t> unused_by_small = UnusedBySmall(trace, summary, concurrency);
   Groups groups;
   for (const Row& row : summary.rows) {
     // NCCL takes no more of the GPU than it needs, so that kernels run beside it.
@@ -254,8 +288,8 @@ Groups GroupsOf(const AnalysisInput& input, const Summary& summary) {
     const double beside = concurrency[row.launches.device], used = std::min(1.0, row.use.Share() * beside);
     const auto unused_ns = static_cast<int64_t>(static_cast<double>(row.launches.time_ns) / beside * (1 - used));
     if (IsSmallGrid(trace, row)) {
-      const bool is_library = IsLibraryKernel(trace.Text(row.launches.name));
-      if (100 * used < (is_library ? kSmallPercentOfLibraries : kSmallPercent)) groups.small.Add(row, unused_ns);
+      const int64_t small_ns = unused_by_small[static_cast<size_t>(&row - summary.rows.data())];
+      if (small_ns > 0) groups.small.Add(row, small_ns);
     } else if (IsBelowWarp(trace, row)) {
       // Such blocks take up the block slots of an SM before its warps: what the lanes do not use, nobody else can.
       const double full = std::min(1.0, used * row.use.occupancy.percent / 100);

@@ -167,6 +167,22 @@ TEST_F(OccupancyTest, WhereTheGpuIsMostlyIdleItIsInformation) {
   EXPECT_EQ(finding->gain_ns, 0);
 }
 
+// Alone they use 8 of 132 SMs. Four use a quarter of the GPU, and ten more than half of it, which is not small.
+TEST_F(OccupancyTest, SmallKernelsCountWhileFewOfThemRunSideBySide) {
+  TraceMaker maker;
+  maker.trace().devices[0].facts = H200();
+  maker.trace().shapes.push_back(Shape(8, 128, 16));
+  int64_t start_ns = 0;
+  for (const int count : {1, 4, 10}) {
+    for (int i = 0; i < count; ++i) maker.AddKernel(start_ns, start_ns + 1000 * kUs).shape = 0;
+    start_ns += 1000 * kUs;
+  }
+  const AnalysisResult result = RunOccupancy(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "occupancy.small_grid");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NEAR(static_cast<double>(finding->gain_ns), 1e6 * (1 - 8.0 / 132) + 1e6 * (1 - 32.0 / 132), 20);
+}
+
 TEST_F(OccupancyTest, AGridThatFitsLastsAsLongAsTheFullestSm) {
   // 8 blocks of 256 fit on an SM, 1056 on the GPU. 200 blocks: one SM has two, so half of 264 places are for 200.
   const AnalysisResult result = OneKernel(Shape(200, 256, 32));
