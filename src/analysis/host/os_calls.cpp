@@ -266,6 +266,11 @@ struct WaitSum {
   std::string workers;    // what the processes did that this one started
   OsCallKind main;        // the thing and the call with the most idle time
   int64_t main_ns = 0;    // of that
+  int64_t more_things = 0;
+  void Add(const WaitSum& more) {
+    idle_ns += more.idle_ns, calls += more.calls, bytes += more.bytes, more_things += 1 + more.more_things;
+    for (const auto& [function, ns] : more.functions) functions[function] += ns;
+  }
 };
 using WaitSums = std::map<std::pair<OsCallKind, uint32_t>, WaitSum>;
 
@@ -323,6 +328,27 @@ void SetActivities(const Trace& trace, CallPlaces* places, WaitSums* sums) {
   }
 }
 
+// One after the other, as where each step writes a file of its own: they are told as one.
+void JoinFiles(WaitSums* sums) {
+  constexpr int64_t kManyFiles = 4;
+  std::map<uint32_t, std::vector<WaitSums::iterator>> files_of;  // by thread
+  for (auto at = sums->begin(); at != sums->end(); ++at) {
+    if (at->first.first.object_kind == trace::OsObject::kFile) files_of[at->first.second].push_back(at);
+  }
+  for (auto& [thread, files] : files_of) {
+    int64_t idle_ns = 0;
+    for (const auto& file : files) idle_ns += file->second.idle_ns;
+    const auto most = *std::max_element(
+        files.begin(), files.end(), [](const auto& a, const auto& b) { return a->second.idle_ns < b->second.idle_ns; });
+    if (std::ssize(files) < kManyFiles || 2 * most->second.idle_ns > idle_ns) continue;
+    for (const auto& file : files) {
+      if (file == most) continue;
+      most->second.Add(file->second);
+      sums->erase(file);
+    }
+  }
+}
+
 WaitSums SumsOfThings(const HostGaps& host) {
   WaitSums sums;
   for (const IdleInWait& wait : host.judged_waits) {
@@ -334,6 +360,7 @@ WaitSums SumsOfThings(const HostGaps& host) {
     sum.functions[wait.kind.function] += wait.idle_ns;
     if (wait.kind.other_thread != kNone) sum.holders[wait.kind.other_thread] += wait.idle_ns;
   }
+  JoinFiles(&sums);
   return sums;
 }
 
@@ -350,7 +377,7 @@ class WaitWords {
         sum_(sum),
         thread_(ThreadName(trace, thread)),
         function_(trace.Text(LargestOf(sum.functions, NameId{}))),
-        name_(ObjectName(trace, kind)),
+        name_(ObjectName(trace, kind) + AndMore(sum)),
         idle_(FormatNs(static_cast<double>(sum.idle_ns))) {
     if (const uint32_t holder = LargestOf(sum.holders, kNone); holder != kNone) holder_ = ThreadName(trace, holder);
     if (!sum.place.empty()) from_ = ", called from " + sum.place;
@@ -375,6 +402,9 @@ class WaitWords {
   }
 
  private:
+  static std::string AndMore(const WaitSum& sum) {
+    return sum.more_things == 0 ? "" : " and " + CountOf(sum.more_things, "more file");
+  }
   Finding Make(Finding finding, std::string message) const {
     finding.message = std::move(message);
     finding.subject.thread = thread_;

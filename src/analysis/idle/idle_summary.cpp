@@ -11,6 +11,8 @@ namespace {
 
 // A launch that keeps the GPU waiting for as long loads code, with or without a wait before it.
 constexpr int64_t kLongLaunchNs = 100'000;
+// Other calls that take as long are work of the host, as making streams is.
+constexpr int64_t kLongCallNs = 20'000;
 
 bool IsLonger(const GapStory& a, const GapStory& b) {
   if (a.gap.DurationNs() != b.gap.DurationNs()) return a.gap.DurationNs() > b.gap.DurationNs();
@@ -147,9 +149,10 @@ void IdleSummary::AddPatterns(const IdleRun& run) {
   int64_t host_ns = 0;
   for (const Part& part : run.parts) {
     const bool is_launch = part.cause == Cause::kLaunch && part.duration_ns < kLongLaunchNs;
-    const bool is_its_fault = part.cause == wait || is_launch || part.cause == Cause::kApi;
+    const bool is_short_call = part.cause == Cause::kApi && part.duration_ns < kLongCallNs;
+    const bool is_its_fault = part.cause == wait || is_launch || is_short_call;
     if (is_its_fault) drained_by_sync_.idle_ns += part.duration_ns;
-    if (part.cause == Cause::kHost) host_ns += part.duration_ns;
+    if (part.cause == Cause::kHost || (part.cause == Cause::kApi && !is_short_call)) host_ns += part.duration_ns;
   }
   // The host could have computed meanwhile what it computed after the wait. Where that takes longer than the wait did,
   // it is the host that is slow, and the GPU would run dry without the wait, too.
