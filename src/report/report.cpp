@@ -57,7 +57,7 @@ std::vector<RankedFinding> JudgeAgainst(const std::vector<Finding>& findings, st
     }
     if (metric.id == "gpu.copy_only_ns") metric.value = static_cast<double>(judged.CopyOnlyNs());
   }
-  return JudgeFindings(findings, totals, judged.devices.window_ns);
+  return JudgeFindings(findings, totals, {judged.devices.window_ns, judged.are_copies_once});
 }
 
 // ---- several programs in one trace ----

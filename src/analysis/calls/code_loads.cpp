@@ -1,6 +1,7 @@
 #include "analysis/calls/code_loads.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "analysis/calls/call_kinds.h"
@@ -11,15 +12,38 @@ namespace {
 
 constexpr int64_t kReadsOfAnImport = 4;  // fewer may be a program that reads a file of its own
 
+// Looking a library up and reading it take about as long as that before it is loaded.
+constexpr int64_t kLongestSetUpNs = 50'000'000, kTimesOfTheLoad = 4;
+
+// Of the process, as its command says.
+bool IsInterpreted(const Trace& trace, uint32_t process) {
+  if (process == kNone) return true;  // nobody knows
+  constexpr std::string_view kInterpreters[] = {"python", "pt_main_thread", "julia", "java", "node", "MATLAB"};
+  const Process& of = trace.processes[process];
+  const std::string_view name = trace.Text(of.name), command = trace.Text(of.command_line);
+  return (name.empty() && command.empty()) ||
+         std::any_of(std::begin(kInterpreters), std::end(kInterpreters), [&](std::string_view interpreter) {
+           return name.starts_with(interpreter) || command.find(interpreter) != std::string_view::npos;
+         });
+}
+
 bool IsModule(std::string_view path) { return path.ends_with(".pyc") || path.ends_with(".py"); }
+
+// Of loads, those that reach into the time.
+auto IsIn(const Interval& time) {
+  return [&time](const auto& load) { return load.time.start_ns < time.end_ns && time.start_ns < load.time.end_ns; };
+}
 
 }  // namespace
 
 CodeLoads::CodeLoads(const Trace& trace, const CallFacts& calls) {
   for (const uint32_t i : calls.rare()) {
     const ApiCall& call = trace.api_calls[i];
-    if (call.api_class == ApiClass::kLoad && LoadsCode(trace.Text(call.function)))
-      loads_.push_back({call.start_ns, call.end_ns});
+    const std::string_view function = trace.Text(call.function);
+    if (call.api_class != ApiClass::kLoad || !LoadsCode(function)) continue;
+    const bool is_by_itself = function.find("LibraryLoad") != std::string_view::npos && call.thread != kNone &&
+                              !IsInterpreted(trace, trace.threads[call.thread].process);
+    loads_.push_back({{call.start_ns, call.end_ns}, is_by_itself});
   }
   for (const OsCall& call : trace.os_calls) {
     if (IsModule(trace.Text(call.path))) imports_.push_back({call.end_ns, call.process});
@@ -28,9 +52,24 @@ CodeLoads::CodeLoads(const Trace& trace, const CallFacts& calls) {
 }
 
 bool CodeLoads::MayBeIn(const Interval& time) const {
-  return loads_.empty() || std::any_of(loads_.begin(), loads_.end(), [&](const Interval& load) {
-           return load.start_ns < time.end_ns && time.start_ns < load.end_ns;
-         });
+  return loads_.empty() || (std::any_of(loads_.begin(), loads_.end(), IsIn(time)) && !AreAside(time));
+}
+
+bool CodeLoads::AreAside(const Interval& time) const {
+  int64_t from_ns = time.start_ns, other_ns = 0;
+  bool is_any = false;
+  const auto add_until = [&](int64_t end_ns, int64_t load_ns) {
+    if (end_ns - from_ns > kLongestSetUpNs + kTimesOfTheLoad * load_ns) other_ns += end_ns - from_ns;
+  };
+  for (const Load& load : loads_) {
+    if (!IsIn(time)(load)) continue;
+    if (!load.is_by_itself) return false;  // who compiles it, compiles before and after
+    is_any = true;
+    add_until(load.time.start_ns, load.time.DurationNs());
+    from_ns = std::max(from_ns, load.time.end_ns);
+  }
+  add_until(time.end_ns, 0);
+  return is_any && 2 * other_ns > time.DurationNs();
 }
 
 int64_t CodeLoads::ImportedNs(uint32_t process, const Interval& time) const {

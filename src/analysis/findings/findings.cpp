@@ -143,11 +143,26 @@ void MarkSmallBesideWarnings(std::vector<RankedFinding>* ranked) {
   }
 }
 
+// Where the whole run is start-up, a program that saves less than that runs as long as before.
+void MarkWhatNobodyNotices(std::vector<RankedFinding>* ranked) {
+  constexpr int64_t kNoticedNs = 100'000;
+  const auto is_start_up = [](const RankedFinding& r) { return r.finding->id == "startup.only"; };
+  if (std::none_of(ranked->begin(), ranked->end(), is_start_up)) return;
+  for (RankedFinding& r : *ranked) r.is_minor |= r.gain_ns > 0 && r.gain_ns < kNoticedNs;
+}
+
 // A longer run has what comes again and again, so that its warnings come before what comes once, however long that
-// took. `end`: of those that lead.
+// took; but for those that would win next to nothing of it. `end`: of those that lead.
 void MoveOnceBehindWarnings(std::vector<RankedFinding>* ranked, std::vector<RankedFinding>::iterator end) {
-  const auto is_steady_warning = [](const RankedFinding& r) {
-    return r.finding->severity == Severity::kWarning && !ComesOnce(r.finding);
+  constexpr int64_t kHardlyAnything = 20, kNoticedNs = 5'000'000;  // of what comes once, that part; and less than that
+  int64_t once_ns = 0;
+  for (auto r = ranked->begin(); r != end; ++r) {
+    const bool is_of_window = r->finding->id == "startup.first_launches" && r->finding->severity == Severity::kWarning;
+    if (is_of_window) once_ns = std::max(once_ns, r->gain_ns);
+  }
+  const auto is_steady_warning = [&](const RankedFinding& r) {
+    return r.finding->severity == Severity::kWarning && !ComesOnce(r.finding) &&
+           (kHardlyAnything * r.gain_ns >= once_ns || r.gain_ns >= kNoticedNs);
   };
   const auto last = std::find_if(std::make_reverse_iterator(end), ranked->rend(), is_steady_warning);
   std::stable_partition(ranked->begin(), last.base(), [](const RankedFinding& r) { return !ComesOnce(r.finding); });
@@ -174,6 +189,15 @@ void MoveDetailsBehindPlaces(std::vector<RankedFinding>* ranked, std::vector<Ran
   }
 }
 
+// What is copied once is no more of a longer run, whose kernels are. `end`: of those that lead.
+void MoveCopiesBehindKernels(std::vector<RankedFinding>* ranked, std::vector<RankedFinding>::iterator end) {
+  const auto is_of_kernels = [](const RankedFinding& r) { return r.finding->id == "gpu.kernel_bound"; };
+  const auto kernels = std::find_if(ranked->begin(), end, is_of_kernels);
+  if (kernels == end) return;
+  std::stable_partition(ranked->begin(), kernels + 1,
+                        [](const RankedFinding& r) { return !r.finding->id.starts_with("memcpy."); });
+}
+
 }  // namespace
 
 void RankFindings(std::vector<Finding>* findings) {
@@ -183,7 +207,7 @@ void RankFindings(std::vector<Finding>* findings) {
 }
 
 std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, std::span<const Metric> totals,
-                                         int64_t window_ns) {
+                                         const JudgedBasis& judged) {
   std::vector<const Finding*> order;
   for (const Finding& finding : findings) order.push_back(&finding);
   // Why before what, and what before where.
@@ -196,14 +220,16 @@ std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, s
   std::vector<RankedFinding> ranked(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     Claim(*order[i], &ledger, &ranked[i]);
-    ranked[i].is_minor = IsMinor(ranked[i], window_ns);
+    ranked[i].is_minor = IsMinor(ranked[i], judged.window_ns);
   }
   MarkSmallBesideWarnings(&ranked);
+  MarkWhatNobodyNotices(&ranked);
   std::stable_sort(ranked.begin(), ranked.end(), ComesFirst);
   const auto end = std::stable_partition(ranked.begin(), ranked.end(),
                                          [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; });
   MoveOnceBehindWarnings(&ranked, end);
   MoveDetailsBehindPlaces(&ranked, end);
+  if (judged.are_copies_once) MoveCopiesBehindKernels(&ranked, end);
   return ranked;
 }
 

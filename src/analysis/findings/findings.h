@@ -27,11 +27,17 @@ struct RankedFinding {
   size_t gpus = 1;
 };
 
+// What findings are judged by (JudgedTime).
+struct JudgedBasis {
+  int64_t window_ns = 0;
+  bool are_copies_once = false;
+};
+
 // Findings compete for the time that they are about (FindingInfo::claims): each nanosecond is claimed once, by those
 // that name a mechanism before those that are general, and by larger ones before smaller ones. `findings` are ranked,
 // `totals` says how much time there is. The result has first what leads and is not minor, by what is left of its gain.
 std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, std::span<const Metric> totals,
-                                         int64_t window_ns);
+                                         const JudgedBasis& judged);
 
 // "gpu0" or "3 GPUs": those that have GPU work.
 std::string NameOfUsedDevices(const Trace& trace);

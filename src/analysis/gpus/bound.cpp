@@ -26,6 +26,7 @@ namespace {
 
 constexpr double kKernelBoundPercent = 80, kCopyBoundPercent = 50;  // of the window
 constexpr double kMostlyKernelsPercent = 60;                        // of the window: optimising kernels helps as well
+constexpr double kKernelsBesideCopiesPercent = 25;                  // of the window with copies that come once
 constexpr int64_t kLeastKernelNs = 1'000'000;                       // less is no work to speak of
 // That kernels could be faster is a guess: what is known to be in the way of that much of the window comes first.
 constexpr int kMostPercent = 15, kMostPercentBesideIdle = 5;
@@ -108,6 +109,12 @@ DeviceTimes WithoutFirstLaunches(const AnalysisInput& input, const JudgedTime& j
   return times;
 }
 
+// Results are copied once, however long the kernels run before that.
+DeviceTimes WithoutDownload(const JudgedTime& judged, DeviceTimes times) {
+  if (!AreKernelBound(times)) times.window_ns -= judged.download_ns + judged.upload_ns;
+  return times;
+}
+
 // Groups of kernels but those of NCCL, those that took longest first.
 std::vector<uint32_t> LongestKernels(const KernelGroups& kernels, const std::vector<Statistics>& times) {
   std::vector<uint32_t> order;
@@ -146,6 +153,16 @@ std::string CommandsFor(const Trace& trace, const std::vector<std::string>& func
   return "gprof-cli counters" + options + ", or: ncu" + options;
 }
 
+// ", without first launches, without copies after the last kernel"
+std::string WithoutWhat(const JudgedTime& judged, bool are_firsts_left_out, bool are_copies_left_out) {
+  std::string text = are_firsts_left_out ? ", without first launches" : "";
+  if (!are_copies_left_out) return text;
+  text += ", without copies ";
+  if (judged.upload_ns > 0) text += "before the first ";
+  if (judged.upload_ns > 0 && judged.download_ns > 0) text += "and ";
+  return text + (judged.download_ns > 0 ? "after the last kernel" : "kernel");
+}
+
 // If that share of the kernels ran twice as fast.
 void SetGain(const DeviceTimes& sum, double share, const std::string& kernels, Finding* finding) {
   const int most_percent = AreKernelBound(sum) ? kMostPercent : kMostPercentBesideIdle;
@@ -155,8 +172,8 @@ void SetGain(const DeviceTimes& sum, double share, const std::string& kernels, F
                    "% of the time";
 }
 
-// `longest` are those of LongestKernels; `judged_ns`: the window with first launches.
-Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, int64_t judged_ns,
+// `longest` are those of LongestKernels; `left_out`: of the window, in words.
+Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const std::string& left_out,
                     const std::vector<uint32_t>& longest) {
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
@@ -170,9 +187,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, int64_t 
   const std::string first = kernels.Name(longest.front());
   Finding finding = NewBoundFinding(sum);
   finding.subject.kernel = first;
-  finding.message = BoundBy(input.trace(), sum, "kernels") +
-                    (sum.window_ns < judged_ns ? ", without first launches" : "") +
-                    (has_nccl ? ", excluding those of NCCL" : "");
+  finding.message = BoundBy(input.trace(), sum, "kernels") + left_out + (has_nccl ? ", excluding those of NCCL" : "");
   std::vector<std::string> functions;
   for (const uint32_t kernel : longest) {
     const double percent = PercentOf(times[kernel].total, all_ns);
@@ -246,10 +261,13 @@ std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string
   const DeviceTimes& times = judged.devices;
   std::vector<Finding> findings;
   if (times.window_ns <= 0) return findings;
-  const DeviceTimes work = WithoutFirstLaunches(input, judged, WorkOfKernels(input, judged));
-  if (AreKernels(work, kMostlyKernelsPercent)) {
+  const DeviceTimes repeated = WithoutFirstLaunches(input, judged, WorkOfKernels(input, judged));
+  const DeviceTimes work = WithoutDownload(judged, repeated);
+  if (AreKernels(work, kMostlyKernelsPercent) && AreKernels(repeated, kKernelsBesideCopiesPercent)) {
     const std::vector<uint32_t> longest = LongestKernels(input.shared().kernels(), input.shared().kernel_times());
-    findings.push_back(longest.empty() ? GraphBound(input, work) : KernelBound(input, work, times.window_ns, longest));
+    const std::string left_out =
+        WithoutWhat(judged, repeated.window_ns < times.window_ns, work.window_ns < repeated.window_ns);
+    findings.push_back(longest.empty() ? GraphBound(input, work) : KernelBound(input, work, left_out, longest));
   }
   if (PercentOf(times.busy_ns - times.kernel_ns, times.window_ns) >= kCopyBoundPercent) {
     findings.push_back(CopyBound(input, times));

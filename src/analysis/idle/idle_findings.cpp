@@ -327,6 +327,14 @@ std::string PartsOf(const CauseSplit& split, int64_t all_ns, Finding* finding) {
   return parts;
 }
 
+// What came again took less time than CUDA's own start does, and next to none of the window. Steps that a program names
+// are what it is for, however short.
+bool IsHardlyAnything(const SteadyIdle& steady, int64_t window_ns) {
+  constexpr int64_t kShortNs = 20'000'000;
+  constexpr double kFewPercent = 10;
+  return steady.step.empty() && steady.window_ns < kShortNs && PercentOf(steady.window_ns, window_ns) < kFewPercent;
+}
+
 // How bad it is depends on the time in which no kernel ran: parameters that are copied first are start-up as well.
 // Where work came again often enough to be judged, start-up is not what the run is for, but without steps code that
 // CUDA loads and parameters still count: how much of the host's own code belongs to start-up nobody knows then.
@@ -334,7 +342,7 @@ std::string PartsOf(const CauseSplit& split, int64_t all_ns, Finding* finding) {
 void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, int64_t late_ns, std::vector<Finding>* findings) {
   const int64_t window_ns = summary.Sum().window_ns, once_ns = steady.before.Total();
   if (PercentOf(once_ns, window_ns) < kIdlePercentWorthAFinding) return;
-  const bool is_what_the_run_is = steady.iterations < kIterationsToJudge;
+  const bool is_what_the_run_is = steady.iterations < kIterationsToJudge || IsHardlyAnything(steady, window_ns);
   const int64_t loaded_ns =
       steady.step.empty() ? steady.before[Cause::kLoad] + steady.before[Cause::kLaunch] + steady.copied_before_ns : 0;
   const int64_t counted_ns = is_what_the_run_is ? once_ns + steady.copied_before_ns : loaded_ns;

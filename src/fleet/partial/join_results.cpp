@@ -172,6 +172,8 @@ class ResultsJoin::State {
     devices.busy_ns += kept.judged.devices.busy_ns;
     devices.kernel_ns += kept.judged.devices.kernel_ns;
     kept_.judged.upload_ns += kept.judged.upload_ns;
+    kept_.judged.download_ns += kept.judged.download_ns;
+    kept_.judged.are_copies_once = kept.judged.are_copies_once && (traces_.empty() || kept_.judged.are_copies_once);
     if (traces_.empty()) kept_.why_no_gpu_work = kept.why_no_gpu_work;
     if (kept.why_no_gpu_work.empty()) kept_.why_no_gpu_work.clear();
     AddBreakdown(kept.breakdown);

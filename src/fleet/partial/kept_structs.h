@@ -41,7 +41,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ClockQuality, host_readings, cup
                                                 tsc_residual_ns, cupti_residual_ns, cupti_drift_ppm, early_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(SteadyTime, step, time, iterations)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DeviceTimes, window_ns, busy_ns, kernel_ns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JudgedTime, steady, comes_once, devices, copies_from_ns, upload_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JudgedTime, steady, comes_once, devices, download_ns, are_copies_once,
+                                                copies_from_ns, upload_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(KernelTime, name, shape, path, place, count, total_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TransferTime, direction, memory, count, total_ns, size_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PathTime, path, operations, operation_ns, hidden_ns, idle_ns)

@@ -19,10 +19,11 @@ const std::vector<Metric> kTotals = {
     {"idle.host_ns", "gpu0", 1}, {"idle.memory_ns", "", 0}};
 
 // "id gain < leader", "(id gain)" for a minor one.
-std::vector<std::string> Judge(std::vector<Finding> findings, const std::vector<Metric>& totals = kTotals) {
+std::vector<std::string> Judge(std::vector<Finding> findings, const std::vector<Metric>& totals = kTotals,
+                               const JudgedBasis& judged = {1000}) {
   RankFindings(&findings);
   std::vector<std::string> lines;
-  for (const RankedFinding& ranked : JudgeFindings(findings, totals, 1000)) {
+  for (const RankedFinding& ranked : JudgeFindings(findings, totals, judged)) {
     std::string line = ranked.finding->id + " " + std::to_string(ranked.gain_ns);
     if (ranked.leader != nullptr) line += " < " + ranked.leader->id;
     lines.push_back(ranked.is_minor ? "(" + line + ")" : line);
@@ -134,6 +135,35 @@ TEST(Findings, StartUpComesAfterWarningsAboutWhatComesAgain) {
             (Lines{"memcpy.pageable 150", "startup.first_launches 300", "idle.sync 50"}));
   EXPECT_EQ(Judge({Make("startup.first_launches", 300), Make("idle.sync", 50)}),
             (Lines{"idle.sync 50", "startup.first_launches 300"}));
+}
+
+TEST(Findings, StartUpComesBeforeWarningsThatWinNextToNothingOfIt) {
+  const Finding start = Make("startup.first_launches", 700, Severity::kWarning);
+  EXPECT_EQ(Judge({start, Make("idle.host", 30, Severity::kWarning)}, {}),
+            (Lines{"startup.first_launches 700", "idle.host 30"}));
+  EXPECT_EQ(Judge({start, Make("idle.host", 40, Severity::kWarning)}, {}),
+            (Lines{"idle.host 40", "startup.first_launches 700"}));
+  EXPECT_EQ(Judge({Make("startup.first_launches", 700'000'000, Severity::kWarning),
+                   Make("idle.host", 5'000'000, Severity::kWarning)},
+                  {}, {400'000'000}),
+            (Lines{"idle.host 5000000", "startup.first_launches 700000000"}));
+}
+
+TEST(Findings, BesideNothingButStartUpWhatNobodyNoticesIsMinor) {
+  const Finding start = Make("startup.only", 0, Severity::kWarning);
+  const std::vector<Finding> findings = {start, Make("kernels.small", 99'999), Make("gpu.copy_bound", 100'000)};
+  EXPECT_EQ(Judge(findings, {}, {500'000}),
+            (Lines{"startup.only 0", "gpu.copy_bound 100000", "(kernels.small 99999)"}));
+}
+
+TEST(Findings, WhatIsCopiedOnceComesAfterTheKernels) {
+  const std::vector<Finding> findings = {Make("memcpy.pageable", 170, Severity::kWarning),
+                                         Make("gpu.kernel_bound", 120), Make("idle.host", 150, Severity::kWarning)};
+  EXPECT_EQ(Judge(findings, kTotals, {1000, true}),
+            (Lines{"idle.host 150", "gpu.kernel_bound 120", "memcpy.pageable 170"}));
+  EXPECT_EQ(Judge(findings, kTotals, {1000, false}),
+            (Lines{"memcpy.pageable 170", "idle.host 150", "gpu.kernel_bound 120"}));
+  EXPECT_EQ(Judge({Make("memcpy.pageable", 170)}, kTotals, {1000, true}), (Lines{"memcpy.pageable 170"}));
 }
 
 TEST(Findings, WaitingForALateRankIsClaimedOnce) {

@@ -40,7 +40,7 @@ int64_t ImportedNs(const Trace& trace, const CodeLoads& loads, const Gap& gap) {
 
 }  // namespace
 
-FirstKernels::FirstKernels(const AnalysisInput& input) : input_(input) {
+FirstKernels::FirstKernels(const AnalysisInput& input) : input_(input), loads_(input.trace(), input.shared().calls()) {
   const Trace& trace = input.trace();
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   std::map<std::pair<uint32_t, NameId>, uint32_t> first_of;
@@ -67,6 +67,7 @@ bool FirstKernels::RunAfter(const Gap& gap) const {
 }
 
 int64_t FirstKernels::LoadedNs(const Gap& gap, std::span<const Part> parts) const {
+  if (loads_.AreAside({gap.start_ns, gap.end_ns})) return gap.start_ns;
   int64_t loaded_ns = gap.start_ns;
   ForEachPartOf(gap, parts, [&](int64_t, int64_t end_ns, const Part& part) {
     if (part.cause != Cause::kLoad || part.call() == kNone) return;
@@ -84,7 +85,7 @@ Preparation LaunchSplit::OfFirsts() const {
 LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
   const Trace& trace = input.trace();
   const FirstKernels firsts(input);
-  const CodeLoads loads(trace, input.shared().calls());
+  const CodeLoads& loads = firsts.loads();
   LaunchSplit split;
   const auto add = [&](const Gap& gap, int64_t start_ns, int64_t end_ns, uint32_t index) {
     start_ns = std::max(start_ns, time.start_ns), end_ns = std::min(end_ns, time.end_ns);

@@ -6,6 +6,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "analysis/calls/code_loads.h"
 #include "analysis/idle/causes/host_walk.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "gprof/analysis.h"
@@ -23,11 +24,13 @@ class FirstKernels {
   // it; else the start of the gap. What the host did until then was for that code: compiling it, or setting up its
   // library.
   int64_t LoadedNs(const Gap& gap, std::span<const Part> parts) const;
+  const CodeLoads& loads() const { return loads_; }
 
  private:
   bool RunAfter(const Gap& gap) const;
 
   const AnalysisInput& input_;
+  const CodeLoads loads_;
   std::unordered_set<uint32_t> ops_;
 };
 

@@ -23,6 +23,8 @@ constexpr int64_t kLongGapNs = 100'000;
 // code was loaded in them.
 constexpr int64_t kLongestLazyLoadNs = 20'000'000;
 
+constexpr Interval kAllTime{INT64_MIN, INT64_MAX};
+
 // When the device was done with what comes once; the start of its window where nothing does.
 int64_t EndOfStartup(const AnalysisInput& input, const CodeLoads& loads, uint32_t device) {
   const Trace& trace = input.trace();
@@ -40,7 +42,8 @@ int64_t EndOfStartup(const AnalysisInput& input, const CodeLoads& loads, uint32_
   for (const auto& [name, op] : first_of) {
     const int64_t gap_ns = input.shared().gaps(device).GapBefore(op), start_ns = trace.ops[op].start_ns;
     if (op >= middle || gap_ns < kLongGapNs) continue;
-    if (gap_ns > kLongestLazyLoadNs && !loads.MayBeIn({start_ns - gap_ns, start_ns})) continue;
+    const Interval gap{start_ns - gap_ns, start_ns};
+    if (loads.AreAside(gap) || (gap_ns > kLongestLazyLoadNs && !loads.MayBeIn(gap))) continue;
     end_ns = std::max(end_ns, start_ns);
   }
   return end_ns;
@@ -78,28 +81,6 @@ bool NoKernelRunsTwice(const AnalysisInput& input) {
   return !launches_of.empty() && std::all_of(launches_of.begin(), launches_of.end(), is_one);
 }
 
-// What keeps the GPUs busy for most of the time that they work is what the program does, also where it comes once.
-bool IsMostOfTheWork(const AnalysisInput& input, int64_t until_ns) {
-  const DeviceTimes before = TimesOfDevices(input, {INT64_MIN, until_ns});
-  return before.busy_ns > input.shared().busy_ns() / 2 && before.busy_ns > before.window_ns / 2;
-}
-
-std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
-  const CodeLoads loads(input.trace(), input.shared().calls());
-  Interval window{INT64_MAX, INT64_MIN};
-  int64_t from_ns = INT64_MIN;
-  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
-    if (!HasWindow(input.trace(), device)) continue;
-    const GapList& gaps = input.shared().gaps(device);
-    window.start_ns = std::min(window.start_ns, gaps.start_ns());
-    window.end_ns = std::max(window.end_ns, gaps.end_ns());
-    from_ns = std::max(from_ns, EndOfStartup(input, loads, device));
-  }
-  if (from_ns <= window.start_ns || from_ns >= window.end_ns) return std::nullopt;
-  if (IsMostOfTheWork(input, from_ns)) return std::nullopt;
-  return SteadyTime{"", {from_ns, window.end_ns}, LaunchesOfMostKernels(input)};
-}
-
 // Operations that are long over by the time add nothing; one that reaches into it is cut.
 DeviceTimes TimesUntil(const AnalysisInput& input, uint32_t device, int64_t until_ns) {
   const GapList& gaps = input.shared().gaps(device);
@@ -120,6 +101,53 @@ DeviceTimes TimesUntil(const AnalysisInput& input, uint32_t device, int64_t unti
   times.busy_ns = any.busy_ns();
   times.kernel_ns = kernels.busy_ns();
   return times;
+}
+
+// When the last kernel of the device was done; nothing of it where there is none.
+int64_t LastKernelNs(const Trace& trace, uint32_t device) {
+  int64_t done_ns = INT64_MIN;
+  for (const Operation op : OperationsOf(trace, trace.device_ops[device])) {
+    if (op.is_kernel()) done_ns = std::max(done_ns, op.end_ns());
+  }
+  return done_ns;
+}
+
+// How long devices copied in the time once their kernels were done: results, as a rule.
+int64_t CopiedAfterKernelsNs(const AnalysisInput& input, const Interval& time) {
+  int64_t copied_ns = 0;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (!HasWindow(input.trace(), device)) continue;
+    const int64_t done_ns = LastKernelNs(input.trace(), device);
+    if (done_ns == INT64_MIN || done_ns >= time.end_ns) continue;
+    copied_ns += TimesUntil(input, device, time.end_ns).busy_ns -
+                 TimesUntil(input, device, std::max(done_ns, time.start_ns)).busy_ns;
+  }
+  return copied_ns;
+}
+
+// What keeps the GPUs busy for most of the time that they work is what the program does, also where it comes once. So
+// are copies before and after the kernels that take longer than all kernels.
+bool IsMostOfTheWork(const AnalysisInput& input, int64_t until_ns) {
+  const DeviceTimes before = TimesOfDevices(input, {INT64_MIN, until_ns});
+  if (before.busy_ns <= before.window_ns / 2) return false;
+  const int64_t copied_ns = before.busy_ns - before.kernel_ns + CopiedAfterKernelsNs(input, kAllTime);
+  return before.busy_ns > input.shared().busy_ns() / 2 || copied_ns > input.shared().kernel_busy_ns();
+}
+
+std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
+  const CodeLoads loads(input.trace(), input.shared().calls());
+  Interval window{INT64_MAX, INT64_MIN};
+  int64_t from_ns = INT64_MIN;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (!HasWindow(input.trace(), device)) continue;
+    const GapList& gaps = input.shared().gaps(device);
+    window.start_ns = std::min(window.start_ns, gaps.start_ns());
+    window.end_ns = std::max(window.end_ns, gaps.end_ns());
+    from_ns = std::max(from_ns, EndOfStartup(input, loads, device));
+  }
+  if (from_ns <= window.start_ns || from_ns >= window.end_ns) return std::nullopt;
+  if (IsMostOfTheWork(input, from_ns)) return std::nullopt;
+  return SteadyTime{"", {from_ns, window.end_ns}, LaunchesOfMostKernels(input)};
 }
 
 // When the GPUs were done with what had been launched until then: the host may be far ahead of them.
@@ -182,9 +210,12 @@ DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time) {
 
 JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
     : steady(FindSteadyTime(input, step)),
-      devices(steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input)) {
+      devices(steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input)),
+      download_ns(CopiedAfterKernelsNs(input, steady ? steady->time : kAllTime)) {
   if (steady) {
     copies_from_ns = steady->time.start_ns;
+    const DeviceTimes before = TimesOfDevices(input, {INT64_MIN, copies_from_ns});
+    JudgeCopies(before.busy_ns - before.kernel_ns, 0);
     return;
   }
   comes_once = NoKernelRunsTwice(input);
@@ -196,9 +227,16 @@ JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
     first_kernel_ns = std::min(first_kernel_ns, kernel_ns);
     if (kernel_ns != INT64_MAX) copied_ns += TimesUntil(input, device, kernel_ns).busy_ns;
   }
+  JudgeCopies(copied_ns, copied_ns);
   if (100 * static_cast<double>(copied_ns) >= kMostUploadPercent * static_cast<double>(devices.window_ns)) return;
   copies_from_ns = first_kernel_ns == INT64_MAX ? INT64_MIN : first_kernel_ns;
   upload_ns = copied_ns;
+}
+
+void JudgedTime::JudgeCopies(int64_t before_ns, int64_t before_in_window_ns) {
+  const int64_t once_ns = before_ns + download_ns;
+  const int64_t between_ns = devices.busy_ns - devices.kernel_ns - before_in_window_ns - download_ns;
+  are_copies_once = 4 * between_ns <= once_ns && once_ns <= devices.kernel_ns;
 }
 
 JudgedTime JudgedBy(const AnalysisInput& input, const std::string& step) {

@@ -35,6 +35,9 @@ struct JudgedTime {
   // keep the GPU from working if the program had more to do.
   bool comes_once = false;
   DeviceTimes devices;
+  int64_t download_ns = 0;  // of `devices`: copies once the last kernel was done, results as a rule
+  // Nearly all copies came before the first or after the last kernel, and took less time than the kernels.
+  bool are_copies_once = false;
   // Without a steady time: what was copied before the first kernel, a model's parameters as a rule. Where that is a
   // small part of the run, it comes once as well: copies from here on count, and those before took so much of
   // `devices`.
@@ -43,6 +46,10 @@ struct JudgedTime {
   int64_t CopyOnlyNs() const { return devices.busy_ns - devices.kernel_ns - upload_ns; }
   JudgedTime() = default;
   explicit JudgedTime(const AnalysisInput& input, const std::string& step = {});
+
+ private:
+  // `before_ns`: copies before what is judged or the first kernel, of which so much is part of `devices`.
+  void JudgeCopies(int64_t before_ns, int64_t before_in_window_ns);
 };
 // `step` as in AnalysisOptions; found once for all where nobody named one (SharedFacts::judged).
 JudgedTime JudgedBy(const AnalysisInput& input, const std::string& step);
