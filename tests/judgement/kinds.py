@@ -1,0 +1,301 @@
+"""Captures of kinds of programs that strangers write: small ones, as tutorials, benchmarks and exercises have them, from start to end.
+
+Simulated as those of synthetic.py are; each has what such a program does before and after its main thing. The names are those of
+corpus.json.
+"""
+
+from simulated import MIB, MS, NULL_STREAM, PAGEABLE, US, Process, text_of
+
+CAPTURES = {}
+
+
+def capture(function):
+    CAPTURES[function.__name__] = function
+    return function
+
+
+def program_of(name, context_ns=130 * MS):
+    program = Process(name=name)
+    program.call("cuDevicePrimaryCtxRetain", context_ns, domain=2)
+    program.call("cuLibraryLoadData", 300 * US, domain=2)
+    return program
+
+
+def copy(program, direction, size_bytes):
+    program.copy(direction, size_bytes, PAGEABLE, function="cudaMemcpy")
+
+
+# ---- copied once ----
+
+
+@capture
+def many_kernels_between_two_copies():
+    """A benchmark: 1,000 launches of one kernel, and copies before and after them that take nearly as long in all."""
+    program = program_of("rotary")
+    copy(program, "h2d", 120 * MIB)
+    for i in range(1000):
+        program.launch("rotate", 43 * US, call_ns=160 * US if i == 0 else 5 * US)
+    program.wait()
+    copy(program, "d2h", 600 * MIB)
+    program.work(400 * MS)
+    return text_of(program)
+
+
+@capture
+def one_kernel_between_two_copies():
+    program = program_of("fractal")
+    copy(program, "h2d", 1 * MIB)
+    program.launch("fractal", 60 * MS)
+    program.wait()
+    copy(program, "d2h", 400 * MIB)
+    program.work(100 * MS)
+    return text_of(program)
+
+
+@capture
+def copies_both_ways_for_a_hundred_kernels():
+    """The copies take four times as long as the kernels."""
+    program = program_of("pool")
+    for _ in range(2):
+        copy(program, "h2d", 200 * MIB)
+        program.work(150 * US)
+    for i in range(100):
+        program.launch("pool", 100 * US, call_ns=160 * US if i == 0 else 5 * US)
+    program.wait()
+    copy(program, "d2h", 100 * MIB)
+    program.work(300 * MS)
+    return text_of(program)
+
+
+@capture
+def upload_for_ten_kernels():
+    program = program_of("sum")
+    copy(program, "h2d", 1024 * MIB)
+    for i in range(10):
+        program.launch("sum", 900 * US, call_ns=60 * US if i == 0 else 5 * US)
+        program.wait()
+    copy(program, "d2h", 4)
+    return text_of(program)
+
+
+# ---- the host between launches ----
+
+
+@capture
+def host_reference_before_the_second_part():
+    """The host computes for a second what the GPU should, and launches nothing before it has done so; loading code is short."""
+    program = program_of("priority")
+    program.fill(64 * MIB)
+    for _ in range(2):
+        copy(program, "h2d", 64 * MIB)
+    program.work(1150 * MS)
+    program.wait()
+    program.call("cuLibraryLoadData", 143 * US, domain=2)
+    for part in range(4):
+        for kernel in ("forward", "backward", "update", "prefetch"):
+            program.launch(kernel, 170 * US, call_ns=400 * US if (part, kernel) == (0, "forward") else 6 * US)
+        program.wait()
+        copy(program, "d2h", 32 * MIB)
+        program.work(4 * MS)
+    return text_of(program)
+
+
+@capture
+def host_reference_before_the_kernel():
+    program = program_of("qkv")
+    for _ in range(2):
+        copy(program, "h2d", 30 * MIB)
+    program.work(1300 * MS)
+    program.call("cuLibraryLoadData", 143 * US, domain=2)
+    for i in range(100):
+        program.launch("matmul", 500 * US, call_ns=400 * US if i == 0 else 6 * US)
+    program.wait()
+    copy(program, "d2h", 32 * MIB)
+    program.work(4 * MS)
+    return text_of(program)
+
+
+@capture
+def checked_on_the_host_after_each_size():
+    program = program_of("bench")
+    for _ in range(8):
+        program.work(60 * MS)
+        copy(program, "h2d", 32 * MIB)
+        for _ in range(100):
+            program.launch("gelu", 40 * US)
+        program.wait()
+        copy(program, "d2h", 32 * MIB)
+        program.work(90 * MS)
+    return text_of(program)
+
+
+@capture
+def streams_made_in_each_iteration():
+    """Four streams are made for four short kernels, and destroyed after them."""
+    program = program_of("tasks")
+    for _ in range(200):
+        streams = [program.make_stream(handle_ns=60 * US) for _ in range(4)]
+        for stream in streams:
+            program.launch("task", 30 * US, stream=stream, grid=40)
+        program.wait()
+        for _ in streams:
+            program.call("cudaStreamDestroy", 25 * US)
+    return text_of(program)
+
+
+@capture
+def frames_written_between_steps():
+    """Each of 60 frames goes into a file of its own."""
+    program = program_of("simulation")
+    for frame in range(60):
+        for _ in range(10):
+            program.launch("step", 150 * US)
+        copy(program, "d2h", 8 * MIB)
+        for _ in range(20):
+            program.os_call("write", 600 * US, 10, path=f"frames/{frame}.ppm")
+            program.work(20 * US)
+    return text_of(program)
+
+
+# ---- waits and short kernels ----
+
+
+@capture
+def solver_reads_its_residual():
+    """After each three kernels of twelve microseconds eight bytes come back, which say whether to go on."""
+    program = program_of("solver")
+    copy(program, "h2d", 64 * MIB)
+    for _ in range(500):
+        for kernel in ("spmv", "dot", "axpy"):
+            program.launch(kernel, 12 * US)
+        copy(program, "d2h", 8)
+        program.work(6 * US)
+    copy(program, "d2h", 8 * MIB)
+    program.work(50 * MS)
+    return text_of(program)
+
+
+@capture
+def short_ones_timed_by_events():
+    program = program_of("bench")
+    for _ in range(3000):
+        program.record_event(1)
+        program.launch("copy_if", 5 * US)
+        program.wait_event(2, program.record_event(2))
+        program.work(3 * US)
+    return text_of(program)
+
+
+@capture
+def sorts_that_allocate():
+    """What libraries of algorithms do for each call: allocate, launch some short kernels, wait, free."""
+    program = program_of("sort")
+    for _ in range(300):
+        block = program.allocate(4 * MIB, ns=60 * US)
+        for i in range(6):
+            program.launch(f"radix_{i % 3}", 5 * US)
+        program.wait("cudaStreamSynchronize", NULL_STREAM)
+        program.free(block, ns=70 * US)
+    return text_of(program)
+
+
+# ---- start-up ----
+
+
+@capture
+def nothing_but_start():
+    program = program_of("texture")
+    copy(program, "h2d", 1 * MIB)
+    program.launch("transform", 4 * US, call_ns=140 * US)
+    program.wait()
+    program.work(17 * US)
+    program.launch("transform", 4 * US)
+    program.wait()
+    copy(program, "d2h", 1 * MIB)
+    return text_of(program)
+
+
+@capture
+def generators_made_and_little_drawn():
+    """A script makes generators and loads libraries for 60 ms; then ten streams draw for three."""
+    program = program_of("python3", context_ns=20 * MS)
+    program.launch("seed", 5 * US)
+    for i in range(4):
+        program.work(8 * MS)
+        program.call("cuLibraryLoadData", 6 * MS, domain=2)
+        program.launch(f"draw_{i}", 5 * US, call_ns=200 * US)
+    streams = [program.make_stream() for _ in range(10)]
+    for stream in streams * 2:
+        program.allocate(8 * MIB, ns=68 * US)
+        program.work(60 * US)
+        for i in range(2):
+            program.launch(f"draw_{i}", 20 * US, stream=stream, grid=64, block=64)
+    program.wait()
+    return text_of(program)
+
+
+@capture
+def compiled_then_run_a_few_times():
+    program = program_of("python3")
+    program.launch("iota", 3 * US)
+    for i in range(5):
+        program.work(180 * MS)
+        program.call("cuModuleLoadData", 4 * MS, domain=2)
+        program.launch(f"fusion_{i}", 40 * US, call_ns=60 * US)
+    for _ in range(6):
+        for i in range(5):
+            program.launch(f"fusion_{i}", 40 * US)
+            program.work(30 * US)
+    program.wait()
+    copy(program, "d2h", 4)
+    return text_of(program)
+
+
+@capture
+def plans_made_once():
+    program = program_of("fft")
+    copy(program, "h2d", 16 * MIB)
+    program.work(25 * MS)
+    program.call("cuLibraryLoadData", 60 * MS, domain=2)
+    program.work(12 * MS)
+    for _ in range(2):
+        for kernel in ("vector_fft", "regular_fft"):
+            program.launch(kernel, 60 * US, call_ns=200 * US)
+    program.wait()
+    copy(program, "d2h", 16 * MIB)
+    return text_of(program)
+
+
+# ---- kernels, and what they leave unused ----
+
+
+@capture
+def one_to_thirty_streams():
+    """Kernels of eight blocks run in one stream, then in two, … and at last in thirty, which still do not fill the GPU for long."""
+    program = program_of("kernels")
+    streams = [program.make_stream() for _ in range(30)]
+    for used in range(1, 31):
+        for _ in range(11):
+            for stream in streams[:used]:
+                program.launch("add", 2700 * US, stream=stream, grid=8, block=128)
+            program.wait()
+    return text_of(program)
+
+
+@capture
+def simulation_in_one_kernel():
+    program = program_of("pi")
+    program.launch("init_states", 800 * US)
+    program.launch("count", 320 * MS)
+    copy(program, "d2h", 8)
+    return text_of(program)
+
+
+@capture
+def memsets_all_the_time():
+    program = program_of("histogram")
+    for _ in range(300):
+        program.fill(1024 * MIB)
+        program.launch("count", 30 * US)
+    program.wait()
+    return text_of(program)
