@@ -16,10 +16,20 @@ namespace {
 // A few bytes may say thousands of records; their text is not worth the time.
 constexpr uint64_t kMaxDumpedRecords = 20000;
 
+// Whether packing makes a short chunk smaller may depend on the numbers that its strings get.
+void LeaveOutPacking(std::string* line) {
+  constexpr std::string_view kPacked = " zstd=1";
+  const std::size_t at = line->find(kPacked);
+  if (line->rfind("chunk ", 0) == 0 && at != std::string::npos) line->erase(at, kPacked.size());
+}
+
 std::string DumpText(std::string_view bytes) {
   std::string text;
   DumpRecords(bytes, {}, [&](std::string_view line) {
-    if (line[0] != '#') text.append(line).append("\n");  // damage has no place in what is assembled
+    if (line[0] == '#') return;  // damage has no place in what is assembled
+    std::string kept(line);
+    LeaveOutPacking(&kept);
+    text.append(kept).append("\n");
   });
   return text;
 }
