@@ -40,7 +40,7 @@ if(Python3_FOUND)
   set(manuals)
   foreach(page ${pages})
     get_filename_component(command "${page}" NAME_WE)
-    set(manual "${PROJECT_BINARY_DIR}/man/gprof-cli-${command}.1")
+    set(manual "${PROJECT_BINARY_DIR}/man/gprof-cli-${command}.1.gz")
     set(script "${PROJECT_SOURCE_DIR}/src/cmake/package/man_page.py")
     add_custom_command(OUTPUT "${manual}" DEPENDS "${page}" "${script}" VERBATIM
       COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/man"

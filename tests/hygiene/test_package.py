@@ -36,7 +36,7 @@ class Package(unittest.TestCase):
         for wanted in ("share/doc/gprof-cli/copyright", "share/doc/gprof-cli/docs/index.md",
                        "share/doc/gprof-cli/README.md", "share/doc/gprof-cli/examples",
                        "share/bash-completion/completions/gprof-cli", "include/gprof/trace/record.h",
-                       "share/man/man1/gprof-cli-report.1"):
+                       "share/man/man1/gprof-cli-report.1.gz"):
             self.assertTrue((prefix / wanted).exists(), wanted)
         if tree.TRACER.is_file():
             self.assertTrue((prefix / "lib/gprof-cli/libgprof-tracer.so").is_file())

@@ -66,7 +66,7 @@ class Wheel(unittest.TestCase):
         self.assertIn(str(self.folder / "env/lib/gprof-cli/libgprof-tracer.so"), done.stdout)
 
     def test_has_manual_pages_completions_licence_and_parts_list(self):
-        for wanted in ("share/man/man1/gprof-cli-report.1", "share/bash-completion/completions/gprof-cli"):
+        for wanted in ("share/man/man1/gprof-cli-report.1.gz", "share/bash-completion/completions/gprof-cli"):
             self.assertTrue((self.folder / "env" / wanted).is_file(), wanted)
         names = zipfile.ZipFile(self.wheel).namelist()
         info = f"gprof_cli-{package.version()}.dist-info"

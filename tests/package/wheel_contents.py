@@ -15,7 +15,7 @@ import platform_tag  # noqa: E402
 
 MOST_BYTES = 6_000_000
 PROGRAMS = {"scripts/gprof-cli": 0o755, "data/lib/gprof-cli/libgprof-tracer.so": 0o755}
-FILES = (*PROGRAMS, "data/share/man/man1/gprof-cli-report.1", "data/share/bash-completion/completions/gprof-cli",
+FILES = (*PROGRAMS, "data/share/man/man1/gprof-cli-report.1.gz", "data/share/bash-completion/completions/gprof-cli",
          "data/share/zsh/site-functions/_gprof-cli", "data/share/fish/vendor_completions.d/gprof-cli.fish")
 
 

@@ -55,8 +55,6 @@ class CounterArguments {
   // Nothing is measured before cudaProfilerStart.
   bool WaitsForProfilerStart() const;
   bool EndsProgram() const { return Value("--kill") == "on" || Value("--kill") == "yes"; }
-  // Nothing is measured before cudaProfilerStart.
-  bool WaitsForProfilerStart() const;
   void AddNvtx(CLI::App& app);
   std::string NvtxLines() const;
   std::string NcuCommand() const;

@@ -1,8 +1,9 @@
-"""Writes a page of docs/ as a manual page: man_page.py PAGE.md NAME VERSION > NAME.1
+"""Writes a page of docs/ as a manual page: man_page.py PAGE.md NAME VERSION > NAME.1.gz
 
 Knows the Markdown that the pages use: headings, paragraphs, lists, fenced code, tables, emphasis, code and links.
 """
 
+import gzip
 import re
 import sys
 
@@ -86,4 +87,6 @@ def man_page(text, name, version):
 
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as page:
-        print("\n".join(man_page(page.read(), sys.argv[2], sys.argv[3])))
+        text = "\n".join(man_page(page.read(), sys.argv[2], sys.argv[3])) + "\n"
+    # The same bytes whenever it is built.
+    sys.stdout.buffer.write(gzip.compress(text.encode(), 9, mtime=0))
