@@ -1,10 +1,12 @@
 #include "base/demangle.h"
 
 #include <algorithm>
+#include <charconv>
 #include <csetjmp>
 #include <cstddef>
 #include <iterator>
 #include <memory>
+#include <system_error>
 
 // Part of the ABI of libstdc++ (CXXABI_1.3). Unlike __cxa_demangle it allocates nothing and hands out the text piece by
 // piece, so growth can be stopped: 300 bytes of mangled name can stand for 2^30 characters.
@@ -38,6 +40,24 @@ bool RunDemangler(const char* mangled, Sink* sink) {
 }
 
 bool IsMangled(std::string_view name) { return name.starts_with("_Z"); }
+
+// "cutlass::Kernel<…>" of "_ZN7cutlass6KernelI…", empty for other forms. The demangler takes no names of more than
+// 1,024 bytes, which kernels of templates have.
+std::string ScopeOf(std::string_view mangled) {
+  std::string scope;
+  if (!mangled.starts_with("_ZN")) return scope;
+  mangled.remove_prefix(3);
+  std::size_t size = 0;
+  for (;;) {
+    const auto [end, error] = std::from_chars(mangled.data(), mangled.data() + mangled.size(), size);
+    if (error != std::errc()) break;
+    mangled.remove_prefix(static_cast<std::size_t>(end - mangled.data()));
+    if (size == 0 || size >= mangled.size()) return "";
+    scope += (scope.empty() ? "" : "::") + std::string(mangled.substr(0, size));
+    mangled.remove_prefix(size);
+  }
+  return mangled.starts_with('I') && !scope.empty() ? scope + "<…>" : "";
+}
 
 // Index behind the bracket that closes the one at `open`; the end of the text where none does.
 std::size_t SkipBrackets(std::string_view text, std::size_t open) {
@@ -169,6 +189,7 @@ std::string Demangle(std::string_view name) {
 
 std::string ShortName(std::string_view name) {
   const std::string full = Demangle(name);
+  if (const std::string scope = IsMangled(full) ? ScopeOf(full) : ""; !scope.empty()) return scope;
   if (full.find_first_of("(<[") == std::string::npos) return full;
   std::string shortened = Shortener(full).Run();
   if (shortened.empty()) return full;

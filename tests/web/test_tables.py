@@ -33,6 +33,12 @@ class Tables(browser.Case):
         self.assertEqual(self.order_of("Max"), "ascending")
         self.assertEqual(self.column("Max"), ["9.25 us", "11.46 us", "31.01 us"])
 
+    def test_in_a_narrow_window_names_leave_room_for_figures(self):
+        for width, name in ((1600, "gprof::kernels::SingleThreadSumKernel"), (900, "gprof::kernels::Si…leThreadSumKernel")):
+            self.size(width, 900)
+            self.show("normalise_v3_bug", "kernels")
+            self.assertIn(name, self.column("Name"))
+
     def test_keys_sort_and_move(self):
         self.show("normalise_v3_bug", "kernels")
         self.tab_to("Name")

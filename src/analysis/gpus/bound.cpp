@@ -16,6 +16,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/gpus/nccl_kernels.h"
 #include "analysis/idle/causes/launch_split.h"
+#include "analysis/idle/gaps/judged_words.h"
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/result/display_names.h"
 #include "base/demangle.h"
@@ -47,11 +48,11 @@ bool AreKernels(const DeviceTimes& times, double percent) {
 
 bool AreKernelBound(const DeviceTimes& times) { return AreKernels(times, kKernelBoundPercent); }
 
-// "gpu0 is kernel-bound: kernels run for 90% of 2.00 s"
-std::string BoundBy(const Trace& trace, const DeviceTimes& sum, const std::string& what) {
+// "gpu0 is kernel-bound: kernels run for 90% of 2.00 s after warm-up". `when`: see WhenOf.
+std::string BoundBy(const Trace& trace, const DeviceTimes& sum, const std::string& what, const std::string& when) {
   return DevicesAre(trace) +
          (AreKernelBound(sum) ? " kernel-bound: " + what + " run for " : " running " + what + " for ") +
-         FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
+         FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns) + when;
 }
 
 // Where there is idle time as well, it has findings of its own.
@@ -73,6 +74,8 @@ IntervalSet ManagedTransfersOf(const Trace& trace, uint32_t device) {
   for (const Interval& transfer : transfers) set.Add(transfer.start_ns, transfer.end_ns);
   return set;
 }
+
+std::string WhenJudged(const JudgedTime& judged) { return judged.steady ? WhenOf(judged.steady->step) : ""; }
 
 Interval TimeOf(const JudgedTime& judged) {
   return judged.steady ? judged.steady->time : Interval{INT64_MIN, INT64_MAX};
@@ -172,8 +175,8 @@ void SetGain(const DeviceTimes& sum, double share, const std::string& kernels, F
                    "% of the time";
 }
 
-// `longest` are those of LongestKernels; `left_out`: of the window, in words.
-Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const std::string& left_out,
+// `longest` are those of LongestKernels; `part`: which part of the run `sum` is of, in words.
+Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const std::string& part,
                     const std::vector<uint32_t>& longest) {
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
@@ -187,7 +190,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   const std::string first = kernels.Name(longest.front());
   Finding finding = NewBoundFinding(sum);
   finding.subject.kernel = first;
-  finding.message = BoundBy(input.trace(), sum, "kernels") + left_out + (has_nccl ? ", excluding those of NCCL" : "");
+  finding.message = BoundBy(input.trace(), sum, "kernels", part) + (has_nccl ? ", excluding those of NCCL" : "");
   std::vector<std::string> functions;
   for (const uint32_t kernel : longest) {
     const double percent = PercentOf(times[kernel].total, all_ns);
@@ -208,9 +211,9 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
 }
 
 // Graphs that were recorded as a whole say nothing of their kernels.
-Finding GraphBound(const AnalysisInput& input, const DeviceTimes& sum) {
+Finding GraphBound(const AnalysisInput& input, const DeviceTimes& sum, const JudgedTime& judged) {
   Finding finding = NewBoundFinding(sum);
-  finding.message = BoundBy(input.trace(), sum, "CUDA graphs");
+  finding.message = BoundBy(input.trace(), sum, "CUDA graphs", WhenJudged(judged));
   finding.advice += " To see which kernels they run, record graph nodes: profile --cuda-graph-trace=node";
   SetGain(sum, 1, "graphs", &finding);
   return finding;
@@ -239,11 +242,13 @@ std::string DirectionsOf(const AnalysisInput& input) {
   return text;
 }
 
-Finding CopyBound(const AnalysisInput& input, const DeviceTimes& sum) {
+Finding CopyBound(const AnalysisInput& input, const JudgedTime& judged) {
+  const DeviceTimes& sum = judged.devices;
   Finding finding = NewFinding("gpu.copy_bound");
   finding.message = DevicesAre(input.trace()) +
                     " copy-bound: " + FormatPercent(PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns)) + " of " +
-                    Ns(sum.window_ns) + " spent copying with no kernel running (" + DirectionsOf(input) + ")";
+                    Ns(sum.window_ns) + WhenJudged(judged) + " spent copying with no kernel running (" +
+                    DirectionsOf(input) + ")";
   finding.gain_ns = sum.busy_ns - sum.kernel_ns;
   finding.basis = "all time spent copying with no kernel running";
   return finding;
@@ -265,12 +270,12 @@ std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string
   const DeviceTimes work = WithoutDownload(judged, repeated);
   if (AreKernels(work, kMostlyKernelsPercent) && AreKernels(repeated, kKernelsBesideCopiesPercent)) {
     const std::vector<uint32_t> longest = LongestKernels(input.shared().kernels(), input.shared().kernel_times());
-    const std::string left_out =
-        WithoutWhat(judged, repeated.window_ns < times.window_ns, work.window_ns < repeated.window_ns);
-    findings.push_back(longest.empty() ? GraphBound(input, work) : KernelBound(input, work, left_out, longest));
+    const std::string part = WhenJudged(judged) + WithoutWhat(judged, repeated.window_ns < times.window_ns,
+                                                              work.window_ns < repeated.window_ns);
+    findings.push_back(longest.empty() ? GraphBound(input, work, judged) : KernelBound(input, work, part, longest));
   }
   if (PercentOf(times.busy_ns - times.kernel_ns, times.window_ns) >= kCopyBoundPercent) {
-    findings.push_back(CopyBound(input, times));
+    findings.push_back(CopyBound(input, judged));
   }
   return findings;
 }

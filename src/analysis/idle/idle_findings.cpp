@@ -9,6 +9,7 @@
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/findings.h"
 #include "analysis/idle/causes/launch_split.h"
+#include "analysis/idle/gaps/judged_words.h"
 #include "analysis/places/stack_lines.h"
 #include "analysis/result/display_names.h"
 #include "analysis/samples/sampled_functions.h"
@@ -166,7 +167,7 @@ struct Judged {
   int64_t window_ns = 0;
   int64_t idle_ns = 0;
   CauseSplit split;  // of that, without what comes once
-  std::string when;  // "", " after warm-up", " in the \"epoch/step\" iterations"
+  std::string when;  // "" or that of WhenOf
   bool comes_once = false;
   int64_t before_ns = 0;  // idle time before what is judged
   LaunchSplit launches{};
@@ -175,8 +176,7 @@ struct Judged {
 Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   const DeviceIdle sum = summary.Sum();
   if (steady == nullptr) return {{INT64_MIN, INT64_MAX}, sum.window_ns, sum.split.Total(), sum.split, ""};
-  Judged judged{steady->time, steady->window_ns, steady->split.Total(), steady->split,
-                steady->step.empty() ? " after warm-up" : " in the \"" + steady->step + "\" iterations"};
+  Judged judged{steady->time, steady->window_ns, steady->split.Total(), steady->split, WhenOf(steady->step)};
   judged.before_ns = steady->before.Total();
   return judged;
 }

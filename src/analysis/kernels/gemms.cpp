@@ -332,7 +332,7 @@ void FindFp32(const Trace& trace, const std::vector<GemmSum>& sums, int64_t kern
                     " in FP32 and " + Tera(PeakOperationsPerSecond(device, MathType::kTf32)) +
                     " in TF32. Longest: " + SizeOf(group.longest->like);
   finding.gain_ns = group.GainNs();
-  finding.basis = "if they reached the peak of TF32";
+  finding.basis = "assumes they reach the peak of TF32";
   result->findings.push_back(std::move(finding));
 }
 
@@ -374,7 +374,7 @@ void FindMisaligned(const Trace& trace, const std::vector<GemmSum>& sums, int64_
                     ", " + std::to_string(like.ldb) + " and " + std::to_string(like.ldc);
   if (has_aligned) {
     finding.gain_ns = group.GainNs();
-    finding.basis = "if they were as fast as aligned ones of similar size in this run";
+    finding.basis = "assumes they are as fast as aligned ones of similar size in this run";
   }
   result->findings.push_back(std::move(finding));
 }

@@ -166,7 +166,7 @@ std::optional<Finding> Layout(const Kinds& kinds) {
       "Conversions between NCHW and NHWC layout take " + Share(kinds, sum.ns, sum.count) +
       ": tensor-core kernels expect channels-last (NHWC), but the tensors are stored channels-first (NCHW)";
   finding.gain_ns = sum.ns;
-  finding.basis = "without these conversions";
+  finding.basis = "time of these conversions";
   return finding;
 }
 
@@ -193,7 +193,7 @@ std::optional<Finding> Elementwise(const Trace& trace, const Kinds& kinds) {
       "Consecutive element-wise kernels each read and write whole tensors: " + Share(kinds, sum.ns, sum.kernels) +
       " in " + CountOf(sum.sequences, "sequence") + " of two or more" + MostOfIt(kinds, sum.longest);
   finding.gain_ns = sum.saved_ns;
-  finding.basis = "if each sequence takes as long as its longest kernel";
+  finding.basis = "assumes each sequence takes as long as its longest kernel";
   return finding;
 }
 

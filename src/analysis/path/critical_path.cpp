@@ -254,29 +254,29 @@ std::string CopiesOf(const std::string& name) {
 WhatIf WhatIfOf(Share share, const std::string& name, int64_t ns) {
   switch (share) {
     case Share::kKernel:
-      return {"make " + name + " twice as fast", "half of its time on the path", ns / 2};
+      return {"make " + name + " twice as fast", "half of its time", ns / 2};
     case Share::kCopy:
-      return {"overlap " + CopiesOf(name) + " with kernels", "time of these copies on the path", ns};
+      return {"overlap " + CopiesOf(name) + " with kernels", "time of these copies", ns};
     case Share::kFill:
-      return {"overlap memsets with kernels", "time of these memsets on the path", ns};
+      return {"overlap memsets with kernels", "time of these memsets", ns};
     case Share::kQueue:
       return {"eliminate launch gaps", "time work was queued but not started", ns};
     case Share::kLaunch:
-      return {"queue launches earlier (" + name + ")", "time of these calls on the path", ns};
+      return {"queue launches earlier (" + name + ")", "time of these calls", ns};
     case Share::kSync:
       return {"avoid waiting in " + name, "time of these calls after the work had ended, or with nothing to wait for",
               ns};
     case Share::kCopyCall:
-      return {"make " + name + " asynchronous", "time of these calls on the path minus their copies", ns};
+      return {"make " + name + " asynchronous", "time of these calls minus their copies", ns};
     case Share::kMemory:
-      return {"avoid " + name + " during the run", "time of these calls on the path", ns};
+      return {"avoid " + name + " during the run", "time of these calls", ns};
     case Share::kLoad:
-      return {"avoid " + name + " during the run", "time of these calls on the path", ns};
+      return {"avoid " + name + " during the run", "time of these calls", ns};
     case Share::kApi:
-      return {"remove " + name, "time of these calls on the path", ns};
+      return {"remove " + name, "time of these calls", ns};
     case Share::kHost:
       return {"run host code " + (name == "(no range)" ? "" : "in " + name + " ") + "concurrently with the GPU",
-              "its time on the path", ns};
+              "its time", ns};
     case Share::kProfiler:
     case Share::kUnknown:
       break;

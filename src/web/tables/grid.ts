@@ -10,6 +10,12 @@ const ROW_PX = 30; // as .grid td in style.css has it
 const MORE_ROWS = 12; // above and below what is seen
 const ALL_UP_TO = 200; // rows that are all built
 const SENTENCES = new Set(["split", "causes", "extra", "meaning", "advice", "formula", "what"]); // columns of words, not of names
+const NARROW = "(max-width: 62rem)"; // as in style.css
+
+// Characters of a name: in a narrow window, figures need the room.
+function longestName(): number {
+  return matchMedia(NARROW).matches ? 36 : 64;
+}
 
 export interface GridOptions {
   label: string;
@@ -110,7 +116,7 @@ export class Grid {
     const value = this.data.value(row, c);
     if (value === null) return el("td", { class: "none", text: "–" });
     if (typeof value === "string") {
-      const short = shortName(value, SENTENCES.has(column.key) ? 160 : 64);
+      const short = shortName(value, SENTENCES.has(column.key) ? 160 : longestName());
       return el("td", { class: "name", text: short, title: short === value ? "" : tooltip(value) });
     }
     const made = el("td", { class: "number", text: column.key === "pid" || column.key === "number" ? String(value) : formatFigure(value, column.unit) });

@@ -43,6 +43,17 @@ TEST(Demangle, DeepNestingIsNoStackOverflow) {
   EXPECT_EQ(Demangle(huge), huge);
 }
 
+// libstdc++ demangles nothing that is longer than 1,024 bytes.
+TEST(ShortName, OfWhatIsTooLongForTheDemanglerTheScopeIsLeft) {
+  std::string arguments;
+  for (int i = 0; i < 120; ++i) arguments += "8Argument" + std::to_string(i % 10);
+  const std::string name = "_ZN7cutlass6KernelI" + arguments + "EEvT_";
+  EXPECT_EQ(Demangle(name), name);
+  EXPECT_EQ(ShortName(name), "cutlass::Kernel<…>");
+  EXPECT_EQ(ShortName("_ZN99cutlassI"), "_ZN99cutlassI");
+  EXPECT_EQ(ShortName("_ZN7"), "_ZN7");
+}
+
 struct ShortNameCase {
   const char* name;
   const char* expected;
