@@ -199,6 +199,19 @@ def sorts_that_allocate():
     return text_of(program)
 
 
+@capture
+def numbers_read_one_by_one():
+    """A thousand numbers are read from the GPU in each of 13 calls, by a copy of four bytes each that the host waits for."""
+    program = program_of("python3")
+    for _ in range(13):
+        program.launch("nonzero", 5 * US)
+        for _ in range(1000):
+            copy(program, "d2h", 4)
+            program.work(2 * US)
+        program.work(300 * US)
+    return text_of(program)
+
+
 # ---- start-up ----
 
 

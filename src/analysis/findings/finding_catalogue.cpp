@@ -120,17 +120,17 @@ constexpr FindingInfo kFindings[] = {
     {"gemm.fp32", "matrix multiplications in FP32, without tensor cores", From(25), "gemms", At("kind:kernel"),
      "If 10 bits of mantissa are enough, use TF32: torch.set_float32_matmul_precision('high'), or "
      "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH). BF16 or FP16 (torch.autocast) are twice as fast again.",
-     kKernels},
+     kKernels, false, Layer::kDetail},
     {"gemm.misaligned", "matrix multiplications whose operands are not aligned for tensor cores", From(25), "gemms",
      At("kind:kernel"),
      "Pad sizes (vocabulary, heads, features) to multiples of 8 elements of 16 bits (16 of 8 bits, 4 of 32 bits).",
-     kKernels},
+     kKernels, false, Layer::kDetail},
     {"gemm.layout", "matrix multiplications in a layout that is slower than another one of the same size", From(25),
      "gemms", At("kind:kernel"),
      "Store an operand that is used often, such as weights, transposed once, so that the multiplication reads it in "
      "the "
      "faster layout.",
-     kKernels},
+     kKernels, false, Layer::kDetail},
     {"library.fp32", "matrix products and convolutions in FP32, without tensor cores, judging by kernel names",
      From(25), "kernel_kinds", At("kind:kernel", "name", &Subject::kernel),
      "If 10 bits of mantissa are enough, use TF32: torch.set_float32_matmul_precision('high') for products and "

@@ -136,6 +136,7 @@ void MarkSmallBesideWarnings(std::vector<RankedFinding>* ranked) {
   int64_t most_ns = 0;
   for (const RankedFinding& r : *ranked) {
     if (r.finding->severity != Severity::kWarning || r.leader != nullptr || ComesOnce(r.finding)) continue;
+    if (LayerOf(*r.finding) == Layer::kDetail) continue;  // that is more to say of another finding
     most_ns = std::max(most_ns, r.gain_ns);
   }
   for (RankedFinding& r : *ranked) {

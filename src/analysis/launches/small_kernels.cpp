@@ -186,8 +186,11 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
                  std::vector<Finding>* findings) {
   const Trace& trace = input.trace();
   const int64_t window_ns = input.shared().window_ns();
-  if (!chains.empty() && IsWorthAFinding(input, chains.front().idle_ns)) {
-    findings->push_back(ChainFinding(trace, chains.front(), window_ns));
+  // Copies are what their program waits for, as where it reads numbers one by one: a graph would not change that.
+  const auto chain =
+      std::find_if(chains.begin(), chains.end(), [](const Chain& c) { return 2 * c.kernels >= c.period; });
+  if (chain != chains.end() && IsWorthAFinding(input, chain->idle_ns)) {
+    findings->push_back(ChainFinding(trace, *chain, window_ns));
     return;  // what the small kernels cost is in it as a rule
   }
   const Kernels small = Sum(histogram, kSmallLengths), all = Sum(histogram, histogram.size());

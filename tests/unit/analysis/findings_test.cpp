@@ -52,6 +52,9 @@ TEST(Findings, WhatMoreThereIsToSayStandsBehindThePlace) {
                    Make("library.layout", 60)},
                   totals),
             (Lines{"gpu.kernel_bound 150", "library.attention 500", "library.layout 60", "gpu.copy_bound 90"}));
+  // A warning about the same kernels does not make the place minor.
+  EXPECT_EQ(Judge({Make("gemm.fp32", 500, Severity::kWarning), Make("gpu.kernel_bound", 40)}, totals),
+            (Lines{"gpu.kernel_bound 40", "gemm.fp32 500"}));
   EXPECT_EQ(Judge({Make("library.attention", 500), Make("memcpy.pageable", 90)}, totals),
             (Lines{"library.attention 500", "memcpy.pageable 90"}));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_set>
 #include <utility>
@@ -17,7 +18,7 @@ constexpr int64_t kLongCallNs = 20'000;    // a launch of what is loaded takes a
 constexpr int64_t kLatencyNs = 20'000;     // from the return of a launch to the start on an idle GPU, at most
 constexpr int64_t kLongGapNs = 5'000'000;  // compiling a kernel takes at least as long
 
-constexpr uint32_t kSoon = 32;  // operations, such as what prepares the buffers of a new kernel
+constexpr uint32_t kSoon = 64;  // operations, such as what prepares the buffers of a new kernel
 
 // Adds what the host did, within the time.
 void AddHost(const Gap& gap, std::span<const Part> parts, const Interval& time, Preparation* sum) {
@@ -51,19 +52,29 @@ FirstKernels::FirstKernels(const AnalysisInput& input) : input_(input), loads_(i
     if (!is_new) at->second = std::min(at->second, sums[i].first);
   }
   for (const auto& [kernel, op] : first_of) ops_.insert(op);
+  std::set<std::pair<uint32_t, uint64_t>> graphs;
+  for (const uint32_t i : input.shared().ops().graph_ops()) {
+    const GpuOp op = trace.ops[i];
+    if (op.kind == OpKind::kGraph && graphs.insert({op.process, op.graph}).second) ops_.insert(i);
+  }
 }
 
 bool FirstKernels::AreAfter(const Gap& gap) const { return gap.DurationNs() >= kLongGapNs && RunAfter(gap); }
 
-bool FirstKernels::RunAfter(const Gap& gap) const {
-  if (gap.after == kNone) return false;
+uint32_t FirstKernels::FirstAfter(const Gap& gap) const {
+  if (gap.after == kNone) return kNone;
   const GapList& gaps = input_.shared().gaps(gap.device);
   const uint32_t last = std::min(gap.after + kSoon, input_.trace().device_ops[gap.device].last);
   for (uint32_t op = gap.after; op < last; ++op) {
-    if (op != gap.after && gaps.GapBefore(op) >= kLongGapNs) return false;
-    if (Has(op)) return true;
+    if (op != gap.after && gaps.GapBefore(op) >= kLongGapNs) return kNone;
+    if (Has(op)) return op;
   }
-  return false;
+  return kNone;
+}
+
+Interval FirstKernels::UntilFirst(const Gap& gap) const {
+  const uint32_t first = FirstAfter(gap);
+  return {gap.start_ns, first == kNone ? gap.end_ns : input_.trace().ops[first].start_ns};
 }
 
 int64_t FirstKernels::LoadedNs(const Gap& gap, std::span<const Part> parts) const {
@@ -96,7 +107,9 @@ LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
     }
     const ApiCall& call = trace.api_calls[index];
     const int64_t in_call_ns = std::clamp<int64_t>(call.end_ns - start_ns, 0, end_ns - start_ns);
-    const bool is_first = call.DurationNs() >= kLongCallNs && firsts.Has(gap.after);
+    // Launching a graph for the first time takes as long as well, and graphs.instantiate says so.
+    const bool is_kernel = gap.after != kNone && trace.ops[gap.after].kind == OpKind::kKernel;
+    const bool is_first = is_kernel && call.DurationNs() >= kLongCallNs && firsts.Has(gap.after);
     (is_first ? split.first_ns : split.call_ns) += in_call_ns;
     split.firsts += is_first;
     const int64_t after_ns = end_ns - start_ns - in_call_ns;
@@ -119,7 +132,7 @@ LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
         if (loaded_ns > gap.start_ns) {
           const int64_t until_ns = is_before_first ? time.end_ns : std::min(loaded_ns, time.end_ns);
           AddHost(gap, parts, {time.start_ns, until_ns}, &split.before_loading);
-        } else if (loads.MayBeIn({gap.start_ns, gap.end_ns})) {
+        } else if (loads.MayBeIn(firsts.UntilFirst(gap))) {
           if (is_before_first) AddHost(gap, parts, time, &split.before_firsts);
         } else if (gap.DurationNs() >= kLongGapNs) {
           AddHost(gap, parts, time, &split.without_loading);

@@ -13,7 +13,7 @@
 
 namespace gprof {
 
-// Kernels that had not run before.
+// Kernels, and graphs recorded as a whole, that had not run before.
 class FirstKernels {
  public:
   explicit FirstKernels(const AnalysisInput& input);
@@ -24,10 +24,13 @@ class FirstKernels {
   // it; else the start of the gap. What the host did until then was for that code: compiling it, or setting up its
   // library.
   int64_t LoadedNs(const Gap& gap, std::span<const Part> parts) const;
+  // The gap, and what came until such a kernel ran soon after it: buffers are made before its code is loaded.
+  Interval UntilFirst(const Gap& gap) const;
   const CodeLoads& loads() const { return loads_; }
 
  private:
-  bool RunAfter(const Gap& gap) const;
+  bool RunAfter(const Gap& gap) const { return FirstAfter(gap) != kNone; }
+  uint32_t FirstAfter(const Gap& gap) const;
 
   const AnalysisInput& input_;
   const CodeLoads loads_;
