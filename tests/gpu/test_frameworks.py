@@ -126,8 +126,8 @@ class Frameworks(FrameworkTest):
         launches = {r["correlation"] for r in records["api"] if "LaunchKernel" in r["function"]}
         said = f"of {len(launches)}; {len(kernels)} kernels, {captures} captures, {[r['message'] for r in records['notice']]}"
         self.assertEqual(len(launches - kernels), 0, said)
-        # Of a launch while a window opens, CUPTI may tell the kernel and not the call.
-        self.assertLess(len(kernels - launches), 8 * captures)
+        # Of launches while a window opens, CUPTI may tell the kernels and not the calls: nine in each window on an H200.
+        self.assertLess(len(kernels - launches), 30 * captures)
         report = recorded.Report.of(self.trace)
         self.assertNotIn("kernels.count", dict(report.totals()))
         self.assertEqual(report.document["trust"]["captures"], captures)

@@ -274,11 +274,12 @@ struct WaitSum {
 };
 using WaitSums = std::map<std::pair<OsCallKind, uint32_t>, WaitSum>;
 
-// A semaphore tells that something is there; who holds it, if anybody, is not known.
+// A semaphore tells that something is there; who holds it, if anybody, is not known. Who calls futex directly is a
+// thread pool more often than a lock: its threads wait for work.
 bool IsHandover(trace::OsObject kind) {
   using enum trace::OsObject;
-  return kind == kCondition || kind == kSemaphore || kind == kBarrier || kind == kThread || kind == kProcess ||
-         kind == kPipe || kind == kSocket || kind == kPoll;
+  return kind == kCondition || kind == kSemaphore || kind == kFutex || kind == kBarrier || kind == kThread ||
+         kind == kProcess || kind == kPipe || kind == kSocket || kind == kPoll;
 }
 
 // Whatever it came through: workers of a data loader have a pipe, and for each batch a socket.
@@ -364,6 +365,13 @@ WaitSums SumsOfThings(const HostGaps& host) {
   return sums;
 }
 
+// The one with the most, where it is known of most of the time who was waited for.
+uint32_t HolderOfMost(const WaitSum& sum) {
+  int64_t known_ns = 0;
+  for (const auto& [holder, idle_ns] : sum.holders) known_ns += idle_ns;
+  return known_ns * 2 < sum.idle_ns ? kNone : LargestOf(sum.holders, kNone);
+}
+
 bool IsInSmallPieces(const WaitSum& sum) {
   return sum.calls >= kPiecesOfAFile && sum.bytes > 0 && sum.bytes <= sum.calls * kSmallPieceBytes;
 }
@@ -379,7 +387,7 @@ class WaitWords {
         function_(trace.Text(LargestOf(sum.functions, NameId{}))),
         name_(ObjectName(trace, kind) + AndMore(sum)),
         idle_(FormatNs(static_cast<double>(sum.idle_ns))) {
-    if (const uint32_t holder = LargestOf(sum.holders, kNone); holder != kNone) holder_ = ThreadName(trace, holder);
+    if (const uint32_t holder = HolderOfMost(sum); holder != kNone) holder_ = ThreadName(trace, holder);
     if (!sum.place.empty()) from_ = ", called from " + sum.place;
   }
 
