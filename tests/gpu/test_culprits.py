@@ -15,7 +15,7 @@ CULPRITS = {
     "pageable_batches": ("memcpy.pageable", "gpu.copy_bound"),
     "no_workers": ("idle.host",),
     "noise_of_the_cpu": ("idle.host", "memcpy.pageable"),
-    "empty_cache": ("memory.churn", "sync.implied"),
+    "empty_cache": ("memory.churn", "sync.implied", "idle.memory"),
     "float64": ("gpu.kernel_bound", "library."),
     "many_tiny_ops": ("launch.bound", "kernels.", "idle.host"),
     "channels_first": ("gpu.kernel_bound", "library.layout"),
