@@ -274,7 +274,9 @@ std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string
                                                               work.window_ns < repeated.window_ns);
     findings.push_back(longest.empty() ? GraphBound(input, work, judged) : KernelBound(input, work, part, longest));
   }
-  if (PercentOf(times.busy_ns - times.kernel_ns, times.window_ns) >= kCopyBoundPercent) {
+  // Copies that come once, after kernels that fill the GPU, have findings of their own.
+  const bool is_kernel_bound = !findings.empty() && AreKernelBound(work);
+  if (!is_kernel_bound && PercentOf(times.busy_ns - times.kernel_ns, times.window_ns) >= kCopyBoundPercent) {
     findings.push_back(CopyBound(input, judged));
   }
   return findings;

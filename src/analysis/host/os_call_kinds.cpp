@@ -46,6 +46,13 @@ OsCallKind KindOf(const OsCall& call) {
   return kind;
 }
 
+OsCallKind ThingOf(const OsCallKind& call) {
+  OsCallKind thing = call;
+  thing.function = {};
+  thing.other_thread = kNone;
+  return thing;
+}
+
 OsCallKinds::OsCallKinds(const Trace& trace) {
   constexpr size_t kMany = 16;
   std::map<uint32_t, std::set<uint64_t>> semaphores;

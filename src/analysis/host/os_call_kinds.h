@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -27,6 +28,20 @@ struct OsCallKind {
 };
 
 OsCallKind KindOf(const OsCall& call);
+
+// The same lock or file, whatever is called for it and whoever has it.
+OsCallKind ThingOf(const OsCallKind& call);
+
+// The key with the largest value, the first of several; `none` without any.
+template <class Key>
+Key LargestOf(const std::map<Key, int64_t>& all, Key none) {
+  Key largest = none;
+  int64_t value = 0;
+  for (const auto& [key, of_key] : all) {
+    if (of_key > value) largest = key, value = of_key;
+  }
+  return largest;
+}
 
 // Python makes a semaphore for each wait of a thread: where a process has many, their numbers say nothing, and waits
 // for them are alike.
