@@ -97,44 +97,49 @@ void SetActivities(const Trace& trace, CallPlaces* places, WaitSums* sums) {
   }
 }
 
+using SumList = std::vector<WaitSums::iterator>;
+
+// The one with the most idle time.
+WaitSums::iterator MostOf(const SumList& list) {
+  return *std::max_element(list.begin(), list.end(),
+                           [](const auto& a, const auto& b) { return a->second.idle_ns < b->second.idle_ns; });
+}
+
+void JoinInto(WaitSums::iterator most, const SumList& list, WaitSums* sums) {
+  for (const auto& one : list) {
+    if (one == most) continue;
+    most->second.Add(one->second);
+    sums->erase(one);
+  }
+}
+
 // One after the other, as where each step writes a file of its own: they are told as one.
 void JoinFiles(WaitSums* sums) {
   constexpr int64_t kManyFiles = 4;
-  std::map<uint32_t, std::vector<WaitSums::iterator>> files_of;  // by thread
+  std::map<uint32_t, SumList> files_of;  // by thread
   for (auto at = sums->begin(); at != sums->end(); ++at) {
     if (at->first.first.object_kind == trace::OsObject::kFile) files_of[at->first.second].push_back(at);
   }
   for (auto& [thread, files] : files_of) {
     int64_t idle_ns = 0;
     for (const auto& file : files) idle_ns += file->second.idle_ns;
-    const auto most = *std::max_element(
-        files.begin(), files.end(), [](const auto& a, const auto& b) { return a->second.idle_ns < b->second.idle_ns; });
+    const auto most = MostOf(files);
     if (std::ssize(files) < kManyFiles || 2 * most->second.idle_ns > idle_ns) continue;
-    for (const auto& file : files) {
-      if (file == most) continue;
-      most->second.Add(file->second);
-      sums->erase(file);
-    }
+    JoinInto(most, files, sums);
   }
 }
 
 // Threads of a pool that take turns to launch wait for work in the same way: they are told as one.
 void JoinThreads(const Trace& trace, WaitSums* sums) {
-  std::map<uint32_t, std::vector<WaitSums::iterator>> handovers_of;  // by process
+  std::map<uint32_t, SumList> handovers_of;  // by process
   for (auto at = sums->begin(); at != sums->end(); ++at) {
     const auto& [kind, thread] = at->first;
     if (thread != kNone && IsHandover(kind.object_kind)) handovers_of[trace.threads[thread].process].push_back(at);
   }
   for (auto& [process, handovers] : handovers_of) {
-    const auto most = *std::max_element(handovers.begin(), handovers.end(), [](const auto& a, const auto& b) {
-      return a->second.idle_ns < b->second.idle_ns;
-    });
-    for (const auto& handover : handovers) {
-      if (handover == most) continue;
-      most->second.Add(handover->second);
-      ++most->second.more_threads;
-      sums->erase(handover);
-    }
+    const auto most = MostOf(handovers);
+    most->second.more_threads = std::ssize(handovers) - 1;
+    JoinInto(most, handovers, sums);
   }
 }
 

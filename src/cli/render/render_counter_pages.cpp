@@ -79,22 +79,8 @@ class PageText {
   }
 
   void Part(const Table& table) {
-    TextTable text;
-    std::vector<bool> is_shown;
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const Column& column = table.columns[i];
-      is_shown.push_back(!column.is_extra || SaysSomething(table, i));
-      if (is_shown[i]) text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});
-    }
-    for (auto& row : FormatRows(table, 0)) {
-      std::vector<std::string> cells;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        if (is_shown[i]) cells.push_back(std::move(row[i]));
-      }
-      text.rows.push_back(std::move(cells));
-    }
     Heading(table.title);
-    out_ += RenderTable(text, width_, style_, kInner);
+    out_ += RenderTable(TextOf(table, 0), width_, style_, kInner);
     Note(table.note);
   }
 

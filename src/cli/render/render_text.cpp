@@ -177,21 +177,7 @@ class TextReport {
   }
 
   void AddTable(const Table& table, const ShownTable& shown) {
-    TextTable text;
-    std::vector<bool> is_shown;
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const Column& column = table.columns[i];
-      is_shown.push_back(!column.is_extra || SaysSomething(table, i));
-      if (is_shown[i]) text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});
-    }
-    for (auto& row : FormatRows(table, report_.has_full_names ? 0 : terminal_.columns / 3)) {
-      std::vector<std::string> cells;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        if (is_shown[i]) cells.push_back(std::move(row[i]));
-      }
-      text.rows.push_back(std::move(cells));
-      if (text.rows.size() == shown.rows) break;
-    }
+    const TextTable text = TextOf(table, report_.has_full_names ? 0 : terminal_.columns / 3, shown.rows);
     Heading(table.title);
     const std::size_t width = report_.has_full_names ? kAnyWidth : terminal_.columns;
     out_ += RenderTable(text, width, style_, kMargin);
