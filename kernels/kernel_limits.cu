@@ -168,6 +168,56 @@ cudaError_t CountThreads(cudaStream_t stream, const LimitArrays& a) {
   return cudaGetLastError();
 }
 
+// ---- L2: a part of the data that it holds for many reads, or all of the data for each ----
+
+constexpr unsigned kReadRounds = 32;
+
+// The parts that all blocks are at have a few megabytes together.
+constexpr unsigned kReadPart = kThreadsPerBlock * 4;
+
+struct ReadSlice {
+  unsigned elements;
+  unsigned step;  // from round to round: 0, which the compiler must not know, as it would load once and add 32 times
+};
+
+// Past L1, so that what is read again comes from L2 or from DRAM. As many loads whatever the part is.
+__device__ float SumOfSlice(const float4* x, ReadSlice slice, unsigned part) {
+  const float4* const own = x + static_cast<std::size_t>(blockIdx.x) * slice.elements;
+  float sum = 0;
+  for (unsigned begin = 0; begin < slice.elements; begin += part) {
+    for (unsigned round = 0; round < kReadRounds; ++round) {
+#pragma unroll 4
+      for (unsigned i = threadIdx.x; i < part; i += kThreadsPerBlock) {
+        const float4 value = __ldcg(&own[begin + i + round * slice.step]);
+        sum += value.x + value.y + value.z + value.w;
+      }
+    }
+  }
+  return sum;
+}
+__global__ void TiledReadKernel(const float4* x, float* y, ReadSlice slice) {
+  y[ElementOfThread()] = SumOfSlice(x, slice, kReadPart);
+}
+__global__ void ThrashingReadKernel(const float4* x, float* y, ReadSlice slice) {
+  y[ElementOfThread()] = SumOfSlice(x, slice, slice.elements);
+}
+
+// A block for each slice, of which there are as many as the GPU holds blocks at once.
+using ReadKernel = void (*)(const float4*, float*, ReadSlice);
+cudaError_t LaunchRead(ReadKernel kernel, cudaStream_t stream, const LimitArrays& a) {
+  int blocks = 0;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreadsPerBlock, 0);
+  if (error != cudaSuccess) return error;
+  const unsigned slices = Blocks(a, blocks);
+  const auto elements = static_cast<unsigned>(a.count / 4 / slices / kReadPart * kReadPart);
+  kernel<<<slices, kThreadsPerBlock, 0, stream>>>(reinterpret_cast<const float4*>(a.x), a.y, {elements, 0});
+  return cudaGetLastError();
+}
+cudaError_t TiledRead(cudaStream_t stream, const LimitArrays& a) { return LaunchRead(TiledReadKernel, stream, a); }
+cudaError_t ThrashingRead(cudaStream_t stream, const LimitArrays& a) {
+  return LaunchRead(ThrashingReadKernel, stream, a);
+}
+
 // ---- balance: as much work in each block, or twenty times as much in one of them ----
 
 __device__ float Chain(int rounds) {
@@ -379,6 +429,8 @@ const Limit limits[kLimits] = {
     {"SmallTableKernel", "kernel.low_occupancy", false, SmallTable},
     {"CountThreadsKernel", "kernel.atomics", true, CountThreads},
     {"CountBlocksKernel", "kernel.atomics", false, CountBlocks},
+    {"ThrashingReadKernel", "kernel.l2_thrash", true, ThrashingRead},
+    {"TiledReadKernel", "kernel.l2_thrash", false, TiledRead},
     {"UnevenKernel", "kernel.imbalance", true, Uneven},
     {"EvenKernel", "kernel.imbalance", false, Even},
     {"OneBlockKernel", "kernel.small_grid", true, OneBlock},

@@ -23,7 +23,7 @@ struct Limit {
   cudaError_t (*launch)(cudaStream_t stream, const LimitArrays& arrays);
 };
 
-inline constexpr int kLimits = 26;
+inline constexpr int kLimits = 28;
 // The elements that x and y need at least.
 inline constexpr std::size_t kLimitElements = std::size_t{1} << 26;
 extern const Limit limits[kLimits];

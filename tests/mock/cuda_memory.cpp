@@ -188,6 +188,12 @@ CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
                        [&] { return Allocate(reinterpret_cast<void**>(address), bytes, kDeviceMemory); });
 }
 
+CUresult cuMemGetInfo(size_t* free_bytes, size_t* all_bytes) {
+  *free_bytes = 13'000'000'000;
+  *all_bytes = 16'000'000'000;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemFree(CUdeviceptr address) {
   cuMemFree_v2_params p{address};
   return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemFree_v2), &p, [&] { return Release(ToPointer(address)); });

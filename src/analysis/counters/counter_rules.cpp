@@ -47,6 +47,7 @@ class Rules {
     Uncoalesced();
     LocalMemory();
     Atomics();
+    L2Thrash();
     ExcessInstructions();
     TensorUnused();
     // Parts of a throughput tell what limits, but not that nothing does.
@@ -56,6 +57,14 @@ class Rules {
   }
 
  private:
+  double DramPercent() const {
+    return k_.Of("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed")
+        .value_or(k_.OfOrZero("dram__throughput.avg.pct_of_peak_sustained_elapsed"));
+  }
+  double L2Percent() const {
+    return k_.Of("lts__throughput.avg.pct_of_peak_sustained_elapsed")
+        .value_or(k_.OfOrZero("lts__t_sectors.avg.pct_of_peak_sustained_elapsed"));
+  }
   double TopPercent() const { return std::max(compute_, memory_); }
   // What is left to the nearest roof.
   double Room() const { return 100 - std::min(TopPercent(), 100.0); }
@@ -231,6 +240,22 @@ class Rules {
     Diagnose("kernel.atomics", share / 100 * Room(), words);
   }
 
+  // A kernel cannot read more bytes than the GPU holds without reading some of them again, and what L2 had kept of
+  // those would not have come from DRAM. What it reads again goes through L2 in any case.
+  void L2Thrash() {
+    constexpr double kLeastTimes = 2;
+    const double held = k_.OfOrZero("device__memory_in_use");
+    const double read = k_.Of("dram__bytes_read.sum").value_or(k_.OfOrZero("dram__bytes_op_read.sum"));
+    const double written = k_.Of("dram__bytes_write.sum").value_or(k_.OfOrZero("dram__bytes_op_write.sum"));
+    if (held <= 0 || read < kLeastTimes * held) return;
+    Diagnose(
+        "kernel.l2_thrash",
+        std::min((read - held) / (read + written) * DramPercent(), 100 - std::max(compute_, L2Percent())),
+        fmt::format("read {} from DRAM while the GPU held {}: data was read {:.1f} times on average or more, and L2 "
+                    "had not kept it",
+                    FormatBytes(std::llround(read)), FormatBytes(std::llround(held)), read / held));
+  }
+
   // The schedulers are busy with instructions that compute nothing.
   void ExcessInstructions() {
     constexpr double kBusyIssue = 80, kHalf = 50;
@@ -265,10 +290,7 @@ class Rules {
   }
 
   void MemoryBound() {
-    const double dram = k_.Of("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed")
-                            .value_or(k_.OfOrZero("dram__throughput.avg.pct_of_peak_sustained_elapsed"));
-    const double l2 = k_.Of("lts__throughput.avg.pct_of_peak_sustained_elapsed")
-                          .value_or(k_.OfOrZero("lts__t_sectors.avg.pct_of_peak_sustained_elapsed"));
+    const double dram = DramPercent(), l2 = L2Percent();
     const double l1 = k_.Of("l1tex__throughput.avg.pct_of_peak_sustained_active")
                           .value_or(k_.OfOrZero("l1tex__f_wavefronts.avg.pct_of_peak_sustained_elapsed"));
     constexpr double kNear = 1;  // the level that memory throughput is the one of

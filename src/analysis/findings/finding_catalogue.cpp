@@ -526,6 +526,11 @@ constexpr FindingInfo kFindings[] = {
     {"kernel.atomics", "kernel counters: atomic operations on few addresses", From(25), "counters", Nowhere(kReplayed),
      "Reduce within the warp and block first (__reduce_add_sync, shared memory), then update global memory once "
      "per block."},
+    {"kernel.l2_thrash", "kernel counters: data is read from DRAM again, as L2 does not keep it", From(25), "counters",
+     Nowhere(kReplayed),
+     "Use a part of the data for all that needs it before the next part: tiles that fit into L2, or into shared "
+     "memory, "
+     "or an order of blocks in which neighbours share data."},
     {"kernel.excess_instructions", "kernel counters: instructions other than arithmetic fill the issue slots", From(25),
      "counters", Nowhere(kReplayed), "Compute indices once, use wider loads and stores (float4), and unroll loops."},
     {"kernel.memory_bound", "kernel counters: memory-bound", Always(kNote), "counters", Nowhere(kReplayed),

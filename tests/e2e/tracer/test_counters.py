@@ -48,6 +48,7 @@ class Counters(harness.Case):
         self.assertEqual(run.code, 0, run.err)
         trace = run.trace
         self.assert_clean(trace)
+        self.assertEqual({of_range["device__memory_in_use"] for of_range in self.values(trace).values()}, {3e9})
         return self.launches(trace)
 
 
@@ -178,7 +179,7 @@ class Sets(Counters):
 
     def test_metrics_by_name(self):
         run = self.counters("loop", 1, options=["--metrics", "dram__bytes.sum,lts__t_bytes"])
-        metrics = {m for m in self.values(run.trace)[1] if not m.startswith("launch__")}
+        metrics = {m for m in self.values(run.trace)[1] if not m.startswith(("launch__", "device__"))}
         self.assertLessEqual({"dram__bytes.sum", "lts__t_bytes.sum", "lts__t_bytes.max"}, metrics)
 
 
@@ -188,7 +189,7 @@ class Words(Counters):
     def metrics(self, word, **more):
         run = self.counters("loop", 1, options=["--metrics", word], **more)
         self.assertEqual(run.code, 0, run.err)
-        return sorted(m for m in self.values(run.trace)[1] if not m.startswith("launch__"))
+        return sorted(m for m in self.values(run.trace)[1] if not m.startswith(("launch__", "device__")))
 
     def test_expressions(self):
         self.assertEqual(self.metrics("regex:^dram__bytes$"), [f"dram__bytes.{rollup}" for rollup in ("avg", "max", "min", "sum")])

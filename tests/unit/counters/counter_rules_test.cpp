@@ -61,7 +61,7 @@ TEST(CounterRules, MessagesHaveTheNumbers) {
 }
 
 // Of a kernel with these counters and no others.
-std::vector<std::string> FindingsOf(const std::map<std::string, double>& counters) {
+std::vector<Diagnosis> DiagnosesWith(const std::map<std::string, double>& counters) {
   std::string names = "ID,Kernel Name,Block Size,Grid Size", units = ",,,", row = "0,f,,";
   for (const auto& [name, value] : counters) {
     names += "," + name;
@@ -70,8 +70,12 @@ std::vector<std::string> FindingsOf(const std::map<std::string, double>& counter
   }
   static std::vector<Trace> kept;
   kept.push_back(ReadNcuCsv(names + "\n" + units + "\n" + row + "\n", "made.csv"));
+  return DiagnosesOf(KernelCountersOf(kept.back()).at(0), nullptr);
+}
+
+std::vector<std::string> FindingsOf(const std::map<std::string, double>& counters) {
   std::vector<std::string> findings;
-  for (const Diagnosis& d : DiagnosesOf(KernelCountersOf(kept.back()).at(0), nullptr)) findings.emplace_back(d.finding);
+  for (const Diagnosis& d : DiagnosesWith(counters)) findings.emplace_back(d.finding);
   return findings;
 }
 
@@ -128,6 +132,39 @@ TEST(CounterRules, ATailIsTheEmptyPartOfTheLastWave) {
                                                   {kCompute, 30},
                                                   {kMemory, 30}};
   EXPECT_THAT(FindingsOf(counters), ElementsAre("kernel.tail", "kernel.latency_bound"));
+}
+
+// Either name of the bytes that are read counts. Of a kernel with little of the time in DRAM, L2 is not the matter.
+TEST(CounterRules, L2ThrashesWhereMoreIsReadThanThereIs) {
+  constexpr char kHeld[] = "device__memory_in_use", kRead[] = "dram__bytes_read.sum",
+                 kDram[] = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+                 kL2[] = "lts__throughput.avg.pct_of_peak_sustained_elapsed";
+  const std::map<std::string, double> bound = {{kCompute, 20}, {kMemory, 90}, {kDram, 90}, {kL2, 40}};
+  const auto findings = [&](std::map<std::string, double> counters) {
+    counters.insert(bound.begin(), bound.end());
+    return FindingsOf(counters);
+  };
+  EXPECT_THAT(findings({{kHeld, 1e9}, {kRead, 8e9}}), ElementsAre("kernel.l2_thrash", "kernel.memory_bound"));
+  EXPECT_THAT(findings({{kHeld, 1e9}, {"dram__bytes_op_read.sum", 8e9}}),
+              ElementsAre("kernel.l2_thrash", "kernel.memory_bound"));
+  EXPECT_THAT(findings({{kHeld, 1e9}, {kRead, 1.9e9}}), ElementsAre("kernel.memory_bound"));
+  EXPECT_THAT(findings({{kRead, 8e9}}), ElementsAre("kernel.memory_bound"));
+  EXPECT_THAT(FindingsOf({{kHeld, 1e9}, {kRead, 8e9}, {kCompute, 90}, {kMemory, 5}, {kDram, 1}, {kL2, 5}}),
+              ElementsAre("kernel.compute_bound"));
+}
+
+// 7/8 of what is read are too much, and 1/9 of the traffic is written. What L2 does itself stays.
+TEST(CounterRules, WithoutThrashL2AndComputeRemain) {
+  const std::map<std::string, double> counters = {{"device__memory_in_use", 1e9},
+                                                  {"dram__bytes_read.sum", 8e9},
+                                                  {"dram__bytes_write.sum", 1e9},
+                                                  {"dram__throughput.avg.pct_of_peak_sustained_elapsed", 90}};
+  EXPECT_NEAR(DiagnosesWith(counters).front().percent, 70, 0.01);
+  auto busy = counters;
+  busy["lts__throughput.avg.pct_of_peak_sustained_elapsed"] = 60;
+  EXPECT_NEAR(DiagnosesWith(busy).front().percent, 40, 0.01);
+  EXPECT_THAT(DiagnosesWith(busy).front().message,
+              HasSubstr("read 8.00 GB from DRAM while the GPU held 1.00 GB: data was read 8.0 times"));
 }
 
 // The sets count instructions that reduce, captures of ncu have their requests as well.

@@ -10,6 +10,7 @@ struct Driver {
   CUresult (*cuKernelGetFunction)(CUfunction*, CUkernel) = nullptr;
   CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int*, CUfunction, int, std::size_t) = nullptr;
   CUresult (*cuDeviceGetAttribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
+  CUresult (*cuMemGetInfo_v2)(std::size_t*, std::size_t*) = nullptr;
   CUresult (*cuStreamIsCapturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
   CUresult (*cuCtxSynchronize)() = nullptr;
   CUresult (*cuCtxPushCurrent_v2)(CUcontext) = nullptr;
@@ -29,6 +30,7 @@ Driver Bind() {
   Find(library, "cuKernelGetFunction", &driver.cuKernelGetFunction);
   Find(library, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &driver.cuOccupancyMaxActiveBlocksPerMultiprocessor);
   Find(library, "cuDeviceGetAttribute", &driver.cuDeviceGetAttribute);
+  Find(library, "cuMemGetInfo_v2", &driver.cuMemGetInfo_v2);
   Find(library, "cuStreamIsCapturing", &driver.cuStreamIsCapturing);
   Find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize);
   Find(library, "cuCtxPushCurrent_v2", &driver.cuCtxPushCurrent_v2);
@@ -81,6 +83,12 @@ int DeviceAttribute(CUdevice device, CUdevice_attribute attribute) {
   const auto get = TheDriver().cuDeviceGetAttribute;
   int value = 0;
   return get != nullptr && get(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
+}
+
+uint64_t MemoryInUse() {
+  const auto get = TheDriver().cuMemGetInfo_v2;
+  std::size_t free_bytes = 0, all_bytes = 0;
+  return get != nullptr && get(&free_bytes, &all_bytes) == CUDA_SUCCESS ? all_bytes - free_bytes : 0;
 }
 
 // An error is one as well: the default stream must not be asked while another one is being captured.

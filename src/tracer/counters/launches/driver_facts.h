@@ -17,6 +17,8 @@ bool FactsOf(CUfunction function, FunctionFacts* facts);
 int BlocksPerSm(CUfunction function, uint32_t threads, uint32_t dynamic_shared_bytes);
 // 0 when not known.
 int DeviceAttribute(CUdevice device, CUdevice_attribute attribute);
+// Bytes of the GPU of the current context that are taken, by whatever process; 0 when not known.
+uint64_t MemoryInUse();
 // Launches into it are recorded and do not run.
 bool IsCapturingStream(CUstream stream);
 

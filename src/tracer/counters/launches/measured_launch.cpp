@@ -157,10 +157,12 @@ void Measure(OpenLaunch* open) {
   }
   const bool is_for_batch = IsForBatch(*open);
   if (!is_for_batch && measuring.batch.IsOpen()) CloseBatch();
+  if (!measuring.sampler.IsOn() && open->choice == Choice::kMeasured) {
+    open->launch.memory_bytes = MemoryInUse();
+    TellMeasuring(open->launch.kernel.launch.symbol, open->session->plan().passes);
+  }
   open->launch.start_ns = MonotonicNs();
   if (!is_for_batch) Watch(*open);
-  if (!measuring.sampler.IsOn() && open->choice == Choice::kMeasured)
-    TellMeasuring(open->launch.kernel.launch.symbol, open->session->plan().passes);
   if (is_for_batch) {
     BeginInBatch(open);
     if (!IsLaunchWatched()) Watch(*open);

@@ -63,6 +63,14 @@ void AddFacts(const LaunchedKernel& kernel, RangeWriter* out) {
   AddFunction(kernel, blocks, threads, sms, out);
 }
 
+// What a kernel can read at most. Managed memory may have come to the GPU since the launch, and is not there before.
+void AddMemory(const MeasuredLaunch& launch, RangeWriter* out) {
+  if (launch.memory_bytes == 0) return;
+  const uint64_t bytes = MemoryInUse();
+  out->Add("device__memory_in_use", "byte",
+           static_cast<double>(bytes > launch.memory_bytes ? bytes : launch.memory_bytes));
+}
+
 // Room for the values of all metrics, mapped once: the count of those that are asked for never changes.
 double* Evaluated() {
   static double* values = nullptr;
@@ -114,7 +122,10 @@ void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64
   record.correlation = launch.correlation;
   record.invocation = launch.number;
   RangeWriter out(range);
-  if (!launch.is_graph) AddFacts(launch.kernel, &out);
+  if (!launch.is_graph) {
+    AddFacts(launch.kernel, &out);
+    AddMemory(launch, &out);
+  }
   if (i >= 0) AddValues(session, static_cast<uint32_t>(i), range);
   Publish(range);
 }

@@ -14,8 +14,9 @@ struct MeasuredLaunch {
   LaunchedKernel kernel;
   uint32_t number = 0, correlation = 0;
   uint64_t start_ns = 0, end_ns = 0;
-  trace::StringId nvtx;   // the ranges that it is in
-  bool is_graph = false;  // with all that is in it
+  uint64_t memory_bytes = 0;  // of the GPU, in use when it was launched
+  trace::StringId nvtx;       // the ranges that it is in
+  bool is_graph = false;      // with all that is in it
 };
 
 // What is measured instead of a launch.
