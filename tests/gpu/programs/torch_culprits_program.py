@@ -83,9 +83,13 @@ def noise_of_the_cpu():
 
 
 def empty_cache():
-    model = perceptron(1024, 4)
-    batch, target = torch.rand(256, 1024, device=GPU), torch.rand(256, 1024, device=GPU)
-    steps(model, batch, target, lambda loss: torch.cuda.empty_cache())  # HERE: empty_cache
+    """What a step made is given back to the driver and allocated anew in the next one."""
+    batches = [torch.rand(2048, 4096, device=GPU) for _ in range(4)]
+    for _ in range(STEPS):
+        scaled = [batch * 0.5 for batch in batches]
+        shifted = [batch + 0.25 for batch in scaled]
+        del scaled, shifted
+        torch.cuda.empty_cache()  # HERE: empty_cache
 
 
 def float64():
