@@ -264,7 +264,7 @@ bool Attach(const Observer* observer) {
 void Enter(Frame* frame) {
   ThreadState& t = ThisThread();
   frame->outer = t.frame;
-  frame->correlation = t.frame != nullptr ? t.frame->correlation : 0;
+  frame->correlation = t.frame != nullptr ? t.frame->correlation : t.left_correlation;
   frame->correlation_data = 0;
   frame->is_reported = false;
   t.frame = frame;
@@ -290,6 +290,9 @@ void Exit(Frame* frame, void* return_value, uint32_t result) {
       o->api(frame, true, return_value, result);
     }
   }
+  // As libcupti 13.0 on an H200: for it, the thread is within this call for ever, and so are all calls after it.
+  if (frame->is_reported && o != nullptr && !o->wants_api(frame->domain, frame->cbid) && t.left_correlation == 0)
+    t.left_correlation = frame->correlation;
   t.frame = frame->outer;
 }
 

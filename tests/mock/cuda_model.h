@@ -99,6 +99,8 @@ struct ThreadState {
   Frame* frame = nullptr;
   int callback_depth = 0;
   bool is_injecting = false;
+  uint32_t left_correlation =
+      0;  // of a call whose exit nobody was told of, because its callback was switched off within it
 };
 
 Model& TheModel();

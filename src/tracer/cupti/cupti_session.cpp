@@ -9,6 +9,7 @@
 #include "tracer/cupti/activity/activity_kinds.h"
 #include "tracer/cupti/activity/activity_records.h"
 #include "tracer/cupti/calls/callback_listener.h"
+#include "tracer/cupti/calls/callback_switches.h"
 #include "tracer/cupti/calls/callbacks.h"
 #include "tracer/cupti/calls/graph_level.h"
 #include "tracer/cupti/calls/graph_nodes.h"
@@ -58,12 +59,23 @@ CuptiInstant ReadCuptiInstant() {
   return best;
 }
 
-// Costs less than a tenth of a millisecond, and may be done in the midst of everything: what was launched before is
-// still delivered, what is launched after a stop never is (measured: docs/tracer.md).
-void SwitchNow(bool on) {
-  if (on && IsCuptiLent()) return;
+// May be done in the midst of everything: what was launched before is still delivered, what is launched after a stop
+// never is (measured: docs/tracer.md). False when callbacks linger.
+bool SwitchNow(bool on) {
+  if (on && IsCuptiLent()) return true;
   if (can_record_work) SetWorkKinds(on);
-  SetApiCallbacks(on);
+  return SetApiCallbacks(on);
+}
+
+// On a thread of ours there is time to wait until the program's threads are out of the functions.
+void SwitchPatiently(bool on) {
+  constexpr uint32_t kTries = 50;
+  constexpr uint64_t kPauseNs = 100000;
+  bool is_done = SwitchNow(on);
+  for (uint32_t i = 0; i < kTries && !is_done; ++i) {
+    FutexWait(&asked, asked.load(std::memory_order_relaxed), kPauseNs);
+    is_done = FinishSwitchingOff();
+  }
 }
 
 void SayShutDown() {
@@ -101,7 +113,7 @@ void* RunFlushThread(void* name) {
     const Switch wanted = asked_switch.exchange(Switch::kNone, std::memory_order_acq_rel);
     if (wanted == Switch::kEndThread) break;
     if (is_active.load(std::memory_order_acquire)) {
-      if (wanted != Switch::kNone) SwitchNow(wanted == Switch::kOn);
+      if (wanted != Switch::kNone) SwitchPatiently(wanted == Switch::kOn);
       FlushOnce(asked_is_last.load(std::memory_order_relaxed));
     }
     done.store(want, std::memory_order_release);
@@ -168,7 +180,10 @@ void EnableCallbacks() {
 
 void SwitchCupti(bool on) {
   if (!CuptiIsActive() || !Config().wants_cuda) return;
-  if (!IsWriterThread() || !has_thread.load(std::memory_order_relaxed)) return SwitchNow(on);
+  if (!IsWriterThread() || !has_thread.load(std::memory_order_relaxed)) {
+    SwitchNow(on);
+    return;
+  }
   constexpr uint64_t kPatienceNs = 2000u * 1000000u;
   asked_switch.store(on ? Switch::kOn : Switch::kOff, std::memory_order_release);
   AskThread(false, kPatienceNs);

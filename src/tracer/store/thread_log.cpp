@@ -160,6 +160,8 @@ void ThreadLog::Reset() {
   open_call.start.store(0, std::memory_order_relaxed);
   open_call.nested = open_call.correlation = 0;
   set_aside = {};
+  entered.depth = 0;
+  for (auto& function : entered.functions) function.store(0, std::memory_order_relaxed);
   open_os_call.start.store(0, std::memory_order_relaxed);
   watched = {};
   is_told_of_end.store(true, std::memory_order_relaxed);

@@ -38,6 +38,14 @@ struct OpenCall {
   uint32_t stack = 0;
 };
 
+// The CUDA functions whose callbacks said that the thread is within them, outermost first
+// (cupti/calls/callback_switches.h).
+struct EnteredFunctions {
+  static constexpr uint32_t kDepth = 8;  // of those that are told
+  std::atomic<uint32_t> functions[kDepth] = {};
+  uint32_t depth = 0;
+};
+
 // The call of libc that the thread is in (osrt); the same, and who salvages reads it.
 struct OpenOsCall {
   std::atomic<uint64_t> start{0};  // 0: in none
@@ -126,6 +134,7 @@ class ThreadLog {
   uint32_t next_range = 0;
   OpenCall open_call;
   SetAsideCall set_aside;
+  EnteredFunctions entered;
   OpenOsCall open_os_call;
   OpenMpiCall open_mpi_call;
   CountedCalls counted;

@@ -14,6 +14,7 @@
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/calls/call_counts.h"
 #include "tracer/cupti/calls/callback_listener.h"
+#include "tracer/cupti/calls/callback_switches.h"
 #include "tracer/cupti/calls/graph_level.h"
 #include "tracer/cupti/calls/graph_nodes.h"
 #include "tracer/cupti/cupti_session.h"
@@ -331,8 +332,16 @@ void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackD
   OnEnter(domain, cbid, info);
 }
 
+void NoteEntered(uint32_t domain, uint32_t cbid, CUpti_ApiCallbackSite site) {
+  ThreadLog* log = OwnLog();
+  if (log == nullptr) return;
+  if (site == CUPTI_API_ENTER) return EnterFunction(log, domain, cbid);
+  LeaveFunction(log, domain, cbid);
+}
+
 void OnApi(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   if (cbid >= kMaxCbids) return;
+  NoteEntered(domain, cbid, info->callbackSite);
   const Duty duty = FunctionOf(domain, cbid)->duty;
   if (__builtin_expect(!IsAlwaysOn(duty), 1)) return RecordCall(duty, domain, cbid, info);
   ErrnoGuard errno_guard;
@@ -400,6 +409,7 @@ bool IsOfThisCapture(uint64_t start) { return start != 0 && start >= on_since.lo
 
 void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
   subscriber = handle;
+  SetCallbackSubscriber(handle);
   SetUpCallCounts();
   SetStackThresholds();
   prepared_ns = MonotonicNs();
@@ -421,8 +431,8 @@ void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
   }
 }
 
-void SetApiCallbacks(bool on) {
-  if (subscriber == nullptr) return;
+bool SetApiCallbacks(bool on) {
+  if (subscriber == nullptr) return true;
   if (on) on_since.store(Stamp(), std::memory_order_relaxed);
   const CallbackListener* listener = TheCallbackListener();
   for (const CUpti_CallbackDomain domain : kApiDomains) {
@@ -432,9 +442,10 @@ void SetApiCallbacks(bool on) {
       if (listener != nullptr && listener->keeps_on != nullptr && listener->keeps_on(domain, cbid)) continue;
       const bool is_heard =
           on || GuestHears(domain, cbid) || (IsListening() && IsCounted(FunctionNumber(domain, cbid)));
-      Cupti().cuptiEnableCallback(is_heard ? 1 : 0, subscriber, domain, cbid);
+      is_heard ? SwitchCallbackOn(domain, cbid) : SwitchCallbackOff(domain, cbid);
     }
   }
+  return FinishSwitchingOff();
 }
 
 void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {

@@ -13,8 +13,8 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
 // listened to from then on, and calls that make conditional nodes of graphs.
 void PrepareApiCallbacks(CUpti_SubscriberHandle subscriber);
 // Enables a callback for every function that is to be recorded, or none. Calls that threads are in at that moment are
-// left out. [one thread at a time]
-void SetApiCallbacks(bool on);
+// left out. False when some linger because threads are within them (callback_switches.h). [one thread at a time]
+bool SetApiCallbacks(bool on);
 // Whether a call that was entered at this stamp was entered since the callbacks were switched on: an OpenCall from
 // before tells nothing. 0 is no call.
 bool IsOfThisCapture(uint64_t start);

@@ -5,6 +5,7 @@
 //   start RANGE | end R   a range that any thread may end       rstart | rend    the same with a registered string
 //   pstart | pstop        cudaProfilerStart, cudaProfilerStop   wait FILE        until that file exists
 //   work FILE             a launch, a mark and a synchronisation again and again until that file exists
+//   crowd FILE            the same on three threads at once
 //   malloc N              allocates and frees N bytes           say TEXT         a line on stdout
 //   exit CODE | term      leaves                               leave CODE       by _exit
 //   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the
@@ -162,6 +163,17 @@ bool DoPlain(const std::string& what) {
   return true;
 }
 
+void WorkUntil(const std::string& file) {
+  for (OpenCuda(); access(file.c_str(), F_OK) != 0; usleep(200)) Launch(1), Mark("work");
+}
+
+void CrowdUntil(const std::string& file) {
+  OpenCuda();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back(WorkUntil, file);
+  for (std::thread& thread : threads) thread.join();
+}
+
 void Do(const std::string& what, const std::string& argument) {
   if (what == "mark")
     Mark(argument);
@@ -180,7 +192,9 @@ void Do(const std::string& what, const std::string& argument) {
   else if (what == "wait")
     while (access(argument.c_str(), F_OK) != 0) usleep(2000);
   else if (what == "work")
-    for (OpenCuda(); access(argument.c_str(), F_OK) != 0; usleep(200)) Launch(1), Mark("work");
+    WorkUntil(argument);
+  else if (what == "crowd")
+    CrowdUntil(argument);
   else if (what == "say")
     facts::Say(R"({"fact":"said","text":"%s"})", argument.c_str());
   else if (what == "exit")
