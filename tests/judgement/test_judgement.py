@@ -87,9 +87,10 @@ class Labels(unittest.TestCase):
                     folder = "blind" if examination2.is_blind(capture["examination2"]) else "open"
                     self.assertEqual(capture["name"], f"{folder}/{capture['examination2']}")
                 folder, _, name = capture["name"].partition("/")
-                if folder[-1].isdigit():
-                    self.assertEqual(folder, ("blind" if examination2.is_blind(name) else "open") + folder[-1])
-                    self.assertTrue("examination3" in capture or f"/exam{folder[-1]}_" in capture["file"])
+                if numbered := re.fullmatch(r"[a-z]+(\d+)", folder):
+                    number = numbered[1]
+                    self.assertEqual(folder, ("blind" if examination2.is_blind(name) else "open") + number)
+                    self.assertTrue("examination3" in capture or f"/exam{number}_" in capture["file"])
 
     def test_every_label_says_something(self):
         for capture in CAPTURES:
