@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "base/units.h"
 #include "collect/run/arenas.h"
 #include "collect/run/open_proc_file.h"
+#include "collect/run/system_clocks.h"
 #include "collect/run/trace_writers.h"
 
 namespace gprof {
@@ -33,9 +35,10 @@ constexpr int64_t kSettledNs = kMillisecondNs;
 constexpr int64_t kFirstSymbolsNs = kSecondNs, kLongestSymbolsNs = 16 * kSecondNs;
 constexpr CostLimit kCostLimit = {5, 100 * kMillisecondNs};
 constexpr int64_t kWatchNs = 2 * kSecondNs;
-// What Python runs is to be read soon after a sample, and timers go off every 4 ms.
-constexpr int64_t kSignalLookNs = 10 * kMillisecondNs, kSignalPythonLookNs = 4 * kMillisecondNs,
-                  kMapsNs = 4 * kSecondNs;
+constexpr int64_t kSignalLookNs = 10 * kMillisecondNs, kMapsNs = 4 * kSecondNs;
+// What Python runs is to be read soon after a sample, which takes some microseconds itself.
+constexpr int64_t kSignalTakesNs = kMillisecondNs / 5;
+constexpr unsigned long kSignalSlackNs = 50'000;
 
 bool IsVirtualMachine() {
   std::ifstream cpus("/proc/cpuinfo");
@@ -72,7 +75,10 @@ bool CpuSamples::Start(const RunView& run, std::string* /*why*/) {
   wish.stack_bytes = options_.stack_bytes;
   refused_ = TryPerfEvents(&wish);
   of_kernel_ = wish.of_kernel;
-  if (WantsSignalSamples(options_)) signals_ = std::make_unique<SampleRings>(run.folder);
+  if (WantsSignalSamples(options_)) {
+    signals_ = std::make_unique<SampleRings>(run.folder);
+    prctl(PR_SET_TIMERSLACK, kSignalSlackNs);
+  }
   if (with_python_) samples_there_ = epoll_create1(EPOLL_CLOEXEC);
   return true;
 }
@@ -260,10 +266,20 @@ void CpuSamples::LookForSignalSamples(int64_t now_ns, Journal* journal) {
     maps_ns_ = now_ns + kMapsNs;
   }
   uint64_t lost = 0;
-  signals_->Drain([&](const PerfSample& sample) { TakeSample(sample, journal); }, &lost);
+  const auto take = [&](const PerfSample& sample) {
+    TakeSample(sample, journal);
+    newest_signal_ns_ = std::max(newest_signal_ns_, sample.time_ns);
+  };
+  signals_->Drain(take, &lost);
   if (lost != 0) journal->AddLoss(trace::MetricLossReason::kOverflow, now_ns, now_ns, 0, lost);
   TellSymbols(now_ns, journal);
-  look_ns_ = now_ns + (python_.IsThereSome() ? kSignalPythonLookNs : kSignalLookNs);
+  look_ns_ = python_.IsThereSome() ? NextSignalLook(MonotonicNs()) : now_ns + kSignalLookNs;
+}
+
+// Timers go off with the clock of the kernel, all of them at the same moments.
+int64_t CpuSamples::NextSignalLook(int64_t now_ns) const {
+  const int64_t passed_ns = (now_ns - newest_signal_ns_) % kSignalPeriodNs;
+  return now_ns - passed_ns + kSignalPeriodNs + kSignalTakesNs;
 }
 
 // What Python ran is to be read before the thread is elsewhere. Where the last wake-up was for nothing, as of threads

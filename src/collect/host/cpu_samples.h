@@ -55,6 +55,7 @@ class CpuSamples : public Collector {
   PerfWish WishOf(CpuScope scope) const;
   void LookForChanges(int64_t now_ns, Journal* journal);
   void LookForSignalSamples(int64_t now_ns, Journal* journal);
+  int64_t NextSignalLook(int64_t now_ns) const;
   void TellSymbols(int64_t now_ns, Journal* journal);
   void OpenLaunching(int64_t now_ns);
   void OpenTree();
@@ -94,6 +95,7 @@ class CpuSamples : public Collector {
   int64_t look_ns_ = 0;
   std::map<pid_t, uint32_t> since_backtrace_;
   std::unique_ptr<SampleRings> signals_;  // in place of perf events
+  int64_t newest_signal_ns_ = 0;          // of a sample
   int64_t maps_ns_ = 0;                   // when what is mapped is looked at again
   bool is_somebody_launching_ = false;
   int64_t symbols_ns_ = 0, symbols_step_ns_ = 0;

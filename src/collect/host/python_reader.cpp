@@ -238,6 +238,17 @@ bool PythonReader::AddFrame(const unsigned char* bytes, std::vector<PythonFrame>
   return frame.code != 0;
 }
 
+// A generator that yields has no caller for a moment: read then, it seems to be what its thread began with. Of a thread
+// that generators keep busy that is every tenth reading. What is read three times in a row is a new beginning.
+bool PythonReader::BeginsAsBefore(uint64_t thread, uint64_t outermost) {
+  constexpr uint32_t kMostOthers = 2;
+  Beginning& beginning = beginnings_[thread];
+  const bool is_taken = beginning.frame == 0 || beginning.frame == outermost ||
+                        std::exchange(beginning.others, beginning.others + 1) >= kMostOthers;
+  if (is_taken) beginning = {outermost, 0};
+  return is_taken;
+}
+
 bool PythonReader::StackOf(uint64_t thread, std::vector<PythonFrame>* frames, bool* is_whole) {
   frames->clear();
   copies_.clear();
@@ -265,6 +276,7 @@ bool PythonReader::StackOf(uint64_t thread, std::vector<PythonFrame>* frames, bo
     frame = In<uint64_t>(bytes, layout_.frame_back);
   }
   *is_whole = frame == 0;
+  if (*is_whole && !frames->empty() && !BeginsAsBefore(thread, frames->back().address)) return false;
   return TakeCodes(frames);
 }
 

@@ -90,6 +90,7 @@ class PythonReader {
   const unsigned char* FrameAt(uint64_t frame, uint64_t chunk);
   bool IsShim(const unsigned char* frame) const;
   bool EndsLoop(const unsigned char* frame) const;
+  bool BeginsAsBefore(uint64_t thread, uint64_t outermost);
   bool AddFrame(const unsigned char* bytes, std::vector<PythonFrame>* frames);
   void TakeInstructions(const unsigned char* code, PythonFrame* frame);
   bool TakeCodes(std::vector<PythonFrame>* frames);
@@ -109,6 +110,12 @@ class PythonReader {
   };
   std::vector<InCopy> copies_;
   std::unordered_map<uint64_t, uint64_t> instruction_bytes_;  // of objects that hold instructions
+  // The outermost frame of a thread, and how often in a row another one was read.
+  struct Beginning {
+    uint64_t frame = 0;
+    uint32_t others = 0;
+  };
+  std::unordered_map<uint64_t, Beginning> beginnings_;  // by thread
   Window window_;
   std::vector<unsigned char> codes_;
 };

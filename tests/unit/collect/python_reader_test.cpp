@@ -13,17 +13,31 @@
 namespace gprof {
 namespace {
 
-// A Python that tells where it has numbers that are no addresses, and pointers to those, until its input ends.
-class PythonWithNumbers {
+// It tells where it has numbers that are no addresses, and pointers to those.
+constexpr const char* kNumbers =
+    "import ctypes, sys\n"
+    "numbers = (ctypes.c_uint64 * 1024)(*[2**64 - 1] * 1024)\n"
+    "pointers = (ctypes.c_uint64 * 1024)(*[ctypes.addressof(numbers)] * 1024)\n"
+    "print(ctypes.addressof(numbers), ctypes.addressof(pointers), flush=True)\n"
+    "sys.stdin.read()\n";
+// A generator yields all the time.
+constexpr const char* kGenerator =
+    "import os, threading\n"
+    "threading.Thread(target=lambda: (os.read(0, 1), os._exit(0)), daemon=True).start()\n"
+    "print(1, 2, flush=True)\n"
+    "while True: sum(i for i in range(1000))\n";
+
+// A Python that runs a script, until its input ends, which tells two numbers.
+class RunningPython {
  public:
-  PythonWithNumbers() {
+  explicit RunningPython(const char* script) {
     int in[2], out[2];
     if (pipe(in) != 0 || pipe(out) != 0) return;
     pid_ = fork();
     if (pid_ == 0) {
       dup2(in[0], 0), dup2(out[1], 1);
       for (const int descriptor : {in[0], in[1], out[0], out[1]}) close(descriptor);
-      execlp("python3", "python3", "-c", kScript, nullptr);
+      execlp("python3", "python3", "-c", script, nullptr);
       _exit(127);
     }
     close(in[0]), close(out[1]);
@@ -32,24 +46,18 @@ class PythonWithNumbers {
     has_started_ = std::fscanf(told, "%lu %lu", &numbers, &pointers) == 2;
     std::fclose(told);
   }
-  ~PythonWithNumbers() {
+  ~RunningPython() {
     close(in_);
     waitpid(pid_, nullptr, 0);
   }
-  PythonWithNumbers(const PythonWithNumbers&) = delete;
-  PythonWithNumbers& operator=(const PythonWithNumbers&) = delete;
+  RunningPython(const RunningPython&) = delete;
+  RunningPython& operator=(const RunningPython&) = delete;
 
   bool has_started() const { return has_started_; }
   pid_t pid() const { return pid_; }
   uint64_t numbers = 0, pointers = 0;
 
  private:
-  static constexpr const char* kScript =
-      "import ctypes, sys\n"
-      "numbers = (ctypes.c_uint64 * 1024)(*[2**64 - 1] * 1024)\n"
-      "pointers = (ctypes.c_uint64 * 1024)(*[ctypes.addressof(numbers)] * 1024)\n"
-      "print(ctypes.addressof(numbers), ctypes.addressof(pointers), flush=True)\n"
-      "sys.stdin.read()\n";
   pid_t pid_ = -1;
   int in_ = -1;
   bool has_started_ = false;
@@ -57,7 +65,7 @@ class PythonWithNumbers {
 
 // A stack that changes while it is read may lead anywhere.
 TEST(PythonReader, TakesNoNumberForAFrame) {
-  const PythonWithNumbers python;
+  const RunningPython python(kNumbers);
   if (!python.has_started()) GTEST_SKIP() << "no python3 with ctypes";
   const PythonTrial trial = PythonReader::Try(python.pid());
   if (trial.reader == nullptr) GTEST_SKIP() << "its memory cannot be read, or is not known: " << trial.unknown;
@@ -71,6 +79,28 @@ TEST(PythonReader, TakesNoNumberForAFrame) {
     trial.reader->StackOf(thread, &frames, &is_whole);
     EXPECT_TRUE(frames.empty());
   }
+}
+
+// For a moment a generator has no caller.
+TEST(PythonReader, TakesNoGeneratorForTheBeginningOfAThread) {
+  const RunningPython python(kGenerator);
+  if (!python.has_started()) GTEST_SKIP() << "no python3";
+  const PythonTrial trial = PythonReader::Try(python.pid());
+  if (trial.reader == nullptr) GTEST_SKIP() << "its memory cannot be read, or is not known: " << trial.unknown;
+  const uint64_t thread = trial.reader->Threads()[python.pid()];
+  std::vector<PythonFrame> frames;
+  bool is_whole = false;
+  int good = 0, refused = 0, wrong = 0;
+  for (int i = 0; i < 3000; ++i) {
+    PythonCode code;
+    if (!trial.reader->StackOf(thread, &frames, &is_whole)) {
+      ++refused;
+    } else if (!frames.empty() && trial.reader->CodeOf(frames.back().code, &code)) {
+      ++(code.name == "<module>" ? good : wrong);
+    }
+  }
+  EXPECT_GT(good, 1000);
+  EXPECT_LE(4 * wrong, refused) << good << " readings are good";
 }
 
 }  // namespace
