@@ -1,5 +1,6 @@
-// Who wrote last into which pipe, socket or eventfd, in a file of the run folder (run_folder.h) that all processes of a
-// run share: a thread that waited for one finds there who ended its wait, in whatever process that is.
+// Who wrote last into which pipe, socket or eventfd, and who posted which semaphore that processes share, in a file of
+// the run folder (run_folder.h): a thread that waited for one finds there who ended its wait, in whatever process of
+// the run that is.
 #pragma once
 
 #include <atomic>

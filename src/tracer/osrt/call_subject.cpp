@@ -1,7 +1,7 @@
 #include "tracer/osrt/call_subject.h"
 
 #include "tracer/osrt/descriptors.h"
-#include "tracer/osrt/epoll_sets.h"
+#include "tracer/osrt/wakers/epoll_sets.h"
 #include "tracer/store/interned_names.h"
 
 namespace gprof::tracer {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -13,9 +15,10 @@
 #include <type_traits>
 
 #include "tracer/osrt/call_arguments.h"
-#include "tracer/osrt/channels.h"
 #include "tracer/osrt/os_rows.h"
 #include "tracer/osrt/python_gil.h"
+#include "tracer/osrt/wakers/channels.h"
+#include "tracer/osrt/wakers/shared_memory.h"
 
 namespace gprof::tracer {
 
@@ -69,6 +72,21 @@ uint32_t HolderOf() {
   return 0;
 }
 
+// Whether other processes wake who waits for a futex by that operation.
+constexpr bool IsOfProcesses(long operation) { return (operation & FUTEX_PRIVATE_FLAG) == 0; }
+
+// The semaphore or futex that a call waits for, where processes share it; else 0.
+template <How kHow, class... Arguments>
+uintptr_t SharedAddressOf(Arguments... arguments) {
+  if constexpr (kHow == How::kFutex) {
+    return IsOfProcesses(Argument<2>(arguments...)) ? static_cast<uintptr_t>(Argument<1>(arguments...)) : 0;
+  } else if constexpr (std::is_same_v<decltype(Argument<0>(arguments...)), sem_t*>) {
+    return IsShared(Argument<0>(arguments...)) ? reinterpret_cast<uintptr_t>(Argument<0>(arguments...)) : 0;
+  } else {
+    return 0;
+  }
+}
+
 // Who wrote what a call waited for that has returned with it: of several descriptors the first that is ready.
 template <How kHow, class Result, class... Arguments>
 uint32_t WriterFor(uint64_t start, Result result, Arguments... arguments) {
@@ -80,6 +98,9 @@ uint32_t WriterFor(uint64_t start, Result result, Arguments... arguments) {
     return result > 0 ? WriterOfReady(Argument<1>(arguments...), Argument<0>(arguments...), start) : 0;
   } else if constexpr (kHow == How::kEpoll) {
     return result > 0 ? WriterOfReady(Argument<0>(arguments...), Argument<1>(arguments...), result, start) : 0;
+  } else if constexpr (kHow == How::kSem || kHow == How::kFutex) {
+    const uintptr_t address = result == 0 ? SharedAddressOf<kHow>(arguments...) : 0;
+    return address == 0 ? 0 : SharedWakerOf(address, start);
   } else {
     return 0;
   }

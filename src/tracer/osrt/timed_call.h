@@ -18,9 +18,9 @@
 #include "tracer/imports/wrapped_call.h"
 #include "tracer/osrt/call_arguments.h"
 #include "tracer/osrt/call_subject.h"
-#include "tracer/osrt/channels.h"
 #include "tracer/osrt/descriptors.h"
-#include "tracer/osrt/wakers.h"
+#include "tracer/osrt/wakers/channels.h"
+#include "tracer/osrt/wakers/wakers.h"
 #include "tracer/osrt/wrappers.h"
 #include "tracer/store/thread_log.h"
 

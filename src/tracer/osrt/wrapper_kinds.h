@@ -10,12 +10,14 @@
 #include <sys/syscall.h>
 
 #include <cstdint>
+#include <type_traits>
 
-#include "tracer/osrt/channels.h"
 #include "tracer/osrt/descriptors.h"
-#include "tracer/osrt/epoll_sets.h"
 #include "tracer/osrt/timed_call.h"
-#include "tracer/osrt/wakers.h"
+#include "tracer/osrt/wakers/channels.h"
+#include "tracer/osrt/wakers/epoll_sets.h"
+#include "tracer/osrt/wakers/shared_memory.h"
+#include "tracer/osrt/wakers/wakers.h"
 #include "tracer/osrt/wrappers.h"
 
 namespace gprof::tracer {
@@ -73,7 +75,20 @@ template <SymbolText kSymbol, class Object>
 struct WakeWrapper {
   static int Call(Object* object) {
     NoteWake(reinterpret_cast<uintptr_t>(object));
+    if constexpr (std::is_same_v<Object, sem_t>) {
+      if (__builtin_expect(IsShared(object), 0)) NoteSharedWake(reinterpret_cast<uintptr_t>(object));
+    }
     return reinterpret_cast<int (*)(Object*)>(target_of<kSymbol>.real)(object);
+  }
+};
+
+// What it opens is a file whose name may be gone before anybody waits for it.
+struct SemaphoreOpenWrapper {
+  static sem_t* Call(const char* name, int flags, mode_t mode, unsigned value) {
+    using Function = sem_t* (*)(const char*, int, mode_t, unsigned);
+    sem_t* const semaphore = reinterpret_cast<Function>(target_of<"sem_open">.real)(name, flags, mode, value);
+    if (semaphore != SEM_FAILED) RememberNamedSemaphore(semaphore, name);
+    return semaphore;
   }
 };
 
@@ -127,6 +142,10 @@ struct SystemCallWrapper {
     const long command = operation & FUTEX_CMD_MASK;
     return number == SYS_futex && (command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET);
   }
+  static void NoteWakeOf(long address, long operation) {
+    NoteWake(static_cast<uintptr_t>(address));
+    if (IsOfProcesses(operation)) NoteSharedWake(static_cast<uintptr_t>(address));
+  }
   static long TimedWait(long number, long a, long b, long c, long d, long e, long f) {
     return Timed<How::kFutex, true, long>(target_of<"syscall">, number, a, b, c, d, e, f);
   }
@@ -134,7 +153,7 @@ struct SystemCallWrapper {
   using Function = long (*)(long, long, long, long, long, long);
   static long Call(long number, long a, long b, long c, long d, long e) {
     if (IsWait(number, b)) return Wait(number, a, b, c, d, e);
-    if (IsWake(number, b)) NoteWake(static_cast<uintptr_t>(a));
+    if (IsWake(number, b)) NoteWakeOf(a, b);
     return reinterpret_cast<Function>(target_of<"syscall">.real)(number, a, b, c, d, e);
   }
   // Jumped to, so that its frame is where that of Call was. Above the return address lies the seventh argument.
@@ -145,7 +164,7 @@ struct SystemCallWrapper {
   using Function = long (*)(long, long, long, long, long, long, long);
   static long Call(long number, long a, long b, long c, long d, long e, long f) {
     if (IsWait(number, b)) return TimedWait(number, a, b, c, d, e, f);
-    if (IsWake(number, b)) NoteWake(static_cast<uintptr_t>(a));
+    if (IsWake(number, b)) NoteWakeOf(a, b);
     return reinterpret_cast<Function>(target_of<"syscall">.real)(number, a, b, c, d, e, f);
   }
 #endif

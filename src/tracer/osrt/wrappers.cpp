@@ -83,6 +83,7 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
       WrapWake<"pthread_cond_signal", OsObject::kCondition, pthread_cond_t>(),
       WrapWake<"pthread_cond_broadcast", OsObject::kCondition, pthread_cond_t>(),
       WrapWake<"sem_post", OsObject::kSemaphore, sem_t>(),
+      WrapQuick<"sem_open">(reinterpret_cast<void*>(&SemaphoreOpenWrapper::Call), OsObject::kSemaphore),
       Wrap<"pthread_barrier_wait", How::kSem, OsObject::kBarrier, decltype(&pthread_barrier_wait)>(),
       Wrap<"pthread_join", How::kNumber, OsObject::kThread, decltype(&pthread_join)>(),
       Wrap<"pthread_timedjoin_np", How::kNumber, OsObject::kThread, decltype(&pthread_timedjoin_np)>(),

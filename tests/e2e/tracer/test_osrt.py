@@ -265,7 +265,7 @@ class Channels(harness.Case):
         run = self.profile("channels", version=None, options=(*ONLY, "--osrt-threshold=100000"))
         self.assertEqual((run.code, "FAILED" in run.err), (0, False), run.err)
         trace = run.trace
-        self.assert_clean(trace, processes=11)
+        self.assert_clean(trace, processes=13)
         tid = run.facts("end")[0]["tid"]
         facts = [(fact["function"], fact["writer"]) for fact in run.facts("channel")]
         functions = {function for function, _ in facts}

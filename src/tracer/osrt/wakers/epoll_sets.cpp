@@ -1,4 +1,4 @@
-#include "tracer/osrt/epoll_sets.h"
+#include "tracer/osrt/wakers/epoll_sets.h"
 
 #include <atomic>
 

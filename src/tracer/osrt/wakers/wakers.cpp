@@ -1,4 +1,4 @@
-#include "tracer/osrt/wakers.h"
+#include "tracer/osrt/wakers/wakers.h"
 
 #include "tracer/store/thread_log.h"
 #include "tracer/system/system_calls.h"

@@ -1,4 +1,4 @@
-#include "tracer/osrt/channels.h"
+#include "tracer/osrt/wakers/channels.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,6 +10,7 @@
 
 #include "gprof/trace/write_notes.h"
 #include "tracer/osrt/descriptors.h"
+#include "tracer/osrt/wakers/shared_memory.h"
 #include "tracer/osrt/wrappers.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/shared_pages.h"
@@ -26,7 +27,7 @@ constexpr std::size_t kTableBytes = trace::kWriteNotes * sizeof(WriteNote);
 constinit std::atomic<WriteNote*> notes{nullptr};
 constinit std::atomic<uint32_t> event_counters{0};
 
-// Numbers of ends say in their last bits what they are of.
+// Numbers of ends say in their last bits what they are of; those of memory have 0 there (shared_memory.cpp).
 constexpr uint64_t kOfEventCounter = 1, kOfPipe = 2, kOfSocket = 3, kKindBits = 2;
 constexpr uint64_t EndWith(uint64_t number, uint64_t kind) { return number << kKindBits | kind; }
 constexpr bool IsOfSocket(uint64_t end) { return (end & kOfSocket) == kOfSocket; }
@@ -94,6 +95,17 @@ uint32_t OwnId() {
   return os_thresholds.is_on.load(std::memory_order_relaxed) ? CurrentTid() : static_cast<uint32_t>(getpid());
 }
 
+void LeaveNote(WriteNote* table, uint64_t end) {
+  ClaimNote(table, end)->writer.store(trace::PackWriter(OwnId(), Stamp()), std::memory_order_release);
+}
+
+uint32_t WriterAt(const WriteNote* table, uint64_t end, uint64_t since_stamp) {
+  const WriteNote* const note = FindNote(table, end);
+  const uint64_t writer = note == nullptr ? 0 : note->writer.load(std::memory_order_acquire);
+  if (writer == 0 || !trace::HasWrittenSince(writer, since_stamp)) return 0;
+  return trace::WriterId(writer) == OwnId() ? 0 : trace::WriterId(writer);
+}
+
 // Who connected, listened or made the pair, as the kernel noted it then.
 uint32_t ProcessBehind(int descriptor) {
   const ErrnoGuard errno_guard;
@@ -115,8 +127,7 @@ void MapWriteNotes() {
 void NoteWrite(int descriptor) {
   WriteNote* const table = notes.load(std::memory_order_acquire);
   const uint64_t end = table == nullptr ? kNoEnd : EndOf(descriptor);
-  if (end == kNoEnd) return;
-  ClaimNote(table, end)->writer.store(trace::PackWriter(OwnId(), Stamp()), std::memory_order_release);
+  if (end != kNoEnd) LeaveNote(table, end);
 }
 
 uint32_t WriterOf(int descriptor, uint64_t since_stamp) {
@@ -128,10 +139,19 @@ uint32_t WriterOf(int descriptor, uint64_t since_stamp) {
     end = own == nullptr ? 0 : own->peer.load(std::memory_order_acquire);
     if (end == 0) return ProcessBehind(descriptor);
   }
-  const WriteNote* const note = FindNote(table, end);
-  const uint64_t writer = note == nullptr ? 0 : note->writer.load(std::memory_order_acquire);
-  if (writer == 0 || !trace::HasWrittenSince(writer, since_stamp)) return 0;
-  return trace::WriterId(writer) == OwnId() ? 0 : trace::WriterId(writer);
+  return WriterAt(table, end, since_stamp);
+}
+
+void NoteSharedWake(uintptr_t address) {
+  WriteNote* const table = notes.load(std::memory_order_acquire);
+  const uint64_t end = table == nullptr ? kNoEnd : EndOfMemory(address);
+  if (end != kNoEnd) LeaveNote(table, end);
+}
+
+uint32_t SharedWakerOf(uintptr_t address, uint64_t since_stamp) {
+  const WriteNote* const table = notes.load(std::memory_order_acquire);
+  const uint64_t end = table == nullptr ? kNoEnd : EndOfMemory(address);
+  return end == kNoEnd ? 0 : WriterAt(table, end, since_stamp);
 }
 
 void RememberPair(int first, int second) { Pair(EndOf(first), EndOf(second)); }
