@@ -106,11 +106,11 @@ std::string SeenProcesses::ChunksOf(const Key& key, const Process& process, uint
 }
 
 void SeenProcesses::Write(const RunView& run, const TraceFile& trace) {
-  if (!run.wants_untraced) return;
   TraceWriters writers = WritersOf(trace.path);
   for (const TracedProcess& process : TracedProcessesIn(run.folder)) {
     writers.processes.emplace(process.pid, static_cast<uint64_t>(process.start_ticks));
   }
+  if (!run.wants_untraced && writers.processes.empty()) return;
   // The time of the trace is that of those which tell of themselves, where there are any.
   const bool has_times = writers.first_ns <= writers.last_ns;
   const auto within = [&](int64_t ns) {

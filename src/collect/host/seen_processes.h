@@ -22,7 +22,8 @@ class SeenProcesses {
   void SeeProgram(const RunView& run, int64_t now_ns);
   // A process that is there now; `is_new`: it had not been there before. A thorough look finds new threads, too.
   void See(pid_t pid, bool is_new, bool is_thorough, int64_t now_ns);
-  // Adds to the trace who is not in it, where the run wants that.
+  // Adds to the trace who is not in it. A trace in which nobody else is stays empty, unless the run wants one all the
+  // same.
   void Write(const RunView& run, const TraceFile& trace);
   // There is another trace.
   void Reset();

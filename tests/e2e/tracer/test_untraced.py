@@ -72,6 +72,8 @@ else:
     print(os.getpid(), child.pid)
 """
 
+PIPE = 11  # OsObject
+
 
 def line_of(text, mark):
     return 1 + next(i for i, line in enumerate(text.splitlines()) if line.endswith("# " + mark))
@@ -159,6 +161,17 @@ class Workers(UntracedCase):
                 self.assertIn(f"loader.py:{line_of(text, 'DECODES')} (decode)", said[0])
                 self.assertRegex(said[0], "(, which it started,| that it started) ran meanwhile")
                 self.assertEqual({s["sample_kind"] for s in run.trace.of("cpu_sample")} - {1, 3, 4}, set())
+
+    def test_have_names_whatever_is_sampled(self):
+        """A worker that ended a wait of the program is known where nothing but the program is sampled."""
+        text = LOADER.replace("METHOD", '"fork"')
+        for choice in ("launching", "none"):
+            with self.subTest(choice=choice):
+                run = self.record(text, "-s", choice, name="loader.py", version="13.0")
+                root = run.trace.of("process")[0]["pid"]
+                workers = {p["pid"] for p in run.trace.seen if p["kind"] == "process"}
+                writers = {c["other_tid"] for c in run.trace.of("os_call", object_kind=PIPE) if c["chunk_pid"] == root}
+                self.assertTrue(writers & workers, (writers, workers))
 
 
 if __name__ == "__main__":
