@@ -104,6 +104,14 @@ const JudgedTime& SharedFacts::judged(const AnalysisInput& input) const {
   return judged_.Get([&] { return JudgedTime(input); });
 }
 
+const OsCallKinds& SharedFacts::os_call_kinds() const {
+  return os_call_kinds_.Get([&] { return OsCallKinds(trace_); });
+}
+
+const CodeLoads& SharedFacts::code_loads() const {
+  return code_loads_.Get([&] { return CodeLoads(trace_, calls()); });
+}
+
 const HostGaps& SharedFacts::host_gaps(const AnalysisInput& input) const {
   return host_gaps_.Get([&] { return HostGaps(input); });
 }

@@ -8,12 +8,14 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/calls/code_loads.h"
 #include "analysis/facts/call_facts.h"
 #include "analysis/facts/lazy.h"
 #include "analysis/facts/op_facts.h"
 #include "analysis/facts/range_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/host_gaps.h"
+#include "analysis/host/os_call_kinds.h"
 #include "analysis/idle/causes/gap_causes.h"
 #include "analysis/idle/causes/host_walk.h"
 #include "analysis/idle/gaps/gap_list.h"
@@ -58,6 +60,8 @@ class SharedFacts {
   // `input` is that of this trace.
   const HostGaps& host_gaps(const AnalysisInput& input) const;
   const JudgedTime& judged(const AnalysisInput& input) const;
+  const OsCallKinds& os_call_kinds() const;
+  const CodeLoads& code_loads() const;
   // The range that stands for a step where nobody named one.
   const std::optional<StepChoice>& step() const;
   const RecordingCost& recording_cost() const;
@@ -79,6 +83,8 @@ class SharedFacts {
   std::vector<Lazy<GapCauses>> gap_causes_;  // by device
   Lazy<HostGaps> host_gaps_;
   Lazy<JudgedTime> judged_;
+  Lazy<OsCallKinds> os_call_kinds_;
+  Lazy<CodeLoads> code_loads_;
   Lazy<std::optional<StepChoice>> step_;
   Lazy<RecordingCost> recording_cost_;
   Lazy<PythonLines> python_lines_;

@@ -33,7 +33,7 @@ class Collector {
   Collector(const AnalysisInput& input, HostGaps* gaps)
       : input_(input),
         trace_(input.trace()),
-        kinds_(trace_),
+        kinds_(input.shared().os_call_kinds()),
         runs_(trace_),
         counted_(trace_),
         samples_(trace_.threads.size()),
@@ -170,7 +170,7 @@ class Collector {
 
   const AnalysisInput& input_;
   const Trace& trace_;
-  const OsCallKinds kinds_;
+  const OsCallKinds& kinds_;
   const ThreadRuns runs_;
   const RunningSamples counted_;
   std::vector<std::vector<uint32_t>> samples_;  // of each thread

@@ -89,7 +89,8 @@ Table SlowestTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
   return table;
 }
 
-Table LockTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
+Table LockTable(const AnalysisInput& input, CallPlaces* places, uint32_t max_rows) {
+  const Trace& trace = input.trace();
   Table table{"os_locks",
               "Lock contention",
               {{"total_ns", "Total", Unit::kNs, false},
@@ -108,7 +109,7 @@ Table LockTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
     std::map<uint32_t, int64_t> waiters, holders;
     PlaceSums places;
   };
-  const OsCallKinds kinds(trace);
+  const OsCallKinds& kinds = input.shared().os_call_kinds();
   std::map<OsCallKind, OfLock> locks;
   for (const OsCall& call : trace.os_calls) {
     if (!IsLock(call.object_kind)) continue;
@@ -240,7 +241,7 @@ AnalysisResult RunOsCalls(const AnalysisInput& input, const AnalysisOptions& opt
   AddFileMetrics(trace, &result);
   result.tables.push_back(SumTable(trace, options.max_rows));
   CallPlaces places(trace, input.shared().python_lines());
-  result.tables.push_back(LockTable(trace, &places, options.max_rows));
+  result.tables.push_back(LockTable(input, &places, options.max_rows));
   result.tables.push_back(FileTable(trace, &places, options.max_rows));
   result.tables.push_back(SlowestTable(trace, &places, options.max_rows));
   if (!trace.os_calls.empty()) result.findings = OsFindings(input, &places);

@@ -81,19 +81,27 @@ std::vector<Interval> TimesOf(const Trace& trace, const WaitSums::key_type& key,
   return times;
 }
 
+// The one with the most, where it is known of most of the time who was waited for.
+uint32_t HolderOfMost(const WaitSum& sum) {
+  int64_t known_ns = 0;
+  for (const auto& [holder, idle_ns] : sum.holders) known_ns += idle_ns;
+  return known_ns * 2 < sum.idle_ns ? kNone : LargestOf(sum.holders, kNone);
+}
+
 // Of the thread that was waited for most. Where it waits, too, is not known or is one of several workers, the processes
 // that this one started may be what all of them wait for.
-void SetActivities(const Trace& trace, CallPlaces* places, WaitSums* sums) {
+void SetActivities(const AnalysisInput& input, CallPlaces* places, WaitSums* sums) {
+  const Trace& trace = input.trace();
   for (auto& [key, sum] : *sums) {
-    const uint32_t holder = LargestOf(sum.holders, kNone);
+    const uint32_t holder = HolderOfMost(sum);
     const uint32_t process = key.second == kNone ? kNone : trace.threads[key.second].process;
     const bool is_of_us = holder != kNone && trace.threads[holder].process == process;
-    if (is_of_us) sum.meanwhile = MainActivity(trace, holder, TimesOf(trace, key, holder), places);
+    if (is_of_us) sum.meanwhile = MainActivity(input, holder, TimesOf(trace, key, holder), places);
     const bool is_busy = !sum.meanwhile.empty() && !sum.meanwhile.starts_with("in ");
     if (!is_busy && process != kNone && IsHandover(key.first.object_kind))
       sum.workers = WorkerActivity(trace, process, TimesOf(trace, key, kNone), places);
     if (holder == kNone || is_of_us || !sum.workers.empty()) continue;
-    sum.meanwhile = MainActivity(trace, holder, TimesOf(trace, key, holder), places);
+    sum.meanwhile = MainActivity(input, holder, TimesOf(trace, key, holder), places);
   }
 }
 
@@ -157,13 +165,6 @@ WaitSums SumsOfThings(const Trace& trace, const HostGaps& host) {
   JoinFiles(&sums);
   JoinThreads(trace, &sums);
   return sums;
-}
-
-// The one with the most, where it is known of most of the time who was waited for.
-uint32_t HolderOfMost(const WaitSum& sum) {
-  int64_t known_ns = 0;
-  for (const auto& [holder, idle_ns] : sum.holders) known_ns += idle_ns;
-  return known_ns * 2 < sum.idle_ns ? kNone : LargestOf(sum.holders, kNone);
 }
 
 bool IsInSmallPieces(const WaitSum& sum) {
@@ -270,7 +271,7 @@ std::vector<Finding> OsFindings(const AnalysisInput& input, CallPlaces* places) 
     return entry.second.calls == 0 || PercentOf(entry.second.idle_ns, window_ns) < kPercentInWaits;
   });
   SetPlaces(input.trace(), places, &sums);
-  SetActivities(input.trace(), places, &sums);
+  SetActivities(input, places, &sums);
   for (const auto& [key, sum] : sums) {
     const double percent = PercentOf(sum.idle_ns, window_ns);
     std::optional<Finding> finding = WaitWords(input.trace(), key.first, key.second, sum).FindingOf(percent);

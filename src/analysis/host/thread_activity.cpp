@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/facts/operations.h"
+#include "analysis/facts/shared_facts.h"
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/places/running_samples.h"
 #include "analysis/samples/sampled_functions.h"
@@ -30,8 +31,7 @@ class Activities {
     }
   }
 
-  void AddOsCalls() {
-    const OsCallKinds kinds(trace_);
+  void AddOsCalls(const OsCallKinds& kinds) {
     for (const OsCall& call : trace_.os_calls) {
       if (call.thread != thread_) continue;
       const int64_t ns = Overlap(times_, call.start_ns, call.end_ns);
@@ -92,9 +92,10 @@ class Activities {
 
 }  // namespace
 
-std::string MainActivity(const Trace& trace, uint32_t thread, const std::vector<Interval>& times, CallPlaces* places) {
-  Activities activities(trace, thread, times, places);
-  activities.AddOsCalls();
+std::string MainActivity(const AnalysisInput& input, uint32_t thread, const std::vector<Interval>& times,
+                         CallPlaces* places) {
+  Activities activities(input.trace(), thread, times, places);
+  activities.AddOsCalls(input.shared().os_call_kinds());
   activities.AddCudaCalls();
   activities.AddSamples();
   return activities.Main();

@@ -10,8 +10,11 @@
 
 namespace gprof {
 
+class AnalysisInput;
+
 // The call, or the function that it ran, that took most of those times, which are in order: "in usleep, called from
 // prefetch", "in cudaMemcpy", "running decode". Empty where less than half of them is explained.
-std::string MainActivity(const Trace& trace, uint32_t thread, const std::vector<Interval>& times, CallPlaces* places);
+std::string MainActivity(const AnalysisInput& input, uint32_t thread, const std::vector<Interval>& times,
+                         CallPlaces* places);
 
 }  // namespace gprof

@@ -23,7 +23,7 @@ using Places = std::map<std::pair<OsCallKind, uint32_t>, PlaceSums>;
 Places PlacesOf(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   CallPlaces places(trace, input.shared().python_lines());
-  const OsCallKinds kinds(trace);
+  const OsCallKinds& kinds = input.shared().os_call_kinds();
   Places of_kinds;
   for (const OsCall& call : trace.os_calls) {
     if (call.stack != kNone) of_kinds[{kinds.Of(call), call.thread}].Add(places(call.stack), call.DurationNs());

@@ -41,7 +41,7 @@ int64_t ImportedNs(const Trace& trace, const CodeLoads& loads, const Gap& gap) {
 
 }  // namespace
 
-FirstKernels::FirstKernels(const AnalysisInput& input) : input_(input), loads_(input.trace(), input.shared().calls()) {
+FirstKernels::FirstKernels(const AnalysisInput& input) : input_(input), loads_(input.shared().code_loads()) {
   const Trace& trace = input.trace();
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   std::map<std::pair<uint32_t, NameId>, uint32_t> first_of;
@@ -96,7 +96,7 @@ Preparation LaunchSplit::OfFirsts() const {
 LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
   const Trace& trace = input.trace();
   const FirstKernels firsts(input);
-  const CodeLoads& loads = firsts.loads();
+  const CodeLoads& loads = input.shared().code_loads();
   LaunchSplit split;
   const auto add = [&](const Gap& gap, int64_t start_ns, int64_t end_ns, uint32_t index) {
     start_ns = std::max(start_ns, time.start_ns), end_ns = std::min(end_ns, time.end_ns);

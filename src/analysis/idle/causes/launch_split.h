@@ -26,14 +26,13 @@ class FirstKernels {
   int64_t LoadedNs(const Gap& gap, std::span<const Part> parts) const;
   // The gap, and what came until such a kernel ran soon after it: buffers are made before its code is loaded.
   Interval UntilFirst(const Gap& gap) const;
-  const CodeLoads& loads() const { return loads_; }
 
  private:
   bool RunAfter(const Gap& gap) const { return FirstAfter(gap) != kNone; }
   uint32_t FirstAfter(const Gap& gap) const;
 
   const AnalysisInput& input_;
-  const CodeLoads loads_;
+  const CodeLoads& loads_;
   std::unordered_set<uint32_t> ops_;
 };
 

@@ -26,8 +26,9 @@ constexpr int64_t kLongestLazyLoadNs = 20'000'000;
 constexpr Interval kAllTime{INT64_MIN, INT64_MAX};
 
 // When the device was done with what comes once; the start of its window where nothing does.
-int64_t EndOfStartup(const AnalysisInput& input, const CodeLoads& loads, uint32_t device) {
+int64_t EndOfStartup(const AnalysisInput& input, uint32_t device) {
   const Trace& trace = input.trace();
+  const CodeLoads& loads = input.shared().code_loads();
   const Trace::Slice ops = trace.device_ops[device];
   std::map<NameId, uint32_t> first_of;  // by kernel, the first operation
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
@@ -135,7 +136,6 @@ bool IsMostOfTheWork(const AnalysisInput& input, int64_t until_ns) {
 }
 
 std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
-  const CodeLoads loads(input.trace(), input.shared().calls());
   Interval window{INT64_MAX, INT64_MIN};
   int64_t from_ns = INT64_MIN;
   for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
@@ -143,7 +143,7 @@ std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
     const GapList& gaps = input.shared().gaps(device);
     window.start_ns = std::min(window.start_ns, gaps.start_ns());
     window.end_ns = std::max(window.end_ns, gaps.end_ns());
-    from_ns = std::max(from_ns, EndOfStartup(input, loads, device));
+    from_ns = std::max(from_ns, EndOfStartup(input, device));
   }
   if (from_ns <= window.start_ns || from_ns >= window.end_ns) return std::nullopt;
   if (IsMostOfTheWork(input, from_ns)) return std::nullopt;
