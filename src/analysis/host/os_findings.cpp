@@ -58,16 +58,17 @@ OsCallKind SubjectOf(const OsCallKind& kind) {
   return handover;
 }
 
+// What a program makes of a file before it reads it is called from elsewhere.
 void SetPlaces(const Trace& trace, CallPlaces* places, WaitSums* sums) {
   std::map<WaitSums::key_type, PlaceSums> of_sums;
   for (const OsCall& call : trace.os_calls) {
     if (call.stack == kNone) continue;
-    of_sums[{SubjectOf(KindOf(call)), call.thread}].Add(places->OfProgram(call.stack), call.DurationNs());
+    const WaitSums::key_type key{SubjectOf(KindOf(call)), call.thread};
+    const auto sum = sums->find(key);
+    if (sum == sums->end() || !sum->second.functions.contains(call.function)) continue;
+    of_sums[key].Add(places->OfProgram(call.stack), call.DurationNs());
   }
-  for (auto& [key, sum] : *sums) {
-    const auto found = of_sums.find(key);
-    if (found != of_sums.end()) sum.place = found->second.Main();
-  }
+  for (const auto& [key, of_sum] : of_sums) sums->at(key).place = of_sum.Main();
 }
 
 // Of the waits of one thread for one thing, `holder` alone or, with kNone, whoever had it.
