@@ -253,7 +253,7 @@ class Rules {
         std::min((read - held) / (read + written) * DramPercent(), 100 - std::max(compute_, L2Percent())),
         fmt::format("read {} from DRAM while the GPU held {}: data was read {:.1f} times on average or more, and L2 "
                     "had not kept it",
-                    FormatBytes(std::llround(read)), FormatBytes(std::llround(held)), read / held));
+                    FormatBytes(read), FormatBytes(held), read / held));
   }
 
   // The schedulers are busy with instructions that compute nothing.
