@@ -8,8 +8,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -62,6 +64,37 @@ bool TakeMonitors() {
   if (path == nullptr) return true;
   if (monitors < 0) monitors = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   return monitors >= 0 && flock(monitors, LOCK_EX | LOCK_NB) == 0;
+}
+
+// MOCK_CONTROLS: a file with what was done to caches and clocks, which are those of the machine: a line each.
+bool AreClocksLocked() {
+  bool are_locked = false;
+  std::ifstream lines(std::getenv("MOCK_CONTROLS"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("clocks")) are_locked = line != "clocks 0";
+  }
+  return are_locked;
+}
+void NoteControl(const char* what, int mode) {
+  std::ofstream(std::getenv("MOCK_CONTROLS"), std::ios::app) << what << ' ' << mode << '\n';
+}
+bool are_clocks_ours = false;
+
+// Caches are flushed from CUDA 13.4 on, which asks for one more parameter.
+void TakeCacheControl(const CUpti_RangeProfiler_Enable_Params* p) {
+  struct Newer {
+    size_t size;
+    void* reserved;
+    CUcontext context;
+    CUpti_RangeProfiler_Object* profiler;
+    int cache_control;
+  };
+  const auto* newer = reinterpret_cast<const Newer*>(p);
+  if (newer->size < offsetof(Newer, cache_control)) return Violation("cuptiRangeProfilerEnable: a size too small");
+  if (newer->size == offsetof(Newer, cache_control)) return;
+  if (EnvNumber("MOCK_CUPTI_VERSION", 0) < 130400)
+    return Violation("cuptiRangeProfilerEnable: a parameter that CUDA 13.0 does not have");
+  NoteControl("caches", newer->cache_control);
 }
 
 // A pass of a range whose other passes are in the image, or are to come.
@@ -137,8 +170,28 @@ extern "C" {
 
 CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* p) {
   if (const CUptiResult asked = Asked("MOCK_RANGE_ENABLE"); asked != CUPTI_SUCCESS) return asked;
+  TakeCacheControl(p);
   p->pRangeProfilerObject = new CUpti_RangeProfiler_Object;
   p->pRangeProfilerObject->context = p->ctx;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiClockControlGetStatus(CUcontext, int* status) {
+  *status = AreClocksLocked() ? 2 : 1;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiClockControlLock(CUcontext, int mode) {
+  if (const CUptiResult asked = Asked("MOCK_CLOCK_LOCK"); asked != CUPTI_SUCCESS) return asked;
+  if (AreClocksLocked()) return CUPTI_SUCCESS;
+  are_clocks_ours = true;
+  NoteControl("clocks", mode);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiClockControlUnlock() {
+  if (are_clocks_ours) NoteControl("clocks", 0);
+  are_clocks_ours = false;
   return CUPTI_SUCCESS;
 }
 

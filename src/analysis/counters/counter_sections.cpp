@@ -160,6 +160,7 @@ constexpr CounterColumn kLaunch[] = {
     {"shared_config_bytes", "Shared configured", kBytes, {"launch__shared_mem_config_size"}, 1, kExtra},
     {"cluster_blocks", "Cluster", kCount, {"launch__cluster_size"}, 1, kExtra},
     {"stack_bytes", "Stack", kBytes, {"launch__stack_size"}, 1, kExtra},
+    {"memory_in_use_bytes", "GPU memory in use", kBytes, {"device__memory_in_use"}, 1, kExtra},
     {"sms", "SMs", kCount, {"launch__sm_count"}, 1, kExtra},
     {"tpcs", "TPCs", kCount, {"launch__tpc_count"}, 1, kExtra}};
 

@@ -37,8 +37,9 @@ constexpr CollectOption kCollect[] = {
      "what to repeat for each pass: none, kernel, application (the whole program), or auto (default: kernel, if one "
      "pass is not enough); range: measure the run, or NVTX ranges, as one"},
     {"--graph-profiling", "WHAT", "graph: measure each launch of a CUDA graph as one"},
-    {"--cache-control", "WHAT", "none: leave caches alone"},
-    {"--clock-control", "WHAT", "none: leave clocks alone"},
+    {"--cache-control", "WHAT", "none (default), or all: flush L2 before each pass (CUDA 13.4 or later)"},
+    {"--clock-control", "WHAT",
+     "none (default), base or boost: lock the clocks of the GPU while the program runs (CUDA 13.4 or later)"},
     {"--target-processes", "WHICH", "all or application-only"},
     {"--devices", "LIST", "only these GPUs, by CUDA ordinal"},
     {"--profile-from-start", "WHETHER", "on, or off until cudaProfilerStart"},
@@ -161,10 +162,7 @@ void CounterArguments::RefuseWhatCannotBe() const {
         "--graph-profiling node: CUPTI's range profiler does not run the kernels of a graph that was instantiated "
         "before "
         "it was started; --graph-profiling graph measures each launch of a graph as one");
-  if (Value("--cache-control") == "all")
-    Refuse("--cache-control all: CUPTI leaves caches as the kernels before left them");
-  if (Word("--clock-control", {"none", "base", "boost", "reset"}) != "none")
-    Refuse("--clock-control " + Value("--clock-control") + ": clocks are left as they are");
+  RefuseControls();
   if (Value("--kernel-name-base") == "demangled")
     Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
   RefuseKill();
@@ -173,6 +171,15 @@ void CounterArguments::RefuseWhatCannotBe() const {
   if (!filter.nvtx.empty() && nvtx_include_.empty())
     throw Error(ExitCode::kUsage,
                 "--range-filter: numbers of NVTX ranges need --nvtx-include, which says which they are");
+}
+
+// Whether the libcupti in use can, the tracer sees.
+void CounterArguments::RefuseControls() const {
+  if (Word("--clock-control", {"none", "base", "boost", "reset"}) == "reset")
+    Refuse("--clock-control reset: clocks are locked by this command alone, and only while the program runs");
+  if (SamplesInstructions() && (LocksClocks() || Value("--cache-control") == "all"))
+    throw Error(ExitCode::kUsage, "--page source samples the program as it runs",
+                "leave out --cache-control and --clock-control, or count with another --page");
 }
 
 // Ends with the launches of -c, which have to be counted in one place.
@@ -273,6 +280,8 @@ void CounterArguments::Read(CounterWishes* wishes) const {
   wishes->hang_limit_s = hang_limit_s_;
   wishes->range_lines = NvtxLines() + RangeFilterLines(ReadRangeFilter(Value("--range-filter")));
   wishes->graphs = Value("--graph-profiling");
+  if (Value("--cache-control") == "all") wishes->caches = "all";
+  if (LocksClocks()) wishes->clocks = Value("--clock-control");
   wishes->ends_program = EndsProgram();
   if (!Value("--devices").empty()) wishes->devices = SplitList(Value("--devices"));
 }

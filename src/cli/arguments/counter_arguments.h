@@ -30,6 +30,7 @@ class CounterArguments {
   // Of options that say how values are printed: empty where they do.
   std::string WhatHasNoEffect() const;
   bool MeasuresRanges() const { return Value("--replay-mode") == "range"; }
+  bool LocksClocks() const { return !Value("--clock-control").empty() && Value("--clock-control") != "none"; }
   bool SamplesInstructions() const { return Value("--page") == "source"; }
   // One of the words, the first without the option.
   std::string Word(std::string_view option, const std::vector<std::string>& words) const;
@@ -52,6 +53,7 @@ class CounterArguments {
   [[noreturn]] void Refuse(const std::string& what) const;
   void RefuseKernelsInRanges() const;
   void RefuseKill() const;
+  void RefuseControls() const;
   // Nothing is measured before cudaProfilerStart.
   bool WaitsForProfilerStart() const;
   bool EndsProgram() const { return Value("--kill") == "on" || Value("--kill") == "yes"; }

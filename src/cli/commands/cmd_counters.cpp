@@ -174,6 +174,9 @@ class Counters : public Command {
   }
 
   int Show(const LaunchResult& result) const {
+    constexpr int kKilled = 128;
+    if (arguments_.LocksClocks() && result.exit_code > kKilled)
+      Warn("the program was killed, and the clocks of the GPU may still be locked: nvidia-smi --reset-gpu-clocks");
     if (result.trace_path.empty()) return result.exit_code;
     if (ScanTrace(result.trace_path).bytes == 0) {
       Warn(ShellQuoted(arguments_.program().front()) +

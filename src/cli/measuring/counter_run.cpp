@@ -68,6 +68,8 @@ std::string CounterRequest(const CounterWishes& wishes) {
   text.Add(words::kMode, wishes.mode);
   text.Add(words::kDevice, wishes.devices);
   text.Add(words::kGraphs, wishes.graphs);
+  text.Add(words::kCaches, wishes.caches);
+  text.Add(words::kClocks, wishes.clocks);
   text.Add(words::kKill, uint32_t{wishes.ends_program});
   text.AddLines(wishes.range_lines);
   if (!wishes.code_folder.empty()) {

@@ -16,6 +16,7 @@
 #include "tracer/counters/launches/whole_range.h"
 #include "tracer/counters/pc_sampling/pc_sampler.h"
 #include "tracer/counters/pc_sampling/pc_table.h"
+#include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/profiler/device_plan.h"
 #include "tracer/counters/profiler/replay_state.h"
 #include "tracer/counters/results/held_up.h"
@@ -69,6 +70,7 @@ void OnResource(CUpti_CallbackId cbid, const CUpti_ResourceData* data) {
 void OnDriverGoes() {
   EndBatch();
   if (MeasuresRanges()) EndRanges();
+  ReleaseClocks();
 }
 
 bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
@@ -168,6 +170,7 @@ void ResetCountersAfterFork() {
   ForgetHeldUpAfterFork();
   RangeSession::ForgetAfterFork();
   ForgetPlansAfterFork();
+  ForgetClocksAfterFork();
   ForgetReplayAfterFork();
   ForgetRangesAfterFork();
   ForgetOpenRangeAfterFork();

@@ -561,6 +561,62 @@ class Source(Counters):
         self.assertIn("no instruction was sampled", run.err)
 
 
+class Controls(Counters):
+    """Of caches and clocks, which libcupti has from CUDA 13.4 on."""
+    BOTH = ("--cache-control", "all", "--clock-control", "boost")
+
+    def controlled(self, *options, before="", env=(), arguments=("loop", 5)):
+        self.controls = self.folder / "controls"
+        self.controls.write_text(before)
+        return self.counters(*arguments, options=options, env={"MOCK_CUPTI_VERSION": "130400",
+                                                               "MOCK_CONTROLS": str(self.controls), **dict(env)})
+
+    def plan(self, run):
+        plan, = run.trace.of("counter_plan")
+        return plan["caches"], plan["clocks"]
+
+    def test_caches_are_flushed_and_clocks_are_locked_and_released(self):
+        for options in ((), ("--set", "full"), ("--replay-mode", "range")):
+            with self.subTest(options=options):
+                run = self.controlled(*self.BOTH, "--page", "details", *options)
+                self.assertEqual(run.code, 0, run.err)
+                self.assertEqual(self.controls.read_text().split("\n"), ["clocks 2", "caches 1", "clocks 0", ""])
+                self.assertEqual(self.plan(run), (2, 3))
+                self.assertIn("L2 flushed before each pass, clocks locked to the boost clock", " ".join(run.out.split()))
+
+    def test_values_are_those_without(self):
+        run = self.controlled("--cache-control", "all", "--clock-control", "base")
+        self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 3)
+        self.assertEqual(self.controls.read_text().split("\n"), ["clocks 1", "caches 1", "clocks 0", ""])
+
+    def test_nothing_is_touched_without_being_asked_for(self):
+        run = self.controlled("--cache-control", "none", "--clock-control", "none")
+        self.assertEqual((run.code, self.controls.read_text(), self.plan(run)), (0, "", (1, 1)))
+
+    def test_clocks_are_released_before_a_program_is_ended(self):
+        run = self.controlled("--clock-control", "base", "--kill", "on", "-c", "2")
+        self.assertEqual((run.code, self.controls.read_text()), (0, "clocks 1\nclocks 0\n"), run.err)
+
+    def test_clocks_that_somebody_else_locked_stay_locked(self):
+        run = self.controlled("--clock-control", "base", before="clocks 2\n")
+        self.assertEqual((run.code, self.controls.read_text(), self.plan(run)), (0, "clocks 2\n", (1, 0)), run.err)
+        self.assertIn("the clocks of the GPU were locked before, and stay as they are", run.err)
+
+    def test_what_cannot_be_is_not_measured(self):
+        for env, message in (({"MOCK_CUPTI_VERSION": "130001"}, "flushes no caches and locks no clocks; CUDA 13.4 or later does"),
+                             ({"MOCK_CLOCK_LOCK": "35"}, "the clocks cannot be locked: cuptiClockControlLock answers")):
+            with self.subTest(env=env):
+                run = self.controlled(*self.BOTH, env=env.items())
+                self.assertEqual((run.code, self.controls.read_text()), (4, ""), run.err)
+                self.assertIn(message, run.err)
+                self.assertEqual(run.trace.of("counter_range"), [])
+
+    def test_a_killed_program_leaves_them_locked_and_it_is_said(self):
+        run = self.controlled("--clock-control", "base", arguments=("killed", 3))
+        self.assertEqual((run.code, self.controls.read_text()), (137, "clocks 1\n"), run.err)
+        self.assertIn("the clocks of the GPU may still be locked: nvidia-smi --reset-gpu-clocks", run.err)
+
+
 class Trouble(Counters):
     def check_unharmed(self, run, message):
         self.assertEqual(run.code, 4, run.err)

@@ -8,6 +8,7 @@
 #include "tracer/counters/launches/batch_closer.h"
 #include "tracer/counters/launches/driver_facts.h"
 #include "tracer/counters/launches/hang_watch.h"
+#include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/profiler/replay_state.h"
 #include "tracer/counters/results/measuring.h"
 
@@ -54,8 +55,10 @@ void BeginInBatch(OpenLaunch* open) {
 }
 
 // A program that is ended by us has its values before: a batch that the end of a capture closed got error 999 (H200).
+// A batch is one pass, before which caches are flushed once.
 bool IsForBatch(const OpenLaunch& open) {
-  return !TheCounterRequest()->ends_program && open.session != nullptr && !open.launch.is_graph &&
+  const CounterRequest& request = *TheCounterRequest();
+  return !request.ends_program && !request.flushes_caches && open.session != nullptr && !open.launch.is_graph &&
          open.choice != Choice::kLeftOut && measuring.batch.PaysOff() &&
          open.session->plan().replay == trace::ReplayMode::kNone;
 }
@@ -217,7 +220,10 @@ void OnExit(const CUpti_CallbackData* info) {
   }
   if (result == 0 && !measuring.sampler.IsOn() && open.choice == Choice::kMeasured) {
     CountMeasured();
-    if (TheCounterRequest()->ends_program && ++launches_measured == TheCounterRequest()->count) RequestShutdown();
+    if (TheCounterRequest()->ends_program && ++launches_measured == TheCounterRequest()->count) {
+      ReleaseClocks();
+      RequestShutdown();
+    }
   }
   measuring.gate.Open();
 }

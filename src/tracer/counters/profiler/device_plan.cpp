@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tracer/core/notice.h"
+#include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/profiler/metric_units.h"
 #include "tracer/counters/profiler/replay_state.h"
 #include "tracer/counters/request/wanted_counters.h"
@@ -280,8 +281,10 @@ class PlanMaker {
     record.metric_set = Names().Intern(request_.set);
     record.passes = plan_.passes;
     record.replay = static_cast<uint8_t>(plan_.replay);
-    record.caches = static_cast<uint8_t>(trace::CacheControl::kNone);
-    record.clocks = static_cast<uint8_t>(trace::ClockControl::kNone);
+    // All that libcupti 13.4 and 13.5 flush is L2.
+    record.caches =
+        static_cast<uint8_t>(request_.flushes_caches ? trace::CacheControl::kL2 : trace::CacheControl::kNone);
+    record.clocks = static_cast<uint8_t>(ClocksNow());
     record_count.store(at + 1, std::memory_order_release);
   }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tracer/core/notice.h"
+#include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/profiler/monitor_lock.h"
 #include "tracer/counters/request/wanted_counters.h"
 #include "tracer/system/system_calls.h"
@@ -52,12 +53,14 @@ bool RangeSession::Prepare() {
   if (!StartProfiler() || !Check("cuptiGetDeviceId", Profiler().cuptiGetDeviceId(context_, &device))) return false;
   const uint64_t wanted = TheCounterRequest()->devices;
   if (wanted != 0 && (device >= 64 || (wanted >> device & 1) == 0)) return false;
+  if (!ControlClocks(context_)) return false;
   plan_ = PlanOf(device);
   if (plan_ == nullptr) return false;
-  GPROF_PARAMETERS(CUpti_RangeProfiler_Enable, p);
-  p.ctx = context_;
-  if (!Check("cuptiRangeProfilerEnable", Profiler().cuptiRangeProfilerEnable(&p))) return false;
-  profiler_ = p.pRangeProfilerObject;
+  EnableParams p = EnableParamsFor(context_);
+  const auto enable = Profiler().cuptiRangeProfilerEnable;
+  if (!Check("cuptiRangeProfilerEnable", enable(reinterpret_cast<CUpti_RangeProfiler_Enable_Params*>(&p))))
+    return false;
+  profiler_ = p.profiler;
   return true;
 }
 

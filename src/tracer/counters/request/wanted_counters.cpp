@@ -80,6 +80,9 @@ void TakeLine(const char* word, const char* value) {
   constexpr Word<CountMode> kModes[] = {{"global", CountMode::kGlobal},
                                         {"per-gpu", CountMode::kPerGpu},
                                         {"per-launch-config", CountMode::kPerLaunchConfig}};
+  constexpr Word<trace::ClockControl> kClockControls[] = {{"none", trace::ClockControl::kNone},
+                                                          {"base", trace::ClockControl::kBase},
+                                                          {"boost", trace::ClockControl::kBoost}};
   if (is(words::kMetric)) Append(value, request.metrics, &request.metric_count);
   if (is(words::kSet)) request.set = value;
   if (is(words::kReplay)) request.replay = ValueOf(value, kReplays);
@@ -92,6 +95,8 @@ void TakeLine(const char* word, const char* value) {
   if (is(words::kCount)) request.count = Number(value);
   if (is(words::kMode)) request.mode = ValueOf(value, kModes);
   if (is(words::kGraphs)) request.measures_graphs = std::strcmp(value, "graph") == 0;
+  if (is(words::kCaches)) request.flushes_caches = std::strcmp(value, "all") == 0;
+  if (is(words::kClocks)) request.clocks = ValueOf(value, kClockControls);
   if (is(words::kKill)) request.ends_program = std::strcmp(value, "1") == 0;
   if (is(words::kDevice) && Number(value) < 64) request.devices |= uint64_t{1} << Number(value);
   if (is(words::kSampling)) {

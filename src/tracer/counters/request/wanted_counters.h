@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "gprof/trace/record.h"
 #include "tracer/counters/request/nvtx_filter.h"
 #include "tracer/counters/request/range_numbers.h"
 
@@ -25,8 +26,10 @@ struct CounterRequest {
   CountMode mode = CountMode::kGlobal;
   NvtxFilters nvtx;
   RangeNumbers numbers;
-  uint64_t devices = 0;               // a bit each; 0: all
-  bool measures_graphs = false;       // each launch of one as a whole
+  uint64_t devices = 0;          // a bit each; 0: all
+  bool measures_graphs = false;  // each launch of one as a whole
+  bool flushes_caches = false;   // before each pass
+  trace::ClockControl clocks = trace::ClockControl::kNone;
   bool ends_program = false;          // after `count` launches
   bool samples_instructions = false;  // instead of counting
   uint32_t sampling_period = 0;       // 2^n cycles; 0: as CUPTI has it
