@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -36,6 +37,27 @@ struct Numbered {
 
 auto OrderOf(const Numbered& a) { return std::tuple(a.process, a.number, a.start_ns, a.range); }
 
+// "addmm" of "aten::addmm, seq = 4" and "AddmmBackward0, seq = 4": small letters and digits.
+std::string Essence(std::string_view name) {
+  name = name.substr(0, name.find(','));
+  if (const std::size_t colon = name.rfind(':'); colon != std::string_view::npos) name.remove_prefix(colon + 1);
+  std::string essence;
+  for (const char c : name) {
+    if (c >= 'A' && c <= 'Z') essence += static_cast<char>(c - 'A' + 'a');
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) essence += c;
+  }
+  return essence;
+}
+
+// The essence of the operator that a function of the backward pass is named after.
+std::string EssenceOfForward(std::string_view gradient) {
+  constexpr std::string_view kBackward = "backward";
+  std::string name = Essence(gradient);
+  name.resize(name.find_last_not_of("0123456789") + 1);
+  if (name.ends_with(kBackward)) name.resize(name.size() - kBackward.size());
+  return name;
+}
+
 class Linker {
  public:
   explicit Linker(const Trace& trace) : trace_(trace) {}
@@ -62,12 +84,19 @@ class Linker {
   }
 
   // Operators that make no node of the graph have the number of the next one that does: the last of them is that one.
+  // Each thread counts on its own: of those with the number, the one that the gradient is named after comes first.
   uint32_t LastBefore(const Numbered& range) const {
     const auto after = std::upper_bound(forward_.begin(), forward_.end(), range,
                                         [](const Numbered& a, const Numbered& b) { return OrderOf(a) < OrderOf(b); });
-    if (after == forward_.begin()) return kNone;
-    const Numbered& last = *std::prev(after);
-    return last.process == range.process && last.number == range.number ? last.range : kNone;
+    const std::string wanted = EssenceOfForward(trace_.Text(trace_.ranges[range.range].name));
+    uint32_t last = kNone;
+    for (auto it = after; it != forward_.begin();) {
+      --it;
+      if (it->process != range.process || it->number != range.number) break;
+      if (last == kNone) last = it->range;
+      if (Essence(trace_.Text(trace_.ranges[it->range].name)) == wanted) return it->range;
+    }
+    return last;
   }
 
   const Trace& trace_;

@@ -21,7 +21,8 @@ bool IsOfEngine(std::string_view name);
 std::optional<uint64_t> SequenceNumber(const Trace& trace, const NvtxRange& range);
 
 // By range: the range of the forward pass whose gradient is computed in it; kNone where it is no such range, or where
-// the number is not that of any range of the process that began before.
+// the number is not that of any range of the process that began before. Threads count on their own, those of autograd
+// as well where they compute activations again (checkpointing): names tell these apart.
 std::vector<uint32_t> LinkBackward(const Trace& trace);
 
 }  // namespace gprof
