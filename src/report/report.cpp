@@ -17,6 +17,7 @@
 #include "analysis/result/tables.h"
 #include "analysis/steps/step_finder.h"
 #include "base/units.h"
+#include "report/range_words.h"
 #include "report/time_split.h"
 #include "trace/reshape/select.h"
 
@@ -191,18 +192,32 @@ std::string_view ColumnOfTorch(std::string_view name) {
 
 }  // namespace
 
+// The other numbers give way to the one that the rows are sorted by.
+void KeepColumn(std::size_t at, Table* table) {
+  if (!table->columns[at].is_extra) return;
+  constexpr std::size_t kStay = 2;
+  std::size_t numbers = 0;
+  for (Column& column : table->columns) {
+    if (column.unit != Unit::kText && !column.is_extra) column.is_extra = numbers++ >= kStay;
+  }
+  table->columns[at].is_extra = false;
+}
+
 bool SortTables(const std::string& wanted, uint32_t max_rows, Report* report) {
   const std::string column(ColumnOfTorch(wanted));
+  const bool is_count = wanted == "count";  // of torch, too
   bool is_found = false;
   for (Section& section : report->sections) {
     for (Table& table : section.result.tables) {
-      const auto found =
-          std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& c) { return c.key == column; });
+      const auto found = std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& c) {
+        return c.key == column || (is_count && c.key == "calls");
+      });
       if (found != table.columns.end()) {
         is_found = true;
         const auto at = static_cast<std::size_t>(found - table.columns.begin());
         std::stable_sort(table.rows.begin(), table.rows.end(),
                          [at](const auto& a, const auto& b) { return ComesFirst(a[at], b[at]); });
+        KeepColumn(at, &table);
       }
       CutRows(&table, max_rows);
     }
@@ -215,6 +230,7 @@ Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analy
   report.step = options.step;
   std::vector<AnalysisResult> results = RunAll(report.input, analyses, options);
   for (std::size_t i = 0; i < analyses.size(); ++i) report.sections.push_back({analyses[i], std::move(results[i])});
+  NameRanges(trace, &report.sections);
   for (const Section& section : report.sections) {
     const std::vector<Finding>& findings = section.result.findings;
     report.findings.insert(report.findings.end(), findings.begin(), findings.end());

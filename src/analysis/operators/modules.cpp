@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::string_view kModulesNote =
     "GPU: time of the work launched in forward(), and of the operators of the module in the backward pass, if "
-    "autograd's sequence numbers identify them. Self: excluding modules within. CPU: forward() alone. Peak: dense peak "
-    "of the types of its operators with known sizes, at the maximum clock.";
+    "autograd's sequence numbers identify them. Self: excluding modules within. CPU: forward() alone. % of peak: of "
+    "the "
+    "dense peak of the types of its operators with known sizes, at the maximum clock.";
 
 Table EmptyTable(bool is_folded, bool has_steps) {
   Table table{is_folded ? "modules" : "modules_each",
