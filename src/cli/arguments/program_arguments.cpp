@@ -430,7 +430,8 @@ void ProgramArguments::ReadPytorch() {
     } else if (what == "modules" || what == "functions-trace") {
       options_.pytorch += std::string(options_.pytorch.empty() ? "" : ",") + "modules";
     } else if (what.starts_with("functions-trace")) {
-      nsys_.Note("--pytorch=" + what, "no lists of functions and no sizes; modules and steps of optimizers are recorded");
+      nsys_.Note("--pytorch=" + what,
+                 "no lists of functions and no sizes; modules and steps of optimizers are recorded");
       options_.pytorch += std::string(options_.pytorch.empty() ? "" : ",") + "modules";
     } else if (what != "none") {
       throw Error(ExitCode::kUsage, "--pytorch: unknown value '" + what + "'",
