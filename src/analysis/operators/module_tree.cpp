@@ -13,7 +13,7 @@
 namespace gprof {
 namespace {
 
-constexpr std::string_view kModule = "nn.Module: ", kOptimizer = "Optimizer.step";
+constexpr std::string_view kModule = "nn.Module: ", kOptimizer = "Optimizer.step", kOptimizerType = "optimizer";
 constexpr uint32_t kMostModulesDeep = 1000;  // modules within modules; what is deeper counts for those around it
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -73,6 +73,7 @@ class TreeBuilder {
   void Run() {
     if (!HasModules(trace_)) return;
     of_ranges_.assign(trace_.ranges.size(), kNone);
+    is_backward_.assign(trace_.ranges.size(), false);
     for (uint32_t i = 0; i < trace_.ranges.size(); ++i) AddRange(i);
     if (tree_.modules.empty()) return;
     FollowBackward();
@@ -86,25 +87,42 @@ class TreeBuilder {
     const NvtxRange range = trace_.ranges[index];
     const uint32_t around = range.parent < index ? of_ranges_[range.parent] : kNone;
     of_ranges_[index] = around;
+    is_backward_[index] = around != kNone && is_backward_[range.parent];
     if (!range.is_push_pop) return;
-    const uint32_t module = ModuleOf(range.name, around);
+    const uint32_t again = around == kNone ? ComputedAgain(index, range.name) : kNone;
+    const uint32_t module = again == kNone ? ModuleOf(range.name, around) : again;
     if (module == kNone) return;
     of_ranges_[index] = module;
+    is_backward_[index] = is_backward_[index] || again != kNone;
+    if (is_backward_[index]) return;
     ModuleSum& sum = tree_.modules[module];
     ++sum.calls;
     sum.cpu_ns += range.DurationNs(), sum.cpu_self_ns += range.DurationNs();
     if (around != kNone) tree_.modules[around].cpu_self_ns -= range.DurationNs();
   }
 
+  // With checkpointing, a module within others runs again in the backward pass, where none of these is around it.
+  uint32_t ComputedAgain(uint32_t index, NameId name) const {
+    const auto known = within_others_.find(name);
+    if (known == within_others_.end()) return kNone;
+    for (uint32_t at = index, around = 0; (around = trace_.ranges[at].parent) < at; at = around) {
+      if (IsOfBackward(trace_.Text(trace_.ranges[around].name))) return known->second;
+    }
+    return kNone;
+  }
+
   uint32_t ModuleOf(NameId name, uint32_t around) {
     if (around != kNone && depths_[around] >= kMostModulesDeep) return kNone;
     const ModuleName module = ReadModuleName(trace_.Text(name));
     if (module.label.empty()) return kNone;
+    // torch names the step of an optimizer for its own profiler, around which ours is named.
+    if (module.type == kOptimizerType && around != kNone && tree_.modules[around].type == kOptimizerType) return kNone;
     const auto [at, is_new] = numbers_.try_emplace({around, name}, static_cast<uint32_t>(tree_.modules.size()));
     if (is_new) {
       ModuleSum sum;
       sum.label = module.label, sum.type = module.type, sum.parent = around;
       sum.path = PathOf(module.label, around == kNone ? nullptr : &tree_.modules[around]);
+      if (around != kNone) within_others_.try_emplace(name, at->second);
       tree_.modules.push_back(std::move(sum));
       depths_.push_back(around == kNone ? 0 : depths_[around] + 1);
     }
@@ -113,7 +131,6 @@ class TreeBuilder {
 
   // Operators of the backward pass are of the module of their operator of the forward pass.
   void FollowBackward() {
-    is_backward_.assign(trace_.ranges.size(), false);
     const std::vector<uint32_t> links = LinkBackward(trace_);
     if (links.empty()) return;
     std::vector<uint32_t> forward(links.size(), kNone);
@@ -178,13 +195,14 @@ class TreeBuilder {
   std::vector<uint32_t>& of_ranges_;
   std::vector<bool>& is_backward_;
   std::map<std::pair<uint32_t, NameId>, uint32_t> numbers_;
+  std::map<NameId, uint32_t> within_others_;  // the first module of that name that is within another
   std::vector<uint32_t> depths_;
 };
 
 }  // namespace
 
 ModuleName ReadModuleName(std::string_view range_name) {
-  if (range_name.starts_with(kOptimizer)) return {range_name, "optimizer"};
+  if (range_name.starts_with(kOptimizer)) return {range_name, kOptimizerType};
   if (!range_name.starts_with(kModule)) return {};
   const std::string_view name = range_name.substr(kModule.size());
   const std::size_t open = name.rfind(" (");
