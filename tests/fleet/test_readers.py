@@ -1,16 +1,22 @@
 """A partial in place of its trace: the same page for one rank, the same sums for many, and what it cannot tell is unknown."""
 
+import collections
 import csv
 import gzip
 import json
 import math
 import pathlib
 import shutil
+import subprocess
 import unittest
 
 import fleet
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
+
+
+# With one clock 50 ms off, a run of traces lasts longer than its ranks, and its warm-up is not that of each.
+OF_THE_RUN = (("nvtx", "percent"), ("kernel_lengths", "idle_before_ns"))
 
 
 def lines_of(text):
@@ -144,6 +150,60 @@ class ManyRanks(Readers):
             self.assertTrue(all(math.isclose(a, b, rel_tol=1e-6) for a, b in zip(joined, merged)))
         for joined, merged in zip(rows(self.joined, "kernels", "median_ns"), rows(self.merged, "kernels", "median_ns")):
             self.assertTrue(math.isclose(joined[0], merged[0], rel_tol=0.008))
+
+    def test_every_table_adds_up(self):
+        """What it has of a row is what the traces together have. Rows are told apart by their texts."""
+        of_traces = {table["id"]: table for table in self.merged["tables"]}
+        compared = collections.Counter()
+        for table in self.joined["tables"]:
+            texts = [column["key"] for column in table["columns"]
+                     if column["unit"] == "" and all(row[column["key"]] is not None for row in table["rows"])]
+            wanted = collections.defaultdict(list)
+            for row in of_traces[table["id"]]["rows"]:
+                wanted[tuple(row[key] for key in texts)].append(row)
+            for row in table["rows"]:
+                same = wanted[tuple(row[key] for key in texts)]
+                for key, value in row.items():
+                    if len(same) == 1 and isinstance(value, (int, float)) and (table["id"], key) not in OF_THE_RUN:
+                        bound = 0.008 if key == "median_ns" else 1e-3
+                        self.assertTrue(math.isclose(value, same[0][key], rel_tol=bound), (table["id"], key, row, same))
+                        compared[table["id"]] += 1
+        for table in ("os_files", "kernel_kinds", "nccl", "kernels", "idle_by_next"):
+            self.assertGreater(compared[table], 0, (table, compared))
+
+    def test_a_share_of_what_nobody_kept_is_left_out(self):
+        def percent(*traces):
+            part = self.partial("some.gpart", *traces)
+            rows = next(entry["rows"] for entry in self.report(part)["tables"] if entry["id"] == "idle_by_os")
+            return {row["function"]: row["percent"] for row in rows}
+        self.assertGreater(percent(*self.whole[:2])["read"], 0)
+        other = self.assemble(900, ['kernel start_ns=1000 duration_ns=100 context=1 stream=7 name="a"',
+                                    'kernel start_ns=9000 duration_ns=100 context=1 stream=7 name="a"'])
+        self.assertIsNone(percent(self.whole[0], other)["read"])
+
+    def test_calls_of_libraries(self):
+        def records(gpu_ns):
+            gemm = 'start_ns=1000 duration_ns=50 tid=70 function="cublasSgemm_v2" m=64 n=32 k=16 batch=1 lda=64 ldb=16 ldc=64 compute_type=68'
+            return [f"gemm {gemm}", 'api start_ns=1010 duration_ns=20 tid=70 correlation=1 function="cuLaunchKernel" domain=2',
+                    f'kernel start_ns=1100 duration_ns={gpu_ns} context=1 stream=7 correlation=1 name="sgemm"',
+                    f'mpi_call start_ns=9000 duration_ns={gpu_ns} tid=70 function="MPI_Allreduce" communicator=1 sent_bytes=8 received_bytes=8']
+        traces = [self.assemble(rank, records(1000 * (rank + 1))) for rank in range(2)]
+        part = self.partial("two.gpart", *traces)
+        joined, merged = ({table["id"]: table["rows"] for table in self.report(*paths)["tables"]} for paths in ([part], traces))
+        self.assertEqual([(row["total_ns"], row["count"], row["sent_bytes"], row["percent"]) for row in joined["mpi_sum"]], [(3000, 2, 16, 100)])
+        self.assertEqual([row["total_bytes"] for row in joined["mpi_sizes"]], [16])
+        (gemm,) = joined["gemms"]
+        self.assertEqual((gemm["m"], gemm["n"], gemm["k"], gemm["gpu_ns"], gemm["calls"], gemm["device"]), (64, 32, 16, 3000, 2, None))
+        flop = sum(row["tflops"] * row["gpu_ns"] for row in merged["gemms"])
+        self.assertTrue(math.isclose(gemm["tflops"], flop / 3000, rel_tol=1e-6))
+
+    def assemble(self, rank, records):
+        """A trace of one rank, which has these records."""
+        text = ["chunk pid=9", f'process start_ns=5 pid={9 + rank} name="app" host="n{rank}" rank={rank} world_size=901', 'device name="GPU"',
+                "context context=1 null_stream=7", 'thread tid=70 name="main"', *records, "end time_ns=20000 reason=1"]
+        path = self.folder / f"made{rank}.trace"
+        path.write_bytes(subprocess.run([fleet.ASSEMBLE], input="\n".join(text).encode(), capture_output=True, check=True).stdout)
+        return path
 
     def test_the_page(self):
         text = self.cli("report", self.all).stdout

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/saturate.h"
@@ -11,46 +12,91 @@
 namespace gprof {
 namespace {
 
-constexpr std::string_view kTables[] = {"idle",
-                                        "idle_by_nvtx",
-                                        "idle_by_call",
-                                        "idle_by_os",
-                                        "idle_by_launch",
-                                        "idle_by_next",
+constexpr std::string_view kTables[] = {"api",
+                                        "api_errors",
+                                        "call_sites",
+                                        "copy_sizes",
+                                        "cpu_functions",
                                         "gap_lengths",
+                                        "gemms",
+                                        "graph_calls",
+                                        "health",
+                                        "idle",
+                                        "idle_by_call",
+                                        "idle_by_function",
+                                        "idle_by_launch",
+                                        "idle_by_mpi",
+                                        "idle_by_next",
+                                        "idle_by_nvtx",
+                                        "idle_by_os",
+                                        "jit",
+                                        "kernel_kinds",
+                                        "kernel_launches",
                                         "kernel_lengths",
                                         "kernels",
+                                        "managed_memory",
                                         "memcpy",
-                                        "sync",
-                                        "api",
-                                        "os_sum",
-                                        "python_lines",
-                                        "graph_calls",
-                                        "startup",
-                                        "jit",
+                                        "modules",
+                                        "modules_each",
+                                        "mpi_gpu_work",
+                                        "mpi_sizes",
+                                        "mpi_sum",
+                                        "nccl",
+                                        "nccl_messages",
                                         "nvtx",
+                                        "nvtx_payloads",
+                                        "occupancy",
                                         "ops",
                                         "ops_by_shape",
-                                        "health",
-                                        "managed_memory",
-                                        "nvtx_payloads",
-                                        "mpi",
-                                        "kernel_launches"};
+                                        "ops_without_flops",
+                                        "os_files",
+                                        "os_sum",
+                                        "pageable",
+                                        "polling",
+                                        "python_lines",
+                                        "python_samples",
+                                        "serialised",
+                                        "startup",
+                                        "sync",
+                                        "sync_sites"};
+
+// Their percentages are of time that other tables hold, so that of a rank without rows nobody knows it.
+constexpr std::string_view kSharesOfOtherTime[] = {"idle_by_call", "idle_by_function", "idle_by_launch",
+                                                   "idle_by_mpi",  "idle_by_next",     "idle_by_nvtx",
+                                                   "idle_by_os",   "python_lines",     "serialised"};
+
+// Numbers that tell rows apart, as names do.
+constexpr std::string_view kNumbersInNames[] = {"m",           "n",           "k",         "batch",       "code",
+                                                "above_bytes", "up_to_bytes", "registers", "shared_bytes"};
+// What rows with the same names have in common.
+constexpr std::string_view kInCommon[] = {"waves", "used_percent", "blocks_per_sm", "occupancy_percent", "ranks"};
+
+constexpr std::string_view kShares[] = {"percent", "gpu_percent", "kernel_percent", "running_percent", "count_percent"};
 
 // What a column is made of in a row that stands for several.
-enum class Kind : uint8_t { kName, kRemark, kSum, kLeast, kMost, kMean, kShare, kMiddle, kUnknown };
+enum class Kind : uint8_t { kName, kRemark, kSum, kLeast, kMost, kMean, kRate, kShare, kMiddle, kUnknown };
+
+template <std::size_t kCount>
+bool IsOneOf(const std::string_view (&keys)[kCount], std::string_view key) {
+  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
+}
 
 bool Has(std::string_view key, std::string_view part) { return key.find(part) != std::string_view::npos; }
 
 Kind KindOf(const Column& column) {
   const std::string& key = column.key;
+  if (IsOneOf(kNumbersInNames, key)) return Kind::kName;
+  if (IsOneOf(kInCommon, key)) return Kind::kRemark;
+  // GPUs have the numbers of their rank, and times of events begin with it.
+  if (key == "device" || key == "first_ns") return Kind::kUnknown;
+  if (column.unit != Unit::kText && (key == "tflops" || key == "peak_percent")) return Kind::kRate;
   if (column.unit == Unit::kText) {
-    const bool is_remark =
-        key == "split" || key == "holder" || key == "thread" || key == "values" || key == "meaning" || key == "advice";
+    const bool is_remark = key == "split" || key == "holder" || key == "thread" || key == "values" ||
+                           key == "meaning" || key == "advice" || key == "longest";
     if (is_remark) return Kind::kRemark;
     return Has(key, "tflops") ? Kind::kUnknown : Kind::kName;
   }
-  if (key == "percent" || key == "gpu_percent" || key == "count_percent") return Kind::kShare;
+  if (IsOneOf(kShares, key)) return Kind::kShare;
   if (key == "median_ns" || key == "median_bytes") return Kind::kMiddle;
   if (key == "mean_ns" || key == "mean_bytes") return Kind::kMean;
   if (key.starts_with("min")) return Kind::kLeast;
@@ -65,14 +111,24 @@ size_t Find(const std::vector<Column>& columns, std::string_view key) {
   return static_cast<size_t>(found - columns.begin());
 }
 
-// The column that a share is one of, and a mean: the first sum in the table, or that of the counts.
+// The column that a share is one of, and a mean: the first sum of times or bytes in the table, or of counts.
 size_t SumOf(const std::vector<Column>& columns, const std::string& share) {
   if (share == "count_percent") return Find(columns, "count");
-  if (share == "mean_bytes") return Find(columns, "bytes");
-  const auto found = std::find_if(columns.begin(), columns.end(), [](const Column& c) {
-    return KindOf(c) == Kind::kSum && (c.unit == Unit::kNs || c.unit == Unit::kBytes);
-  });
+  if (const size_t samples = Find(columns, "self"); share == "percent" && samples < columns.size()) return samples;
+  if (share == "mean_bytes") return std::min(Find(columns, "bytes"), Find(columns, "total_bytes"));
+  const auto is_sum = [](const Column& c) { return KindOf(c) == Kind::kSum; };
+  const auto is_large = [&](const Column& c) { return is_sum(c) && (c.unit == Unit::kNs || c.unit == Unit::kBytes); };
+  auto found = std::find_if(columns.begin(), columns.end(), is_large);
+  if (found == columns.end()) found = std::find_if(columns.begin(), columns.end(), is_sum);
   return static_cast<size_t>(found - columns.begin());
+}
+
+// How many things a row is about.
+size_t CountColumn(const std::vector<Column>& columns) {
+  for (const std::string_view key : {"count", "runs", "calls"}) {
+    if (const size_t found = Find(columns, key); found < columns.size()) return found;
+  }
+  return columns.size();
 }
 
 const int64_t* Whole(const std::vector<Cell>& cells, size_t at) {
@@ -100,17 +156,34 @@ std::string WithoutRowsLeftOut(const std::string& note) {
   return sentence == std::string::npos ? "" : note.substr(0, sentence);
 }
 
-bool IsKept(Kind kind) {
-  return kind == Kind::kName || kind == Kind::kRemark || kind == Kind::kSum || kind == Kind::kLeast ||
-         kind == Kind::kMost;
+std::string NameIn(const Cell& cell) {
+  if (const auto* const number = std::get_if<int64_t>(&cell); number != nullptr) return std::to_string(*number);
+  const auto* const text = std::get_if<std::string>(&cell);
+  return text == nullptr ? std::string() : *text;
 }
 
+bool IsKept(Kind kind) {
+  return kind == Kind::kName || kind == Kind::kRemark || kind == Kind::kSum || kind == Kind::kLeast ||
+         kind == Kind::kMost || kind == Kind::kRate;
+}
+
+// Of something for each nanosecond: the mean, by the time of each.
+Cell JoinedRate(const Cell& a, const int64_t* a_ns, const Cell& b, const int64_t* b_ns) {
+  const auto *x = std::get_if<double>(&a), *y = std::get_if<double>(&b);
+  if (x == nullptr || y == nullptr || a_ns == nullptr || b_ns == nullptr || *a_ns <= 0 || *b_ns <= 0) return {};
+  const auto first = static_cast<double>(*a_ns), second = static_cast<double>(*b_ns);
+  return (*x * first + *y * second) / (first + second);
+}
+
+// Of an even number it is between two, which may be far apart.
 Cell MedianOf(const std::map<int64_t, int64_t>& buckets) {
   int64_t all = 0, seen = 0;
   for (const auto& [bucket, count] : buckets) all += count;
+  std::optional<int64_t> lower;
   for (const auto& [bucket, count] : buckets) {
     seen += count;
-    if (2 * seen >= all) return MiddleOf(bucket);
+    if (!lower && 2 * seen >= all) lower = MiddleOf(bucket);
+    if (2 * seen > all) return (*lower + MiddleOf(bucket)) / 2;
   }
   return {};
 }
@@ -127,6 +200,7 @@ void TableJoin::Add(Table table, uint32_t kept_rows) {
     table_.rows.clear();
     table_.note = WithoutRowsLeftOut(table.note);
     bases_.resize(table_.columns.size());
+    ranks_with_base_.resize(table_.columns.size());
   }
   const auto is_alike = [](const Column& a, const Column& b) { return a.key == b.key && a.unit == b.unit; };
   if (!std::equal(table.columns.begin(), table.columns.end(), table_.columns.begin(), table_.columns.end(), is_alike))
@@ -145,6 +219,7 @@ void TableJoin::AddBases(const Table& table) {
       const auto* const percent = std::get_if<double>(&row[i]);
       const int64_t* const part = Whole(row, sum);
       if (percent == nullptr || part == nullptr || *percent <= 0) continue;
+      ++ranks_with_base_[i];
       bases_[i] += std::round(100 * static_cast<double>(*part) / *percent);
       break;
     }
@@ -155,8 +230,7 @@ void TableJoin::AddRow(const std::vector<Cell>& cells, size_t place) {
   std::vector<std::string> names;
   for (size_t i = 0; i < cells.size(); ++i) {
     if (KindOf(table_.columns[i]) != Kind::kName) continue;
-    const auto* const text = std::get_if<std::string>(&cells[i]);
-    names.push_back(text == nullptr ? std::string() : *text);
+    names.push_back(NameIn(cells[i]));
   }
   const auto [at, is_new] = rows_.try_emplace(std::move(names));
   if (is_new) {
@@ -164,20 +238,30 @@ void TableJoin::AddRow(const std::vector<Cell>& cells, size_t place) {
     return;
   }
   std::vector<Cell>& sums = at->second.cells;
+  const size_t time = SumOf(table_.columns, "");
+  for (size_t i = 0; i < cells.size(); ++i) {  // rates first: they need both times
+    if (KindOf(table_.columns[i]) == Kind::kRate) {
+      sums[i] = JoinedRate(sums[i], Whole(sums, time), cells[i], Whole(cells, time));
+    }
+  }
   for (size_t i = 0; i < cells.size(); ++i) {
     const Kind kind = KindOf(table_.columns[i]);
-    if (kind != Kind::kName) sums[i] = IsKept(kind) ? Joined(kind, sums[i], cells[i]) : Cell();
+    if (kind == Kind::kName || kind == Kind::kRate) continue;
+    sums[i] = IsKept(kind) ? Joined(kind, sums[i], cells[i]) : Cell();
   }
 }
 
-void TableJoin::Fill(std::vector<Cell>* cells) const {
-  const size_t count = Find(table_.columns, "count");
+void TableJoin::Fill(int64_t ranks, std::vector<Cell>* cells) const {
+  const size_t count = CountColumn(table_.columns);
   for (size_t i = 0; i < cells->size(); ++i) {
     const Kind kind = KindOf(table_.columns[i]);
-    if (IsKept(kind)) continue;
+    const auto* const text = std::get_if<std::string>(&(*cells)[i]);
+    const bool differs = kind == Kind::kRemark && text != nullptr && text->empty();
+    if (IsKept(kind) && !differs) continue;
     (*cells)[i] = Cell();
     const int64_t* const sum = Whole(*cells, SumOf(table_.columns, table_.columns[i].key));
-    if (kind == Kind::kShare && sum != nullptr && bases_[i] > 0) {
+    const bool is_base_known = ranks_with_base_[i] == ranks || !IsOneOf(kSharesOfOtherTime, table_.id);
+    if (kind == Kind::kShare && sum != nullptr && bases_[i] > 0 && is_base_known) {
       (*cells)[i] = 100 * static_cast<double>(*sum) / bases_[i];
     }
     const int64_t* const of = Whole(*cells, count);
@@ -188,12 +272,12 @@ void TableJoin::Fill(std::vector<Cell>* cells) const {
 }
 
 Table TableJoin::Finish(int64_t ranks, const std::map<std::string, std::map<int64_t, int64_t>>& histograms) {
-  const bool has_order = table_.id == "gap_lengths" || table_.id == "kernel_lengths";
+  const bool has_order = table_.id == "gap_lengths" || table_.id == "kernel_lengths" || table_.id == "copy_sizes";
   const size_t sum = SumOf(table_.columns, ""), middle = Find(table_.columns, "median_ns");
   std::vector<Row*> order;
   for (auto& [names, row] : rows_) {
     order.push_back(&row);
-    Fill(&row.cells);
+    Fill(ranks, &row.cells);
     const auto found = table_.id == "kernels" ? histograms.find(names.back()) : histograms.end();
     if (found != histograms.end() && middle < row.cells.size()) row.cells[middle] = MedianOf(found->second);
   }

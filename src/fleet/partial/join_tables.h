@@ -29,10 +29,11 @@ class TableJoin {
   };
   void AddRow(const std::vector<Cell>& cells, size_t place);
   void AddBases(const Table& table);
-  void Fill(std::vector<Cell>* cells) const;
+  void Fill(int64_t ranks, std::vector<Cell>* cells) const;
 
   Table table_;
-  std::vector<double> bases_;  // by column: what percentages are of
+  std::vector<double> bases_;             // by column: what percentages are of
+  std::vector<int64_t> ranks_with_base_;  // likewise: of how many ranks that is known
   std::map<std::vector<std::string>, Row> rows_;
   bool is_cut_ = false;
 };
