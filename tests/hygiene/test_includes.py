@@ -134,7 +134,7 @@ class Includes(unittest.TestCase):
             may = {"core", "capture", "writing", "imports", "store", "system", name.split("/")[2]}
             if "counters" in may:
                 may.add("cupti")  # which is a part of CUPTI
-            if "ucx" in may:
+            if "libraries" in may:
                 may.add("nvtx")  # whose ranges its calls become
             for _, header in INCLUDE.findall(code):
                 topic = re.match(r"tracer/(\w+)/", header)

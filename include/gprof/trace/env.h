@@ -46,7 +46,7 @@ inline constexpr char kNextNvtxInjection[] = "GPROF_NEXT_NVTX_INJECTION";
 // clang-format off
 inline constexpr EnvVariable kEnvVariables[] = {
     {env::kOutput, "absolute path of the trace file; without it the tracer does nothing"},
-    {env::kTrace, "what to record: a list of `cuda`, `nvtx`, `osrt`, `mpi`, `gemm`, `nccl`, `nccl-proxy`, `ucx`, `openmp` and `openacc`; the first two by default"},
+    {env::kTrace, "what to record: a list of `cuda`, `nvtx`, `osrt`, `mpi`, `gemm`, `nccl`, `nccl-proxy`, `ucx`, `cusparse`, `cufft`, `openmp` and `openacc`; the first two by default"},
     {env::kOsrtThreshold, "shortest operating system call in ns that is recorded, in every thread; by default 10000 in threads that have called CUDA or NVTX, 100000 in others"},
     {env::kOsrtFunctions, "operating system functions to record, separated by commas; all that the tracer knows by default"},
     {env::kOsrtFileAccess, "1 records every call on a file, however short"},

@@ -182,10 +182,11 @@ constexpr std::array kTraces = {
     NsysTrace{"cudnn", NsysDomain::kNvtx, "", "CUDNN_NVTX_LEVEL=1"},
     NsysTrace{"cusolver", NsysDomain::kNvtx, "", "CUSOLVERDN_NVTX_LEVEL=1"},
     NsysTrace{"cusolver-verbose", NsysDomain::kNvtx, "", "CUSOLVERDN_NVTX_LEVEL=2"},
-    NsysTrace{"cusparse", NsysDomain::kNvtx, "", "CUSPARSE_NVTX_LEVEL=1"},
+    NsysTrace{"cusparse", NsysDomain::kCuSparse, ""},
     NsysTrace{"cusparse-verbose", NsysDomain::kNvtx, "", "CUSPARSE_NVTX_LEVEL=2"},
     NsysTrace{"mpi", NsysDomain::kMpi, ""},
     NsysTrace{"gemm", NsysDomain::kGemm, ""},
+    NsysTrace{"cufft", NsysDomain::kCuFft, ""},
     NsysTrace{"ucx", NsysDomain::kUcx, ""},
     NsysTrace{"oshmem", NsysDomain::kUnavailable, kNoShmem},
     NsysTrace{"openacc", NsysDomain::kOpenAcc, ""},
@@ -264,16 +265,18 @@ std::string NsysOptionsMarkdown() {
   text += "\n| `-t` | | |\n|---|---|---|\n";
   for (const NsysTrace& trace : kTraces) {
     const bool is_missing = trace.domain == NsysDomain::kUnavailable;
-    const std::string_view sense = trace.domain == NsysDomain::kCuda      ? "cuda"
-                                   : trace.domain == NsysDomain::kNvtx    ? "nvtx"
-                                   : trace.domain == NsysDomain::kOsrt    ? "osrt"
-                                   : trace.domain == NsysDomain::kMpi     ? "mpi"
-                                   : trace.domain == NsysDomain::kGemm    ? "gemm"
-                                   : trace.domain == NsysDomain::kNccl    ? "nccl"
-                                   : trace.domain == NsysDomain::kUcx     ? "ucx"
-                                   : trace.domain == NsysDomain::kOpenMp  ? "openmp"
-                                   : trace.domain == NsysDomain::kOpenAcc ? "openacc"
-                                                                          : "none";
+    const std::string_view sense = trace.domain == NsysDomain::kCuda       ? "cuda"
+                                   : trace.domain == NsysDomain::kNvtx     ? "nvtx"
+                                   : trace.domain == NsysDomain::kOsrt     ? "osrt"
+                                   : trace.domain == NsysDomain::kMpi      ? "mpi"
+                                   : trace.domain == NsysDomain::kGemm     ? "gemm"
+                                   : trace.domain == NsysDomain::kNccl     ? "nccl"
+                                   : trace.domain == NsysDomain::kUcx      ? "ucx"
+                                   : trace.domain == NsysDomain::kCuSparse ? "cusparse"
+                                   : trace.domain == NsysDomain::kCuFft    ? "cufft"
+                                   : trace.domain == NsysDomain::kOpenMp   ? "openmp"
+                                   : trace.domain == NsysDomain::kOpenAcc  ? "openacc"
+                                                                           : "none";
     const std::string remark = trace.variables.empty() ? std::string(trace.sentence) : "sets " + Code(trace.variables);
     text += "| " + Code(trace.name) + " | " + (is_missing ? "warning" : "accepted as `" + std::string(sense) + "`") +
             " | " + remark + " |\n";

@@ -39,6 +39,8 @@ enum class NsysDomain : uint8_t {
   kGemm,
   kNccl,
   kUcx,
+  kCuSparse,
+  kCuFft,
   kOpenMp,
   kOpenAcc,
   kNone,

@@ -60,6 +60,12 @@ Variables ReadVariables(const std::string& text) {
                               : "did you mean " + nearest + "?");
 }
 
+// What becomes NVTX ranges, and NCCL, whose payloads of NVTX say more.
+bool IsOfRanges(NsysDomain domain) {
+  return domain == NsysDomain::kNvtx || domain == NsysDomain::kNccl || domain == NsysDomain::kUcx ||
+         domain == NsysDomain::kCuSparse || domain == NsysDomain::kCuFft;
+}
+
 }  // namespace
 
 std::string SignalName(int signal) {
@@ -87,7 +93,7 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
   app_ = &app;
   app.add_option("-t,--trace", trace_,
                  "what to trace: cuda, nvtx, osrt, mpi, gemm, nccl (default: these six), ucx, openmp, openacc, "
-                 "cublas, cudnn, cusolver, cusparse, or none")
+                 "cublas, cudnn, cusolver, cusparse, cufft, or none")
       ->type_name("LIST")
       ->group(kGroup);
   app.add_option("--osrt-threshold", osrt_threshold_ns_,
@@ -380,6 +386,7 @@ void ProgramArguments::ReadGpuMetrics() {
 void ProgramArguments::ReadTraceList() {
   options_.trace_cuda = options_.trace_nvtx = options_.trace_osrt = options_.trace_mpi = false;
   options_.trace_gemm = options_.trace_nccl = options_.trace_ucx = false;
+  options_.trace_cusparse = options_.trace_cufft = false;
   options_.trace_openmp = options_.trace_openacc = false;
   bool wants_none = false;
   std::string missing;
@@ -387,14 +394,15 @@ void ProgramArguments::ReadTraceList() {
     const NsysTrace* const known = FindNsysTrace(name);
     if (known == nullptr) RefuseDomain(name);
     options_.trace_cuda |= known->domain == NsysDomain::kCuda;
-    options_.trace_nvtx |= known->domain == NsysDomain::kNvtx || known->domain == NsysDomain::kNccl ||
-                           known->domain == NsysDomain::kUcx;  // its calls are ranges
+    options_.trace_nvtx |= IsOfRanges(known->domain);
     options_.trace_osrt |= known->domain == NsysDomain::kOsrt;
     options_.trace_mpi |= known->domain == NsysDomain::kMpi;
     options_.trace_gemm |= known->domain == NsysDomain::kGemm || name.starts_with("cublas");
     options_.trace_nccl |= known->domain == NsysDomain::kNccl;
     options_.trace_nccl_proxy |= name == "nccl-proxy";
     options_.trace_ucx |= known->domain == NsysDomain::kUcx;
+    options_.trace_cusparse |= known->domain == NsysDomain::kCuSparse;
+    options_.trace_cufft |= known->domain == NsysDomain::kCuFft;
     options_.trace_openmp |= known->domain == NsysDomain::kOpenMp;
     options_.trace_openacc |= known->domain == NsysDomain::kOpenAcc;
     wants_none |= known->domain == NsysDomain::kNone;

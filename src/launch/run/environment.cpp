@@ -70,6 +70,8 @@ void Environment::SetTracerOptions(const LaunchOptions& options) {
   add(options.trace_nccl, "nccl");
   add(options.trace_nccl_proxy, "nccl-proxy");
   add(options.trace_ucx, "ucx");
+  add(options.trace_cusparse, "cusparse");
+  add(options.trace_cufft, "cufft");
   add(options.trace_openmp, "openmp");
   add(options.trace_openacc, "openacc");
   Set(env::kTrace, kinds.empty() ? "none" : kinds);

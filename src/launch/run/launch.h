@@ -72,7 +72,8 @@ struct LaunchOptions {
   bool is_default_output = false;    // nobody chose it: where it is taken, run.2.trace and so on
   bool may_overwrite = false;
   bool trace_cuda = true, trace_nvtx = true, trace_osrt = true, trace_mpi = true, trace_gemm = true;
-  bool trace_nccl = true, trace_nccl_proxy = false, trace_ucx = false, trace_openmp = false, trace_openacc = false;
+  bool trace_nccl = true, trace_nccl_proxy = false, trace_openmp = false, trace_openacc = false;
+  bool trace_ucx = false, trace_cusparse = false, trace_cufft = false;
   std::optional<uint64_t> osrt_threshold_ns;  // empty: left to the tracer
   std::string osrt_functions;                 // empty: all
   bool osrt_file_access = false;
@@ -83,7 +84,9 @@ struct LaunchOptions {
     return !trace_cuda && !trace_nvtx && !TracesThroughRuntimes() && !TracesHostCalls() && counters.empty();
   }
   bool TracesThroughRuntimes() const { return trace_nccl || trace_openmp || trace_openacc; }
-  bool TracesHostCalls() const { return trace_osrt || trace_mpi || trace_gemm; }
+  bool TracesHostCalls() const {
+    return trace_osrt || trace_mpi || trace_gemm || trace_ucx || trace_cusparse || trace_cufft;
+  }
   bool all_apis = false;
   ProgramOutput program_output = ProgramOutput::kShown;
   std::string graph_trace;  // empty: left to the tracer

@@ -24,6 +24,8 @@ void AddWhat(const TracerConfig& c, Message* text) {
   add(c.wants_gemms, "GEMM");
   add(c.wants_nccl, "NCCL");
   add(c.wants_ucx, "UCX");
+  add(c.wants_cusparse, "cuSPARSE");
+  add(c.wants_cufft, "cuFFT");
   add(c.wants_openmp, "OpenMP");
   add(c.wants_openacc, "OpenACC");
 }

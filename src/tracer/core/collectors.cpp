@@ -14,6 +14,7 @@
 #include "tracer/directives/directive_collector.h"
 #include "tracer/gemm/gemm_calls.h"
 #include "tracer/imports/import_slots.h"
+#include "tracer/libraries/library_calls.h"
 #include "tracer/mpi/mpi_calls.h"
 #include "tracer/nccl/collectives.h"
 #include "tracer/nvtx/nvtx_records.h"
@@ -24,7 +25,6 @@
 #include "tracer/samples/signal_samples.h"
 #include "tracer/stacks/native_stacks.h"
 #include "tracer/store/log_rows.h"
-#include "tracer/ucx/ucx_calls.h"
 #include "tracer/writing/thread_rows.h"
 
 namespace gprof::tracer {
@@ -34,10 +34,10 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector,      kGpuWorkCollector,  kThreadRowCollector, kApiCallCollector,      kControlCollector,
-    kCaptureCollector,      kNvtxCollector,     kOsCallCollector,    kMpiCallCollector,      kGemmCollector,
-    kNcclCollector,         kUcxCallCollector,  kDirectiveCollector, kTensorMemoryCollector, kImportCollector,
-    kSignalSampleCollector, kOperatorCollector, kPythonCollector,    kNativeStackCollector,  kCounterCollector,
+    kProcessCollector,      kGpuWorkCollector,     kThreadRowCollector, kApiCallCollector,      kControlCollector,
+    kCaptureCollector,      kNvtxCollector,        kOsCallCollector,    kMpiCallCollector,      kGemmCollector,
+    kNcclCollector,         kLibraryCallCollector, kDirectiveCollector, kTensorMemoryCollector, kImportCollector,
+    kSignalSampleCollector, kOperatorCollector,    kPythonCollector,    kNativeStackCollector,  kCounterCollector,
     kCalibrationCollector,  kNoticeCollector,
 };
 

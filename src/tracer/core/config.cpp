@@ -155,6 +155,8 @@ void ReadConfig() {
     config.wants_nccl = Lists(kinds, "nccl");
     config.wants_nccl_transfers = Lists(kinds, "nccl-proxy");
     config.wants_ucx = Lists(kinds, "ucx");
+    config.wants_cusparse = Lists(kinds, "cusparse");
+    config.wants_cufft = Lists(kinds, "cufft");
     config.wants_openmp = Lists(kinds, "openmp");
     config.wants_openacc = Lists(kinds, "openacc");
     config.wants_osrt = Lists(kinds, "osrt");

@@ -29,6 +29,8 @@ struct TracerConfig {
   bool wants_nccl = false;
   bool wants_nccl_transfers = false;  // what its proxy threads send and receive
   bool wants_ucx = false;
+  bool wants_cusparse = false;
+  bool wants_cufft = false;
   bool wants_openmp = false;
   bool wants_openacc = false;
   bool wants_osrt = false;
@@ -69,6 +71,7 @@ struct TracerConfig {
     for (const uint64_t ns : api_stack_ns) is_wanted |= ns != kNever;
     return is_wanted;
   }
+  bool WantsLibraryRanges() const { return wants_ucx || wants_cusparse || wants_cufft; }
   bool IsOn() const { return output[0] != 0 || capture_start == CaptureStart::kCommand; }
 };
 

@@ -278,7 +278,7 @@ int Restore(dl_phdr_info* info, std::size_t, void*) {
 // Calls into libraries, the first of which may come at once.
 bool WantsLibraries() {
   const TracerConfig& config = Config();
-  return config.wants_mpi || config.wants_gemms || config.wants_ucx || config.yields_to_profiler ||
+  return config.wants_mpi || config.wants_gemms || config.WantsLibraryRanges() || config.yields_to_profiler ||
          config.wants_tensor_memory;
 }
 

@@ -58,7 +58,9 @@ class Variables(LauncherTest):
             found = self.variables(*options)
             return [found.get(name) for name in names]
         self.assertEqual(levels(), [None] * 6)
-        self.assertEqual(levels("-t", "cuda,cublas,cudnn,cusolver-verbose,cusparse"), ["1", "1", "1", "1", "2", "1"])
+        self.assertEqual(levels("-t", "cuda,cublas,cudnn,cusolver-verbose,cusparse"), ["1", "1", "1", "1", "2", None])
+        self.assertEqual(levels("-t", "cusparse-verbose"), [None] * 5 + ["2"])
+        self.assertEqual(self.variables("-t", "cusparse,cufft")["GPROF_TRACE"], "nvtx,cusparse,cufft")
         self.assertEqual(levels("-t", "cublas-verbose", "-e", "CUBLAS_NVTX_LEVEL=3"), ["3", "2", "2", None, None, None])
         self.assertEqual(self.variables("-t", "cuda,cublas")["GPROF_TRACE"], "cuda,nvtx,gemm")
 
