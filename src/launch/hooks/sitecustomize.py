@@ -140,7 +140,7 @@ class _Modules:
         depth = getattr(self._thread, "depth", 0)
         if depth == 0 and self._name_of(module) is None:
             compiled = getattr(module, "_orig_mod", None)
-            self._give_name(module, type(module).__name__ if compiled is None else type(compiled).__name__ + " (compiled)")
+            self._give_name(module, type(module).__name__ if compiled is None else type(compiled).__name__ + " [compiled]")
             for path, inner in (module if compiled is None else compiled).named_modules():
                 if path:
                     self._give_name(inner, f"{path} ({type(inner).__name__})")
