@@ -42,6 +42,14 @@ BUILT_BY_TESTS = {f"tests/e2e/tracer/programs/{name}.c" for name in ("acc_facts"
 
 
 class Lists(unittest.TestCase):
+    def test_tables_that_partials_join_are_tables(self):
+        joined = (tree.SOURCE / "src/fleet/partial/join_tables.cpp").read_text(encoding="utf-8")
+        names = re.findall(r'"(\w+)"', re.search(r"kTables\[\] = \{(.*?)\};", joined, re.S).group(1))
+        self.assertGreater(len(names), 40)
+        code = "".join((tree.SOURCE / name).read_text(encoding="utf-8") for name in tree.files("src/analysis", suffixes=(".cpp",)))
+        missing = [name for name in names if not re.search(rf'[Tt]able\s*\w*\s*(= )?[({{]\s*"{name}"|[?:] "{name}"', code)]
+        self.assertEqual(missing, [])
+
     def test_cmake_builds_every_source(self):
         forgotten = []
         for name in tree.files("src", "tests", "kernels", "examples", suffixes=(".cpp", ".cu", ".c")):
