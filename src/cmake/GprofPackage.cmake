@@ -14,7 +14,8 @@ endif()
 install(DIRECTORY include/gprof/trace DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gprof" COMPONENT gprof)
 # Laid out as in the repository, so that the links between pages hold.
 install(DIRECTORY docs examples kernels DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof
-        PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
+        PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE
+        PATTERN docs/notes/words.md EXCLUDE PATTERN docs/notes/images EXCLUDE)  # of how reports were once worded
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT gprof)
 if(TARGET gprof-cli)

@@ -262,7 +262,7 @@ constexpr Said kWarningLines[] = {
     {"-t cuda-hw,nvtx", "-t cuda-hw: hardware-based tracing is not used"},
     {"--sample=system-wide", "--sample=system-wide: only processes of the run"},
     {"--sampling-period=100000", "--sampling-period=100000: the CPU is sampled by time"},
-    {"--pytorch=autograd-nvtx,functions-trace:f.json", "--pytorch=functions-trace:f.json: lists"},
+    {"--pytorch=autograd-nvtx,functions-trace:f.json", "--pytorch=functions-trace:f.json: no lists"},
     {"--dask=functions-trace", "--dask=functions-trace: frameworks"},
     {"--python-functions-trace=f.json", "NVTX ranges"},
     {"--gpu-metrics-device=0 --gpu-metrics-frequency=10000 --gpu-metrics-set=gh100",
