@@ -107,7 +107,8 @@ class KilledWorker(fleet.FleetTest):
         with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
             address = client.scheduler.address
             made = []
-            work = threading.Thread(target=lambda: made.append(gprof_cli.fleet.partial_of([pipe, self.paths[1]], "dask", cluster=address)))
+            # A daemon: where no worker comes, it waits for one forever, and the test has to end all the same.
+            work = threading.Thread(target=lambda: made.append(gprof_cli.fleet.partial_of([pipe, self.paths[1]], "dask", cluster=address)), daemon=True)
             work.start()
             first = self.reader_of(pipe, client)
             os.kill(first, signal.SIGKILL)
@@ -126,7 +127,7 @@ class KilledWorker(fleet.FleetTest):
                 if pid != but and busy:
                     return pid
             time.sleep(0.05)
-        self.fail("no worker has the traces")
+        self.fail(f"no worker has the traces: {client.scheduler_info()['workers'].keys()}, {client.processing()}")
 
 
 if __name__ == "__main__":
