@@ -211,12 +211,14 @@ class HostJoin {
                      [](const OsCall& a, const OsCall& b) { return a.start_ns < b.start_ns; });
   }
 
-  // Who has a lock is of the same process; who writes into a pipe may be of another one.
+  // Who writes into a pipe may be of another process, and who posts a semaphore or has a lock that processes share. One
+  // that is not in the trace had a lock of its own process, as most are.
   uint32_t OtherThread(const OsCall& call, uint32_t tid) {
     using enum trace::OsObject;
+    const uint32_t known = by_pid_.ThreadAnywhere(call.process, tid, call.start_ns);
     const bool has_ends = call.object_kind == kPipe || call.object_kind == kSocket || call.object_kind == kPoll ||
                           call.object_kind == kFile || call.object_kind == kDevice;
-    return has_ends ? by_pid_.ThreadAnywhere(call.process, tid, call.start_ns) : by_pid_.ThreadOf(call.process, tid);
+    return known != gprof::kNone || has_ends ? known : by_pid_.ThreadOf(call.process, tid);
   }
 
   void JoinMpiCalls() {

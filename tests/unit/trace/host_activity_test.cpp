@@ -130,6 +130,20 @@ TEST(HostActivity, AStackWithoutItsCallerIsCut) {
   EXPECT_EQ(t.health.missing_strings, 1u);
 }
 
+TEST(HostActivity, ALockThatProcessesShareMayBeOfAnother) {
+  const Trace t = LoadText(
+      "chunk pid=7 host=5\nprocess start_ns=100 pid=7\n"
+      "os_call start_ns=300 duration_ns=40 tid=7 function=\"sem_wait\" object_kind=4 object=1 other_tid=9\n"
+      "os_call start_ns=400 duration_ns=40 tid=7 function=\"pthread_mutex_lock\" object_kind=1 object=2 other_tid=8\n"
+      "chunk pid=9 host=5\nprocess start_ns=100 pid=9\n");
+  ASSERT_EQ(t.os_calls.size(), 2u);
+  const Thread &poster = t.threads[t.os_calls[0].other_thread], &holder = t.threads[t.os_calls[1].other_thread];
+  EXPECT_EQ(poster.tid, 9u);
+  EXPECT_EQ(t.processes[poster.process].pid, 9u);
+  EXPECT_EQ(holder.tid, 8u);
+  EXPECT_EQ(t.processes[holder.process].pid, 7u);
+}
+
 TEST(HostActivity, SwitchesAndCallsKnowTheirThreads) {
   const Trace t = LoadText(WithStacks(
       "switch start_ns=800 duration_ns=100 pid=7 tid=70 cpu=1 is_preempted=1\n"
