@@ -25,7 +25,7 @@ constexpr std::string_view kReplayed = "counters are collected apart from the ti
 // The advice about a cause of idle time is that of the cause (src/analysis/idle/causes/causes.cpp).
 constexpr FindingInfo Idle(std::string_view id, std::string_view metric, std::string_view meaning,
                            std::string_view query) {
-  return {id, meaning, From(25), "gaps", At(query), {}, {{metric}}, false, Layer::kPlace};
+  return {id, meaning, From(25), "gaps", At(query), {}, {{metric}}, false, Layer::kPlace, Turn::kInOrder, true};
 }
 constexpr MetricIds kKernels{{"gpu.kernel_ns"}};
 constexpr MetricIds kWork{{"gpu.kernel_ns", "gpu.copy_only_ns"}};

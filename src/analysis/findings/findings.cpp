@@ -36,8 +36,6 @@ bool ComesOnce(const Finding* finding) {
   return info != nullptr && info->turn == Turn::kOnce;
 }
 
-bool IsAllOfACause(const FindingInfo& info) { return info.layer == Layer::kPlace && info.id.starts_with("idle."); }
-
 // The time that findings may claim, and who claimed it: every nanosecond goes to one of them.
 class Ledger {
  public:
@@ -67,7 +65,7 @@ class Ledger {
   // why; the total of the cause is of all the run, with its start.
   int64_t Unclaimed(const Finding& finding, const FindingInfo& info, const std::string& id) const {
     const auto found = claims_.find(id);
-    if (!IsAllOfACause(info) || found == claims_.end()) return finding.gain_ns;
+    if (!info.is_all_of_a_cause || found == claims_.end()) return finding.gain_ns;
     int64_t left_ns = finding.gain_ns;
     for (const auto& [other, ns] : found->second) left_ns -= ns;
     return std::max<int64_t>(0, left_ns);
