@@ -32,7 +32,9 @@ enum class Phase : uint8_t {
 
 Phase phase = Phase::kRecord;
 bool is_counting = false;
+bool has_seen_work = false;
 uint64_t next_ns = 0, phase_ns = 0, count_ns = 0, begin_ns = 0;
+uint64_t worked_from_ns = 0;           // in this window
 uint64_t count_length_ns = kLengthNs;  // of windows without recording
 uint64_t length_ns = kLengthNs;        // and of those with
 uint32_t number = 0;
@@ -81,10 +83,22 @@ bool NeedsMore(const WorkCount& count) {
   return true;
 }
 
+// Of the time before, a program that has hardly called CUDA yet, nothing was spent. It may have begun to just now, so
+// how often it calls what is seen from here on.
+void LookFromWorkOn() {
+  has_seen_work = true;
+  worked_from_ns = count_ns;
+  CountFromNow();
+  LookAgainSoon();
+}
+
 // Windows are as long as the function that is counted needs. One that is cheap to count is looked for a while.
 void PickFunction() {
   const uint64_t looked_ns = MonotonicNs() - count_ns;
-  if (TheCallSource() == nullptr) return LookAgainSoon();
+  if (TheCallSource() == nullptr) {
+    CountFromNow();
+    return LookAgainSoon();
+  }
   const bool looks_on = looked_ns < kLongestNs / 2;
   const auto most = static_cast<uint32_t>(kCheapCallsPerSecond * looked_ns / (1000 * kMsNs));
   const uint32_t function = TheCallSource()->pick(looks_on ? kManyCalls : kFewestCalls, most, !looks_on);
@@ -92,6 +106,7 @@ void PickFunction() {
     if (!looks_on) CountFromNow();
     return LookAgainSoon();
   }
+  if (!has_seen_work) return LookFromWorkOn();
   ChooseCounted(function);
   const uint64_t needed_ns = looked_ns * kManyCalls / TheCallSource()->calls(function);
   length_ns = count_length_ns = std::min(kLongestNs, std::max(kLengthNs, needed_ns));
@@ -101,6 +116,7 @@ void PickFunction() {
 void BeginRecording() {
   BeginCapture(trace::CaptureTrigger::kWindow);
   EnterPhase(Phase::kRecord);
+  worked_from_ns = phase_ns;
 }
 
 void EndRecording() {
@@ -114,7 +130,7 @@ void EndRecording() {
   if (NeedsMore(count)) return;
   Write(count);
   recorded_ns = NsOfCall(count);
-  recorded_length_ns = MonotonicNs() - phase_ns;
+  recorded_length_ns = MonotonicNs() - worked_from_ns;
   Listen(true);
   EndCapture(trace::CaptureTrigger::kWindow);
   Drain(Depth::kAll);
@@ -176,6 +192,7 @@ void EndRest() {
 void StartWindows() {
   if (Config().capture_start != CaptureStart::kWindows) return;
   ResetWorkCount();
+  has_seen_work = false;
   begin_ns = MonotonicNs();
   spent_ns = before_ns = 0;
   recorded_length_ns = measured = number = 0;

@@ -1,6 +1,7 @@
 """Recording in windows: on and off in turns, to measure the slow-down or to stay within a budget. The program works until
 the trace has as many windows as the test wants, so that nothing here depends on how fast the machine is."""
 import subprocess
+import threading
 
 import harness
 
@@ -10,10 +11,10 @@ WINDOWS = 8
 
 
 class Windows(harness.Case):
-    def record(self, *options, ready=None, script="work", env=None):
+    def record(self, *options, ready=None, script="work", env=None, before=()):
         """The trace of a program that works until `ready` says of its trace that it has enough."""
         enough = self.folder / "enough"
-        path, command = self.profile_command("scripted", [script, enough], ["-t", "cuda,nvtx", "--flush-ms", "20", *options])
+        path, command = self.profile_command("scripted", [*before, script, enough], ["-t", "cuda,nvtx", "--flush-ms", "20", *options])
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.folder,
                                    env=self.environment("13.0", env), stdin=subprocess.DEVNULL)
         self.addCleanup(process.stderr.close)
@@ -82,11 +83,33 @@ class Windows(harness.Case):
         mode = trace.of("process")[0]["capture_mode"]
         self.assertTrue(mode.endswith("; in windows that keep the slow-down below 25%"), mode)
 
+    def test_start_of_the_program_costs_nothing(self):
+        """Three seconds without CUDA, as Python takes for its imports: at 10 % they would cost a pause of four."""
+        go = self.folder / "go"
+        timer = threading.Timer(3, go.touch)
+        timer.start()
+        self.addCleanup(timer.cancel)
+        _, trace = self.record("--overhead-budget", "10%", ready=lambda t: len(t.of("capture", event=START)) >= 2,
+                               before=["mark", "early", "wait", go])
+        (start, stop), (next_start, _) = self.captures(trace)[:2]
+        self.assertGreater(stop - start, 2.5e9)
+        self.assertLess(next_start - stop, 2e9)
+
     def test_threads_within_calls(self):
         """Threads that are within calls whenever recording stops: CUPTI must not leave them there (callback_switches.h)."""
         _, trace = self.record("--measure-overhead", ready=lambda t: len(t.of("work_rate")) >= 2 * WINDOWS, script="crowd",
                                env={"MOCK_LAUNCH_US": "500"})
         self.check_recorded(trace)
+
+    def test_kernels_that_run_beyond_the_window(self):
+        """When a window ends, the GPU is behind by more and more."""
+        _, trace = self.record("--measure-overhead", ready=lambda t: len(t.of("work_rate")) >= WINDOWS, script="queue",
+                               env={"MOCK_KERNEL_US": "3000"})
+        self.check_recorded(trace)
+        start, stop = self.captures(trace)[0]
+        ends = {k["correlation"]: k["start_ns"] + k["duration_ns"] for k in trace.of("kernel")}
+        beyond = [c for c in trace.calls("cudaLaunchKernel") if c["start_ns"] < stop < ends[c["correlation"]]]
+        self.assertTrue(beyond, (start, stop))
 
     def test_child(self):
         """The child of a fork has windows of its own."""

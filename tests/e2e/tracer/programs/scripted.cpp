@@ -6,6 +6,7 @@
 //   pstart | pstop        cudaProfilerStart, cudaProfilerStop   wait FILE        until that file exists
 //   work FILE             a launch, a mark and a synchronisation again and again until that file exists
 //   crowd FILE            the same on three threads at once
+//   queue FILE            launches again and again until that file exists, and never waits
 //   malloc N              allocates and frees N bytes           say TEXT         a line on stdout
 //   exit CODE | term      leaves                               leave CODE       by _exit
 //   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the
@@ -195,6 +196,8 @@ void Do(const std::string& what, const std::string& argument) {
     WorkUntil(argument);
   else if (what == "crowd")
     CrowdUntil(argument);
+  else if (what == "queue")
+    for (OpenCuda(); access(argument.c_str(), F_OK) != 0; usleep(500)) CHECK(cuda_work::Launch());
   else if (what == "say")
     facts::Say(R"({"fact":"said","text":"%s"})", argument.c_str());
   else if (what == "exit")
