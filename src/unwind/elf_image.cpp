@@ -72,7 +72,8 @@ bool ElfImage::Parse() {
   for (uint64_t i = 0; i < head->e_phnum; ++i) {
     const auto program = ReadAt<Elf64_Phdr>(bytes_, head->e_phoff + i * sizeof(Elf64_Phdr));
     if (!program) break;
-    if (program->p_type == PT_LOAD) segments_.push_back({program->p_vaddr, program->p_offset, program->p_filesz});
+    if (program->p_type == PT_LOAD)
+      segments_.push_back({program->p_vaddr, program->p_offset, program->p_filesz, (program->p_flags & PF_X) != 0});
     if (program->p_type == PT_GNU_EH_FRAME) unwind_index_ = program->p_vaddr;
     if (program->p_type == PT_NOTE && build_id_.empty()) ReadNotes(Part(program->p_offset, program->p_filesz));
   }
@@ -115,15 +116,13 @@ Bytes ElfImage::At(uint64_t address) const {
 }
 
 std::optional<uint64_t> ElfImage::AddressOfOffset(uint64_t offset) const {
-  // Mappings begin at pages, segments anywhere.
+  // Mappings begin at pages, segments anywhere: a page may hold the end of one and the begin of the next, and is mapped
+  // for each of them.
   constexpr uint64_t kLargestPage = 64 << 10;
   for (const Segment& segment : segments_) {
-    const uint64_t first = segment.offset - std::min(segment.offset, segment.offset % kLargestPage);
-    if (offset >= segment.offset && offset - segment.offset < segment.size) {
-      return segment.address + (offset - segment.offset);
-    }
-    if (offset >= first && offset < segment.offset && segment.offset - offset < 4096) {
-      return segment.address - (segment.offset - offset);
+    const uint64_t first = segment.offset / kLargestPage * kLargestPage;
+    if (segment.is_code && offset >= first && offset < segment.offset + segment.size) {
+      return segment.address - segment.offset + offset;
     }
   }
   return std::nullopt;

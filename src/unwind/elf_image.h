@@ -48,6 +48,7 @@ class ElfImage {
  private:
   struct Segment {
     uint64_t address, offset, size;
+    bool is_code;
   };
   struct Section {
     std::string_view name;

@@ -1,11 +1,14 @@
 #include "unwind/elf_image.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -71,6 +74,40 @@ TEST(PerfMap, NamesGeneratedCode) {
   EXPECT_EQ(found[2].function, 0x1010u);
   EXPECT_EQ(found[3].name, "");
   EXPECT_EQ(found[4].name, "");
+}
+
+// An image with these segments and nothing in them.
+std::unique_ptr<ElfImage> WithSegments(const std::vector<Elf64_Phdr>& segments) {
+  Elf64_Ehdr head;
+  std::memcpy(&head, OwnBytes().data(), sizeof head);
+  head.e_phoff = sizeof head;
+  head.e_phnum = static_cast<Elf64_Half>(segments.size());
+  std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
+  for (const Elf64_Phdr& segment : segments) bytes.append(reinterpret_cast<const char*>(&segment), sizeof segment);
+  return ElfImage::OfBytes(bytes);
+}
+
+Elf64_Phdr Segment(uint32_t flags, uint64_t offset, uint64_t address, uint64_t size) {
+  Elf64_Phdr segment = {};
+  segment.p_type = PT_LOAD;
+  segment.p_flags = flags;
+  segment.p_offset = offset;
+  segment.p_vaddr = address;
+  segment.p_filesz = size;
+  return segment;
+}
+
+// As lld links: the first page of the code is also the last one of what lies before it.
+TEST(ElfImage, CodeMayBeginInThePageWhereOtherSegmentsEnd) {
+  const auto small = WithSegments({Segment(PF_R, 0, 0, 0x764), Segment(PF_R | PF_X, 0x770, 0x1770, 0x200)});
+  ASSERT_NE(small, nullptr);
+  EXPECT_EQ(small->AddressOfOffset(0), 0x1000u);
+  const auto large = WithSegments({Segment(PF_R, 0, 0, 0x1f59c), Segment(PF_R | PF_X, 0x1f5a0, 0x2f5a0, 0x20000)});
+  ASSERT_NE(large, nullptr);
+  EXPECT_EQ(large->AddressOfOffset(0x1f000), 0x2f000u);  // pages of 4 KiB
+  EXPECT_EQ(large->AddressOfOffset(0x10000), 0x20000u);  // and of 64 KiB
+  EXPECT_EQ(large->AddressOfOffset(0x30000), 0x40000u);
+  EXPECT_EQ(large->AddressOfOffset(0x50000), std::nullopt);
 }
 
 TEST(ElfImage, RefusesWhatIsNone) {
