@@ -23,34 +23,33 @@ struct CollectOption {
 };
 constexpr CollectOption kCollect[] = {
     {"-k,--kernel-name", "NAME", "only kernels with this name, or regex:EXPRESSION"},
-    {"--kernel-name-base", "WHAT", "name that -k is compared with: function or mangled"},
+    {"--kernel-name-base", "function|mangled", "which name -k is compared with (default function)"},
     {"--kernel-id", "ID", "only this launch: context:stream:[operation:]name:number"},
     {"-s,--launch-skip", "N", "skip the first N matching launches, or ranges"},
     {"--launch-skip-before-match", "N", "skip the first N launches of any kernel"},
     {"-c,--launch-count", "N", "measure at most N launches, or ranges"},
-    {"--filter-mode", "MODE", "scope of -s and -c: global, per-gpu or per-launch-config"},
+    {"--filter-mode", "global|per-gpu|per-launch-config", "scope of the counts of -s and -c (default global)"},
     {"--range-filter", "RANGES",
-     "only ranges with these numbers, from 1: [yes|no]:[of cudaProfilerStart]:[of --nvtx-include], regular "
-     "expressions; "
-     "yes: NVTX ranges are counted from each cudaProfilerStart"},
-    {"--replay-mode", "MODE",
-     "what to repeat for each pass: none, kernel, application (the whole program), or auto (default: kernel, if one "
-     "pass is not enough); range: measure the run, or NVTX ranges, as one"},
-    {"--graph-profiling", "WHAT", "graph: measure each launch of a CUDA graph as one"},
-    {"--cache-control", "WHAT", "none (default), or all: flush L2 before each pass (CUDA 13.4 or later)"},
-    {"--clock-control", "WHAT",
-     "none (default), base or boost: lock the clocks of the GPU while the program runs (CUDA 13.4 or later)"},
-    {"--target-processes", "WHICH", "all or application-only"},
+     "only ranges with these numbers, counted from 1: [yes|no]:[of cudaProfilerStart]:[of --nvtx-include], as regular "
+     "expressions; yes: count NVTX ranges anew after each cudaProfilerStart"},
+    {"--replay-mode", "auto|none|kernel|application|range",
+     "what is repeated for each pass: the kernel, the application (the whole program), nothing (none), or the kernel "
+     "if one pass is not enough (auto, default); range: measure the whole run, or NVTX ranges, without replay"},
+    {"--graph-profiling", "graph", "measure each launch of a CUDA graph as a whole"},
+    {"--cache-control", "none|all", "all: flush L2 before each pass (CUDA 13.4 or later; default none)"},
+    {"--clock-control", "none|base|boost",
+     "base or boost: lock the clocks of the GPU while APP runs (CUDA 13.4 or later; default none)"},
+    {"--target-processes", "all|application-only", "measure child processes too (all, default), or only APP"},
     {"--devices", "LIST", "only these GPUs, by CUDA ordinal"},
-    {"--profile-from-start", "WHETHER", "on, or off until cudaProfilerStart"},
-    {"--kill", "WHETHER",
-     "on: stop the program (SIGTERM) after the launches of -c; off (default): let it run to its end"},
-    {"--page", "PAGE", "summary (default), details, raw, or source: sample instructions instead of counting"},
+    {"--profile-from-start", "on|off", "off: measure only between cudaProfilerStart and cudaProfilerStop (default on)"},
+    {"--kill", "on|off", "on: stop APP with SIGTERM after the launches of -c (default off)"},
+    {"--page", "summary|details|raw|source",
+     "what to print (default summary); source samples instructions instead of counting"},
     {"--sampling-interval", "N", "with --page source: one sample every 2^N cycles, 5 to 31 (default: CUPTI's)"},
-    {"--print-units", "UNITS", "of --csv: base (default: ns, byte), or auto (ms, Kbyte)"},
-    {"--print-summary", "WHAT",
-     "of --csv: minimum, maximum and average of each metric, per-kernel (with its grid and block), per-gpu or "
-     "per-nvtx; none (default): a row for each launch"}};
+    {"--print-units", "base|auto", "with --csv: base units (ns, byte; default), or scaled ones (ms, Kbyte)"},
+    {"--print-summary", "none|per-kernel|per-gpu|per-nvtx",
+     "with --csv: one row per launch (none, default), or minimum, maximum and average of each metric per kernel, grid "
+     "and block, per GPU or per NVTX range"}};
 constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
 constexpr const char* kCollectGroup = "Collection";
 
@@ -129,7 +128,7 @@ uint32_t CounterArguments::Number(std::string_view option) const {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (!text.empty() && (error != std::errc() || end != text.data() + text.size()))
-    throw Error(ExitCode::kUsage, fmt::format("{}: '{}' is no number", option, text));
+    throw Error(ExitCode::kUsage, fmt::format("{}: '{}' is not a number", option, text));
   return number;
 }
 

@@ -54,7 +54,8 @@ class Counters : public Command {
                     ->type_name("FILE")
                     ->group("Output");
     app.add_flag("-f,--force-overwrite", may_overwrite_, "overwrite an existing trace file")->group("Output");
-    app.add_option("-i,--import", imported_, "print a page of a trace, or of CSV of ncu, instead of running a program")
+    app.add_option("-i,--import", imported_,
+                   "print results of a trace or of CSV output of ncu instead of running a program")
         ->type_name("FILE")
         ->group("Output");
     app.add_flag("-q,--quiet", is_quiet_, "print only the result and errors")->group("Output");
