@@ -28,7 +28,12 @@
 namespace gprof {
 namespace {
 
+// The largest that the kernel may have: what is mapped is whole pages.
+#ifdef __aarch64__
+constexpr std::size_t kPageBytes = 64 * 1024;
+#else
 constexpr std::size_t kPageBytes = 4096;
+#endif
 // So much of what may be resident is left for what is touched in a tick of the clock.
 constexpr std::size_t kShareOfHaste = 2;
 constexpr std::size_t kMostBytes = std::size_t{1} << 40,

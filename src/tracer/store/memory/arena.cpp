@@ -14,6 +14,7 @@
 
 #include "gprof/trace/env.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/memory/largest_page.h"
 #include "tracer/system/process_key.h"
 #include "tracer/system/system_calls.h"
 
@@ -30,7 +31,6 @@ bool is_salvage = false;
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHuge = 2u << 20;
 // Virtual: 256 MB of rows, 512 MB of CUPTI's buffers, and names. Under a tight `ulimit -v` smaller ones are tried.
 constexpr std::size_t kSizes[] = {1u << 30, 256u << 20, 64u << 20, 16u << 20};
@@ -55,9 +55,9 @@ char file_path[4096];
 Lock lock;
 
 std::size_t SectionBytes() { return static_cast<std::size_t>(__stop_gprof_arena - __start_gprof_arena); }
-std::size_t HeapOffset() { return (kPage + SectionBytes() + kHuge - 1) / kHuge * kHuge; }
-// Salvage refuses the arena of another build. The first page of the library has its build id.
-uint64_t Layout() { return HashBytes(__ehdr_start, kPage); }
+std::size_t HeapOffset() { return (kLargestPage + SectionBytes() + kHuge - 1) / kHuge * kHuge; }
+// Salvage refuses the arena of another build. The begin of the library has its build id.
+uint64_t Layout() { return HashBytes(__ehdr_start, 4096); }
 
 void SplitHeap(std::size_t size) {
   const std::size_t start = HeapOffset();
@@ -140,7 +140,7 @@ unsigned char* MapFile(int fd, std::size_t size, std::size_t open_bytes) {
 }
 
 bool MapSection(int fd) {
-  return mmap(__start_gprof_arena, SectionBytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, kPage) !=
+  return mmap(__start_gprof_arena, SectionBytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, kLargestPage) !=
          MAP_FAILED;
 }
 
@@ -156,13 +156,13 @@ void FillHeader(std::size_t size) {
 constinit std::atomic<bool> is_creating{false};
 
 bool CreateArena(std::size_t size) {
-  const int fd = CreateFile(size, kPage + SectionBytes());
+  const int fd = CreateFile(size, kLargestPage + SectionBytes());
   if (fd < 0) return false;
-  unsigned char* at = MapFile(fd, size, kPage + SectionBytes());
+  unsigned char* at = MapFile(fd, size, kLargestPage + SectionBytes());
   if (at != nullptr) {
     SplitHeap(size);
     section_there = __start_gprof_arena;
-    std::memcpy(at + kPage, __start_gprof_arena, SectionBytes());
+    std::memcpy(at + kLargestPage, __start_gprof_arena, SectionBytes());
     if (MapSection(fd)) {
       base = at;
       is_file = true;
@@ -189,14 +189,14 @@ void LeaveParentsArena() {
   std::memcpy(section, __start_gprof_arena, SectionBytes());
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const uint64_t used = heaps[0].used.load(std::memory_order_acquire);
-  const uint64_t backed = (used + kPage - 1) / kPage * kPage;
+  const uint64_t backed = (used + kLargestPage - 1) / kLargestPage * kLargestPage;
   const int fd = file_path[0] == 0 ? -1 : CreateFile(size, backed);
   is_file = fd >= 0;
   const int flags = is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
   void* copy = mmap(nullptr, backed, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (copy == MAP_FAILED) return;
   auto* bytes = static_cast<unsigned char*>(copy);
-  std::memcpy(bytes + kPage, section, SectionBytes());
+  std::memcpy(bytes + kLargestPage, section, SectionBytes());
   // What the parent has opened since the fork is closed to the child.
   mprotect(base, backed, PROT_READ | PROT_WRITE);
   std::memcpy(bytes + HeapOffset(), base + HeapOffset(), used - HeapOffset());
@@ -220,7 +220,7 @@ unsigned char* TakeFrom(Heap& heap, std::size_t bytes, std::size_t alignment, st
   uint64_t backed = heap.backed.load(std::memory_order_relaxed);
   if (end > backed) {
     // From `start`, so that what alignment skips takes no memory.
-    const uint64_t from = start > backed ? start / kPage * kPage : backed;
+    const uint64_t from = start > backed ? start / kLargestPage * kLargestPage : backed;
     uint64_t to = (end + step - 1) / step * step;
     if (to > heap.end) to = heap.end;
     if (!Back(base + from, to - from)) return nullptr;
@@ -242,7 +242,8 @@ void OpenArena() {
   is_creating.store(true, std::memory_order_relaxed);
   if (base != nullptr) {
     LeaveParentsArena();
-  } else if (file_path[0] != 0 && (SectionBytes() + reinterpret_cast<uintptr_t>(__start_gprof_arena)) % kPage == 0) {
+  } else if (file_path[0] != 0 &&
+             (SectionBytes() + reinterpret_cast<uintptr_t>(__start_gprof_arena)) % kLargestPage == 0) {
     for (const std::size_t size : kSizes) {
       if (CreateArena(size)) break;
     }

@@ -1,9 +1,10 @@
 // The section is mapped from a file in whole pages, so nothing else may share its last one. Linked last, this fills it.
 #include "tracer/store/memory/arena.h"
+#include "tracer/store/memory/largest_page.h"
 
 namespace gprof::tracer {
 
-extern unsigned char arena_end[4096];
-alignas(4096) unsigned char arena_end[4096] GPROF_IN_ARENA = {};
+extern unsigned char arena_end[kLargestPage];
+alignas(kLargestPage) unsigned char arena_end[kLargestPage] GPROF_IN_ARENA = {};
 
 }  // namespace gprof::tracer
