@@ -14,7 +14,8 @@ namespace {
 
 // As in the tracer's search, src/tracer/cupti/library/cupti_find.cpp.
 constexpr std::array kMajors = {13, 12, 11};
-constexpr std::array kToolkitParts = {"/extras/CUPTI/lib64", "/targets/x86_64-linux/lib", "/lib64"};
+constexpr std::array kToolkitParts = {"/extras/CUPTI/lib64", "/targets/x86_64-linux/lib", "/targets/sbsa-linux/lib",
+                                      "/lib64"};
 
 constexpr char kCuptiAdvice[] =
     "install the CUDA Toolkit, or pip install nvidia-cuda-cupti (nvidia-cuda-cupti-cu12 for CUDA 12), or choose one "

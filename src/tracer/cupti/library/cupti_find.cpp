@@ -139,7 +139,8 @@ bool TryWheel(Search* search, const char* folder) {
 
 bool TryToolkit(Search* search) {
   static constexpr const char* kVariables[] = {"CUDA_HOME", "CUDA_PATH"};
-  static constexpr const char* kParts[] = {"/extras/CUPTI/lib64", "/targets/x86_64-linux/lib", "/lib64"};
+  static constexpr const char* kParts[] = {"/extras/CUPTI/lib64", "/targets/x86_64-linux/lib",
+                                           "/targets/sbsa-linux/lib", "/lib64"};
   const char* roots[] = {getenv(kVariables[0]), getenv(kVariables[1]), "/usr/local/cuda"};
   for (const char* root : roots) {
     if (root == nullptr || root[0] != '/') continue;
