@@ -85,6 +85,11 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION "Library to read traces of gprof-cli from C+
 set(CPACK_COMPONENT_EXAMPLES_DESCRIPTION "Example programs for gprof-cli")
 set(CPACK_COMPONENT_GPROF_DESCRIPTION "${PROJECT_DESCRIPTION}")
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  # Otherwise it would be that of the machine that packs.
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+  set(CPACK_RPM_PACKAGE_ARCHITECTURE aarch64)
+endif()
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 if(GPROF_OLD_GLIBC)
   # dpkg-shlibdeps asks for the glibc in which a function came to libc.so.6, and not for that which has its version.

@@ -182,7 +182,8 @@ class Workflow(unittest.TestCase):
             self.assertTrue((package.SOURCE / name).is_file(), name)
         for command in set(re.findall(r"release\.py (\w+)", scripts)):
             self.assertIn(command, release.COMMANDS)
-        for step in ("release.sh packages dist", 'release.sh publish "$GITHUB_REF" dist', "tests/package/aarch64_reader.sh", "tests/package/aarch64_units.sh"):
+        for step in ("release.sh packages dist", 'release.sh publish "$GITHUB_REF" dist', "tests/package/aarch64_command.sh",
+                     "tests/package/aarch64_units.sh all"):
             self.assertIn(step, scripts)
 
     def test_its_shell_is_sound(self):

@@ -5,6 +5,7 @@ import hashlib
 import json
 import pathlib
 import re
+import struct
 import sys
 import tempfile
 import zipfile
@@ -34,6 +35,24 @@ def wrong_records(archive, info):
     return wrong + [f"RECORD lacks {name}" for name in sorted(set(archive.namelist()) - named)]
 
 
+def wrong_pages(file):
+    """Why the kernels of aarch64 that have pages of 64 KiB could not load it, or could not map a file over the tracer's arena."""
+    content, page = file.read_bytes(), 1 << 16
+    program_at, section_at = struct.unpack_from("<QQ", content, 32)
+    program_size, programs, section_size, sections, names = struct.unpack_from("<5H", content, 54)
+    wrong = []
+    for at in range(program_at, program_at + programs * program_size, program_size):
+        kind, alignment = struct.unpack_from("<I44xQ", content, at)
+        if kind == 1 and alignment % page:
+            wrong.append(f"{file.name} has a segment that is aligned to {alignment} bytes")
+    headers = [struct.unpack_from("<I12xQQQ", content, section_at + i * section_size) for i in range(sections)]
+    for name, address, _, size in headers:
+        at = headers[names][2] + name
+        if content[at:at + 12] == b"gprof_arena\0" and (address % page or size % page):
+            wrong.append(f"{file.name} has an arena of {size} bytes at {address:#x}, which are no whole pages")
+    return wrong
+
+
 def wrong_programs(archive, data, tag, machine):
     """What is for another machine than the wheel's, or needs more than its tag promises."""
     with tempfile.TemporaryDirectory(prefix="gprof-wheel-") as folder:
@@ -43,7 +62,8 @@ def wrong_programs(archive, data, tag, machine):
             others = [file.name for file in files if platform_tag.machine(file) != machine]
         except platform_tag.TagError as error:
             return [str(error)]
-    return [f"{name} is not for {machine}" for name in others]
+        pages = [text for file in files for text in wrong_pages(file)] if machine == "aarch64" else []
+    return [f"{name} is not for {machine}" for name in others] + pages
 
 
 def wrong_in(wheel, machine):
