@@ -1,9 +1,10 @@
-"""What recording the operators of PyTorch costs: an eager training step of a transformer, in several ways in turns.
+"""What recording Python stacks and the operators of PyTorch costs: an eager training step of a transformer, in several ways in turns.
 
     GPROF_TEST_BUILD=BUILD tests/bench/torch_operators.py [--seconds 60] [--steps 20] [--ways 'ops$|nothing'] [--cpu]
 
-All programs start first and wait; in each turn one after the other does its steps. Printed is the median of the ratios to
-the untraced program in the same turn, with an interval that holds the median at 95 %.
+All programs start first and wait; in each turn one after the other does its steps, of which the median counts: the first come
+to caches that others have used. Printed is the median of the ratios to the untraced program in the same turn, and to CUDA and NVTX
+alone, with intervals that hold the median at 95 %.
 """
 
 import argparse
@@ -33,11 +34,16 @@ void add(bool needs_inputs) {
                         .needsInputs(needs_inputs).scopes({RecordScope::FUNCTION, RecordScope::BACKWARD_FUNCTION}));
 }
 """
+PLAIN = ["-t", "cuda,nvtx", "-s", "none"]
 # name: (options of gprof-cli, options of nsys, what torch.profiler is asked for)
 WAYS = {
     "untraced": (None, None, None),
     "a callback that does nothing": (None, None, "callback with inputs"),
     "a callback without inputs that does nothing": (None, None, "callback"),
+    "gprof-cli -t cuda,nvtx": (PLAIN, None, None),
+    "gprof-cli -t cuda,nvtx --python-backtrace cuda": ([*PLAIN, "--python-backtrace", "cuda"], None, None),
+    "gprof-cli -t cuda,nvtx --pytorch ops": ([*PLAIN, "--pytorch", "ops"], None, None),
+    "gprof-cli -t cuda,nvtx, and a callback that does nothing": (PLAIN, None, "callback with inputs"),
     "gprof-cli": ([], None, None),
     "gprof-cli --pytorch ops": (["--pytorch", "ops"], None, None),
     "gprof-cli --pytorch ops,modules": (["--pytorch", "ops,modules"], None, None),
@@ -45,7 +51,9 @@ WAYS = {
     "torch.profiler": (None, None, {}),
     "torch.profiler record_shapes": (None, None, {"record_shapes": True}),
     "torch.profiler record_shapes with_stack": (None, None, {"record_shapes": True, "with_stack": True}),
-    "nsys --pytorch=autograd-shapes-nvtx": (None, ["--pytorch=autograd-shapes-nvtx"], None),
+    "nsys --pytorch=autograd-shapes-nvtx": (None, ["-s", "none", "--pytorch=autograd-shapes-nvtx"], None),
+    "nsys --pytorch=autograd-shapes-nvtx --python-backtrace=cuda": (
+        None, ["--pytorch=autograd-shapes-nvtx", "--python-backtrace=cuda", "--cudabacktrace=all"], None),
 }
 
 
@@ -67,7 +75,7 @@ def make_step(device):
 
 
 def be_the_program(device, asked):
-    """A line on stdin: as many steps. The answer: nanoseconds."""
+    """A line on stdin: as many steps. The answer: nanoseconds of the median one."""
     import torch
     if device == "cpu":  # what waits for CUDA goes on without it
         torch.set_num_threads(1)
@@ -84,14 +92,13 @@ def be_the_program(device, asked):
     print("ready", flush=True)
     for line in sys.stdin:
         with contextlib.nullcontext() if asked is None else torch.profiler.profile(**asked):
-            step()
-            wait()
-            started = time.perf_counter_ns()
+            laps = []
             for _ in range(int(line)):
+                started = time.perf_counter_ns()
                 step()
+                laps.append(time.perf_counter_ns() - started)
             wait()
-            took = time.perf_counter_ns() - started
-        print(took, flush=True)
+        print(statistics.median(laps), flush=True)
 
 
 def command_of(way, device, folder, number):
@@ -100,7 +107,7 @@ def command_of(way, device, folder, number):
     if options is not None:
         return [str(GPROF), "profile", "-f", "-o", f"{folder}/{number}.trace", *options, "--", *program]
     if nsys is not None:
-        return ["nsys", "profile", "-f", "true", "-o", f"{folder}/{number}", "-t", "cuda,nvtx", "-s", "none", "--cpuctxsw=none", *nsys, *program]
+        return ["nsys", "profile", "-f", "true", "-o", f"{folder}/{number}", "-t", "cuda,nvtx", "--cpuctxsw=none", *nsys, *program]
     return program
 
 
@@ -113,9 +120,17 @@ def measure(running, steps, seconds):
             running[way].stdin.write(f"{steps}\n")
             running[way].stdin.flush()
             answer = running[way].stdout.readline()
-            times[way][turn] = int(answer) / steps
+            times[way][turn] = float(answer)
         turn += 1
     return times
+
+
+def ratio_text(times, base):
+    found = paired.ratios(times, base)
+    if not found:
+        return ""
+    low, high = paired.interval(found) or (min(found), max(found))
+    return f"{statistics.median(found):.3f} ({low:.3f} to {high:.3f})"
 
 
 def main():
@@ -138,12 +153,11 @@ def main():
         times = measure(running, arguments.steps, arguments.seconds)
         for process in running.values():
             process.communicate()
-    plain = times["untraced"]
-    print(f"untraced {paired.time_text(statistics.median(plain.values()))} a step, {len(plain)} turns of {arguments.steps} steps")
+    untraced = times["untraced"]
+    print(f"untraced {paired.time_text(statistics.median(untraced.values()))} a step, {len(untraced)} turns of {arguments.steps} steps")
     for way in list(times)[1:]:
-        found = paired.ratios(times[way], plain)
-        low, high = paired.interval(found) or (min(found), max(found))
-        print(f"{statistics.median(found):.3f} ({low:.3f} to {high:.3f})  {way}")
+        plain = times.get("gprof-cli -t cuda,nvtx", {})
+        print(f"{ratio_text(times[way], untraced)}  {ratio_text(times[way], plain):24}  {way}")
 
 
 if __name__ == "__main__":
