@@ -78,6 +78,20 @@ def upload_for_ten_kernels():
     return text_of(program)
 
 
+@capture
+def result_copied_back_for_the_next_step():
+    """A stencil reads one array and writes another, which is copied over the first one instead of changing places with it."""
+    program = program_of("heat")
+    copy(program, "h2d", 64 * MIB)
+    for i in range(1000):
+        program.launch("stencil", 80 * US, call_ns=160 * US if i == 0 else 5 * US)
+        program.copy("d2d", 128 * MIB)
+    program.wait()
+    copy(program, "d2h", 64 * MIB)
+    program.work(100 * MS)
+    return text_of(program)
+
+
 # ---- the host between launches ----
 
 
@@ -126,6 +140,19 @@ def checked_on_the_host_after_each_size():
         program.wait()
         copy(program, "d2h", 32 * MIB)
         program.work(90 * MS)
+    return text_of(program)
+
+
+@capture
+def pool_told_by_the_main_thread():
+    """As XLA does: a thread of a pool launches what the main thread has prepared, and waits in futex while that one prepares more."""
+    program = program_of("python3")
+    worker = program.make_thread("pool")
+    for _ in range(60):
+        program.work(20 * MS)
+        with program.told_to(worker):
+            for i in range(4):
+                program.launch(f"fusion_{i}", 20 * US)
     return text_of(program)
 
 
@@ -261,6 +288,22 @@ def compiled_then_run_a_few_times():
             program.work(30 * US)
     program.wait()
     copy(program, "d2h", 4)
+    return text_of(program)
+
+
+@capture
+def compiled_for_ten_seconds():
+    """A compiler takes a hundred times as long as the hundred steps that follow, whose kernels fill the GPU."""
+    program = program_of("python3")
+    program.launch("fill", 5 * US, call_ns=200 * US)
+    for i in range(12):
+        program.work(900 * MS)
+        program.call("cuModuleLoadData", 2 * MS, domain=2)
+        program.launch(f"triton_{i}", 90 * US, call_ns=50 * US)
+    for _ in range(100):
+        for i in range(12):
+            program.launch(f"triton_{i}", 90 * US)
+        copy(program, "d2h", 4)
     return text_of(program)
 
 

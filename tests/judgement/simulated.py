@@ -214,9 +214,9 @@ class Process:
             yield
         self.now = thread.now + 10 * US
 
-    def os_call(self, function, ns, object_kind, path=""):
+    def os_call(self, function, ns, object_kind, path="", **fields):
         self.lines.append(line("os_call", start_ns=self.now, duration_ns=ns, pid=self.pid, tid=self.tid, function=function,
-                               object_kind=object_kind, path=path))
+                               object_kind=object_kind, path=path, **fields))
         self.now += ns
 
     def name_domain(self, domain, name):
@@ -261,6 +261,14 @@ class Process:
         while gpu.queue and gpu.queue[0] <= self.now:
             gpu.queue.popleft()
         return call_ns if len(gpu.queue) < QUEUE_LENGTH else max(call_ns, gpu.queue.popleft() - self.now)
+
+    @contextlib.contextmanager
+    def told_to(self, thread):
+        """A thread of a pool, which has waited for this one to give it something to do, works on that while this one goes on."""
+        teller = self.thread
+        with self.on(thread):
+            self.os_call("futex", max(teller.now - self.now, 0), 7, object=5, other_tid=teller.tid)
+            yield
 
     # ---- GPU ----
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kLoadPercentWorthAFinding = 5, kSlowPercentWorthAFinding = 25;  // of the time of the process
 constexpr double kWorkPercentOfARun = 1;  // less GPU work than that is not what a run is about
-constexpr int64_t kStartToWork = 10, kStartWorthAFindingNs = 10'000'000;
+constexpr int64_t kStartWorthAFindingNs = 10'000'000;
 constexpr int64_t kLoadWorthAFindingNs = 10'000'000, kSlowWorthAFindingNs = 1'000'000'000;
 
 // Where several go on at one time, the first of them counts.
@@ -346,13 +346,13 @@ std::string LargestParts(const Split& split, size_t count) {
   return text;
 }
 
-// What the GPU does hardly shows in the run, and CUDA's own start alone takes many times as long.
+// What the GPU does hardly shows in the run.
 bool IsNothingElse(const std::vector<Startup>& startups) {
   if (startups.size() != 1) return false;
   const Startup& only = startups.front();
   const int64_t cuda_ns = At(only.split, Part::kContext) + only.LoadingNs();
   return PercentOf(only.total_ns, only.life_ns) >= kSlowPercentWorthAFinding && cuda_ns >= kStartWorthAFindingNs &&
-         PercentOf(only.work_ns, only.life_ns) < kWorkPercentOfARun && cuda_ns >= kStartToWork * only.work_ns;
+         PercentOf(only.work_ns, only.life_ns) < kWorkPercentOfARun;
 }
 
 Finding StartUpAlone(const Startup& only, const std::string& who) {

@@ -232,6 +232,29 @@ void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding
   findings->push_back(std::move(finding));
 }
 
+// The program copies within the memory of a GPU what it could have left where it was, or written elsewhere.
+void AddCopiesWithin(const AnalysisInput& input, const PackedOps& transfers, const JudgedTime& judged,
+                     std::vector<Finding>* findings) {
+  constexpr int64_t kManyCopies = 10;
+  constexpr double kWithinWorthAFinding = 15;  // percent of the time that is judged
+  Traffic within;
+  for (const GpuOp op : transfers) {
+    if (op.IsCopy() && DirectionOf(op) == Direction::kD2d && op.start_ns >= judged.copies_from_ns) within.Add(op);
+  }
+  const int64_t gain_ns = std::min<int64_t>(within.time_ns, judged.CopyOnlyNs());
+  const double percent = PercentOf(gain_ns, judged.devices.window_ns);
+  if (within.count < kManyCopies || percent < kWithinWorthAFinding) return;
+  Finding finding = NewFinding("memcpy.within", percent);
+  finding.subject.direction = DirectionName(Direction::kD2d);
+  finding.message = CountOf(within.count, "copy", "copies") +
+                    " within GPU memory (D2D): " + FormatBytes(static_cast<double>(within.bytes)) + " in " +
+                    FormatNs(static_cast<double>(within.time_ns)) + ", " + FormatPercent(percent) +
+                    " of the time with no kernel running";
+  finding.gain_ns = gain_ns;
+  finding.basis = "all of these copies, while no kernel runs";
+  findings->push_back(std::move(finding));
+}
+
 }  // namespace
 
 AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& options) {
@@ -246,7 +269,8 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   const ReachableBandwidth reachable(trace, transfers);
   CopyCalls calls(input);
   // Copies before that come once: nothing is to be won by them in a longer run.
-  const int64_t judged_from_ns = JudgedBy(input, options.step).copies_from_ns;
+  const JudgedTime judged = JudgedBy(input, options.step);
+  const int64_t judged_from_ns = judged.copies_from_ns;
   const PageableSummary pageable(input, transfers, reachable, judged_from_ns, &calls);
   const PageableCopies sum = pageable.Sum();
   AnalysisResult result;
@@ -275,6 +299,7 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
     }
   }
   AddRoundTrips(input, &result.findings);
+  AddCopiesWithin(input, transfers, judged, &result.findings);
   if (overlap.gain_ns > 0) AddOverlap(overlap, input.shared().busy_ns(), &result.findings);
   RankFindings(&result.findings);
   return result;

@@ -160,7 +160,8 @@ void MoveOnceBehindWarnings(std::vector<RankedFinding>* ranked, std::vector<Rank
     if (is_of_window) once_ns = std::max(once_ns, r->gain_ns);
   }
   const auto is_steady_warning = [&](const RankedFinding& r) {
-    return r.finding->severity == Severity::kWarning && !ComesOnce(r.finding) &&
+    const bool is_more_of_another = LayerOf(*r.finding) == Layer::kDetail;
+    return r.finding->severity == Severity::kWarning && !ComesOnce(r.finding) && !is_more_of_another &&
            (kHardlyAnything * r.gain_ns >= once_ns || r.gain_ns >= kNoticedNs);
   };
   const auto last = std::find_if(std::make_reverse_iterator(end), ranked->rend(), is_steady_warning);

@@ -30,7 +30,7 @@ constexpr double kMostlyKernelsPercent = 60;                        // of the wi
 constexpr double kKernelsBesideCopiesPercent = 25;                  // of the window with copies that come once
 constexpr int64_t kLeastKernelNs = 1'000'000;                       // less is no work to speak of
 // That kernels could be faster is a guess: what is known to be in the way of that much of the window comes first.
-constexpr int kMostPercent = 15, kMostPercentBesideIdle = 5;
+constexpr int kMostPercent = 15, kMostPercentBesideIdle = 7;
 constexpr size_t kKernelsNamed = 3;
 constexpr double kPercentWorthNaming = 5;  // of the kernel time
 

@@ -61,14 +61,15 @@ class Collector {
     ForEachExplainedGap(input_, device, [&](const Gap& gap, std::span<const Part> parts) {
       const auto is_own = [](const Part& part) { return IsOwnCode(part.cause); };
       if (std::none_of(parts.begin(), parts.end(), is_own)) return;
-      const uint32_t thread = LaunchingThread(input_, gap);
-      if (thread == kNone) return;
+      const uint32_t launching = LaunchingThread(input_, gap);
+      if (launching == kNone) return;
       const Interval judged{std::max(gap.start_ns, judged_.start_ns), std::min(gap.end_ns, judged_.end_ns)};
       const bool is_before_first = judged.start_ns < judged.end_ns && first_kernels_.AreAfter(gap);
       gaps_before_first_ += is_before_first;
       Waits* const waits = is_before_first ? &before_first_ : &judged_waits_;
       const int64_t loaded_ns = first_kernels_.LoadedNs(gap, parts);
       ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
+        const uint32_t thread = input_.shared().host().waits.ActingThread(launching, start_ns);
         if (part.cause == Cause::kOs) {
           AddWaits(thread, start_ns, end_ns, &waits_);
           // What comes before loading code is for that.

@@ -82,6 +82,14 @@ bool IsInOut(trace::OsObject kind) {
   return kind == kFile || kind == kPipe || kind == kSocket || kind == kDevice;
 }
 
+// A semaphore tells that something is there; who holds it, if anybody, is not known. Who calls futex directly is a
+// thread pool more often than a lock: its threads wait for work.
+bool IsHandover(trace::OsObject kind) {
+  using enum trace::OsObject;
+  return kind == kCondition || kind == kSemaphore || kind == kFutex || kind == kBarrier || kind == kThread ||
+         kind == kProcess || kind == kPipe || kind == kSocket || kind == kPoll;
+}
+
 std::string ObjectName(const Trace& trace, const OsCallKind& kind) {
   if (kind.object_kind == trace::OsObject::kGil) return "GIL";
   if (kind.path != NameId{}) return std::string(trace.Text(kind.path));

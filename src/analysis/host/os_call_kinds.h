@@ -56,8 +56,9 @@ class OsCallKinds {
 
 // "mutex", "file", …; empty for none.
 std::string ObjectWord(trace::OsObject kind);
-bool IsLock(trace::OsObject kind);   // one thread has it and others wait
-bool IsInOut(trace::OsObject kind);  // bytes go through it
+bool IsLock(trace::OsObject kind);      // one thread has it and others wait
+bool IsInOut(trace::OsObject kind);     // bytes go through it
+bool IsHandover(trace::OsObject kind);  // another thread or process says when to go on
 
 // "/data/a.bin", "mutex 3", "GIL", "semaphores" for many; empty where the record names none.
 std::string ObjectName(const Trace& trace, const OsCallKind& kind);

@@ -42,14 +42,6 @@ struct WaitSum {
 };
 using WaitSums = std::map<std::pair<OsCallKind, uint32_t>, WaitSum>;
 
-// A semaphore tells that something is there; who holds it, if anybody, is not known. Who calls futex directly is a
-// thread pool more often than a lock: its threads wait for work.
-bool IsHandover(trace::OsObject kind) {
-  using enum trace::OsObject;
-  return kind == kCondition || kind == kSemaphore || kind == kFutex || kind == kBarrier || kind == kThread ||
-         kind == kProcess || kind == kPipe || kind == kSocket || kind == kPoll;
-}
-
 // Whatever it came through: workers of a data loader have a pipe, and for each batch a socket.
 OsCallKind SubjectOf(const OsCallKind& kind) {
   if (!IsHandover(kind.object_kind)) return ThingOf(kind);
@@ -184,7 +176,10 @@ class WaitWords {
         function_(trace.Text(LargestOf(sum.functions, NameId{}))),
         name_(ObjectName(trace, kind) + AndMore(sum)),
         idle_(FormatNs(static_cast<double>(sum.idle_ns))) {
-    if (const uint32_t holder = HolderOfMost(sum); holder != kNone) holder_ = ThreadName(trace, holder);
+    if (const uint32_t holder = HolderOfMost(sum); holder != kNone) {
+      holder_ = ThreadName(trace, holder);
+      is_holder_of_us_ = thread != kNone && trace.threads[holder].process == trace.threads[thread].process;
+    }
     if (!sum.place.empty()) from_ = ", called from " + sum.place;
   }
 
@@ -196,6 +191,10 @@ class WaitWords {
         finding.advice =
             "Give the DataLoader more workers (num_workers), let each work further ahead (prefetch_factor), keep them "
             "from one epoch to the next (persistent_workers=True), or do less for each sample.";
+      } else if (is_holder_of_us_ && sum_.workers.empty()) {
+        finding.advice =
+            "Start with what the other thread does meanwhile: make it faster, split it over several threads, or let "
+            "it work one piece ahead, so that the next one is ready while the GPU works on this one.";
       }
       return finding;
     }
@@ -260,6 +259,7 @@ class WaitWords {
   const WaitSum& sum_;
   const std::string thread_, function_, name_, idle_;
   std::string holder_, from_;
+  bool is_holder_of_us_ = false;  // a thread of the same process
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "analysis/host/os_call_kinds.h"
+
 namespace gprof {
 namespace {
 
@@ -15,6 +17,25 @@ std::span<const ThreadWait> PartsWithin(std::span<const ThreadWait> all, int64_t
   const auto last =
       std::partition_point(first, all.end(), [&](const ThreadWait& wait) { return wait.start_ns < to_ns; });
   return {first, last};
+}
+
+// Of each process; the first one where none has the number of the process.
+std::vector<uint32_t> MainThreads(const Trace& trace) {
+  std::vector<uint32_t> mains(trace.processes.size(), kNone);
+  for (uint32_t i = 0; i < trace.threads.size(); ++i) {
+    const Thread& thread = trace.threads[i];
+    if (thread.process == kNone) continue;
+    uint32_t& main = mains[thread.process];
+    if (main == kNone || thread.tid == trace.processes[thread.process].pid) main = i;
+  }
+  return mains;
+}
+
+uint32_t ToldBy(const Trace& trace, const std::vector<uint32_t>& main_threads, const OsCall& call) {
+  const uint32_t other = call.other_thread, process = trace.threads[call.thread].process;
+  if (other == kNone || other == call.thread || process == kNone || !IsHandover(call.object_kind)) return kNone;
+  const bool is_of_us = trace.threads[other].process == process;
+  return is_of_us && main_threads[process] != call.thread ? other : kNone;
 }
 
 // Calls come in order of their start; one within another is part of it.
@@ -38,6 +59,15 @@ void AddCalls(const Trace& trace, std::vector<Waits>* of_threads) {
     add(trace.mpi_calls, i);
   }
   add_os_until(INT64_MAX);
+}
+
+void SetTellers(const Trace& trace, std::vector<Waits>* of_threads) {
+  const std::vector<uint32_t> main_threads = MainThreads(trace);
+  for (Waits& waits : *of_threads) {
+    for (ThreadWait& wait : waits) {
+      if (wait.IsOsCall()) wait.told_by = ToldBy(trace, main_threads, trace.os_calls[wait.call]);
+    }
+  }
 }
 
 // What of the times off the processor is outside of the calls, which come in order and do not overlap.
@@ -66,6 +96,7 @@ ThreadWaits::ThreadWaits(const Trace& trace) {
   if (trace.os_calls.empty() && trace.mpi_calls.empty() && trace.switches.empty()) return;
   of_threads_.resize(trace.threads.size());
   AddCalls(trace, &of_threads_);
+  SetTellers(trace, &of_threads_);
   std::vector<std::vector<Interval>> blocked(trace.threads.size());
   for (const ThreadSwitch& s : trace.switches) {
     if (s.thread != kNone && !s.is_preempted) blocked[s.thread].push_back({s.start_ns, s.end_ns});
@@ -77,6 +108,15 @@ ThreadWaits::ThreadWaits(const Trace& trace) {
 
 std::span<const ThreadWait> ThreadWaits::Within(uint32_t thread, int64_t from_ns, int64_t to_ns) const {
   return PartsWithin(Of(thread), from_ns, to_ns);
+}
+
+uint32_t ThreadWaits::ActingThread(uint32_t thread, int64_t time_ns) const {
+  for (size_t followed = 0; followed < kMostToldInTurn; ++followed) {
+    const std::span<const ThreadWait> waits = Within(thread, time_ns, time_ns + 1);
+    if (waits.empty() || waits.front().told_by == kNone) break;
+    thread = waits.front().told_by;
+  }
+  return thread;
 }
 
 }  // namespace gprof

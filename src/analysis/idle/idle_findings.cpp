@@ -327,12 +327,13 @@ std::string PartsOf(const CauseSplit& split, int64_t all_ns, Finding* finding) {
   return parts;
 }
 
-// What came again took less time than CUDA's own start does, and next to none of the window. Steps that a program names
-// are what it is for, however short.
+// What came again took next to none of the window, or little of it and less time than CUDA's own start does. Steps that
+// a program names are what it is for, however short.
 bool IsHardlyAnything(const SteadyIdle& steady, int64_t window_ns) {
   constexpr int64_t kShortNs = 20'000'000;
-  constexpr double kFewPercent = 10;
-  return steady.step.empty() && steady.window_ns < kShortNs && PercentOf(steady.window_ns, window_ns) < kFewPercent;
+  constexpr double kFewPercent = 10, kHardlyAnyPercent = 2;
+  const double percent = PercentOf(steady.window_ns, window_ns);
+  return steady.step.empty() && percent < (steady.window_ns < kShortNs ? kFewPercent : kHardlyAnyPercent);
 }
 
 // How bad it is depends on the time in which no kernel ran: parameters that are copied first are start-up as well.

@@ -145,6 +145,8 @@ class Collector {
     for (uint32_t i = 0; i < period; ++i) {
       if (i != begin || period == 1) chain->idle_ns += gaps_ns[i] - long_ns[i];
     }
+    chain->time.start_ns = std::min(chain->time.start_ns, Operation(trace_.ops, run.front()).start_ns());
+    chain->time.end_ns = std::max(chain->time.end_ns, Operation(trace_.ops, run.back()).end_ns());
     chain->repetitions += static_cast<int64_t>(run.size() / period);
     if (chain->runs++ > 0) return;
     chain->stream = stream;

@@ -17,9 +17,10 @@ inline constexpr int64_t kLaunchGapAtMostNs = 50'000;
 
 // All runs of one repeated sequence, wherever it begins and in whatever stream.
 struct Chain {
-  std::vector<uint32_t> operations;  // of one repetition: the first few, after the longest gap
-  uint32_t stream = kNone;           // of the first run
-  uint32_t period = 0, kernels = 0;  // operations and kernels of a repetition
+  std::vector<uint32_t> operations;     // of one repetition: the first few, after the longest gap
+  uint32_t stream = kNone;              // of the first run
+  Interval time{INT64_MAX, INT64_MIN};  // from the first of its operations to the last
+  uint32_t period = 0, kernels = 0;     // operations and kernels of a repetition
   int64_t repetitions = 0, runs = 0;
   int64_t busy_ns = 0;  // sum of the durations
   int64_t idle_ns = 0;  // of the device before operations within a repetition, where at most 50 us

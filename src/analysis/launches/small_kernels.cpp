@@ -147,7 +147,44 @@ Table ChainTable(const Trace& trace, const std::vector<Chain>& chains, uint32_t 
 
 std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 
-Finding ChainFinding(const Trace& trace, const Chain& chain, int64_t window_ns) {
+// How often the thread that launches the chain waits for the GPU, or copies from it and waits for that, meanwhile: the
+// larger number, as many programs do one for the other.
+int64_t ReadsDuring(const AnalysisInput& input, const Chain& chain) {
+  const Trace& trace = input.trace();
+  const uint32_t launch = trace.ops[chain.operations.front()].api;
+  if (launch == kNone) return 0;
+  const auto is_meanwhile = [&](const ApiCall& call) {
+    return call.thread == trace.api_calls[launch].thread && call.end_ns > chain.time.start_ns &&
+           call.start_ns < chain.time.end_ns;
+  };
+  int64_t waits = 0, copies = 0;
+  for (const uint32_t i : input.shared().calls().rare()) {
+    const ApiCall& call = trace.api_calls[i];
+    waits += call.api_class == ApiClass::kSync && is_meanwhile(call);
+  }
+  const std::vector<uint8_t>& blocking_copies = input.shared().host().blocking_copies;
+  for (const GpuOp& op : trace.ops) {
+    if (op.kind == OpKind::kKernel || DirectionOf(op) != Direction::kD2h) continue;
+    const uint32_t call = OutermostCall(trace, op.api);
+    copies += call != kNone && blocking_copies[call] != 0 && is_meanwhile(trace.api_calls[call]);
+  }
+  return std::max(waits, copies);
+}
+
+// A graph that ends with a result that the host waits for saves launches, but not the wait.
+void AddReads(const AnalysisInput& input, const Chain& chain, Finding* finding) {
+  const int64_t reads = ReadsDuring(input, chain);
+  if (reads + chain.runs < chain.repetitions) return;
+  finding->message += "; the host waits for the GPU in each repetition (" + CountOf(reads, "time") + ")";
+  finding->advice =
+      "The host reads a result or waits in each repetition, so that it cannot launch the next one meanwhile: keep the "
+      "result on the GPU and look at it every 10th time or after the loop (.item(), convergence tests, printing). "
+      "Then capture several repetitions as one CUDA graph.";
+}
+
+Finding ChainFinding(const AnalysisInput& input, const Chain& chain) {
+  const Trace& trace = input.trace();
+  const int64_t window_ns = input.shared().window_ns();
   const std::string what =
       chain.period == 1 ? "the same kernel" : "the same " + FormatCount(chain.period) + " operations";
   Finding finding = NewFinding("kernels.chain", PercentOf(chain.idle_ns, window_ns));
@@ -161,6 +198,7 @@ Finding ChainFinding(const Trace& trace, const Chain& chain, int64_t window_ns) 
     finding.advice = "Give each launch more work, or capture many launches as one CUDA graph.";
     finding.basis = "idle gaps of up to 50 us before each launch";
   }
+  AddReads(input, chain, &finding);
   finding.subject.stream = StreamName(trace, chain.stream);
   return finding;
 }
@@ -184,20 +222,18 @@ bool IsWorthAFinding(const AnalysisInput& input, int64_t idle_ns) {
 
 void AddFindings(const AnalysisInput& input, const Histogram& histogram, const std::vector<Chain>& chains,
                  std::vector<Finding>* findings) {
-  const Trace& trace = input.trace();
-  const int64_t window_ns = input.shared().window_ns();
   // Copies are what their program waits for, as where it reads numbers one by one: a graph would not change that.
   const auto chain =
       std::find_if(chains.begin(), chains.end(), [](const Chain& c) { return 2 * c.kernels >= c.period; });
   if (chain != chains.end() && IsWorthAFinding(input, chain->idle_ns)) {
-    findings->push_back(ChainFinding(trace, *chain, window_ns));
+    findings->push_back(ChainFinding(input, *chain));
     return;  // what the small kernels cost is in it as a rule
   }
   const Kernels small = Sum(histogram, kSmallLengths), all = Sum(histogram, histogram.size());
   if (PercentOf(small.time_ns, all.time_ns) < kSmallPercentWorthAFinding || !IsWorthAFinding(input, small.idle_ns)) {
     return;
   }
-  Finding finding = NewFinding("kernels.small", PercentOf(small.idle_ns, window_ns));
+  Finding finding = NewFinding("kernels.small", PercentOf(small.idle_ns, input.shared().window_ns()));
   finding.message = FormatCount(small.count) + " of " + CountOf(all.count, "kernel") + " ran for less than 10 us, " +
                     FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of total kernel time, with " +
                     Ns(small.idle_ns) + " idle before them";

@@ -131,10 +131,21 @@ void HostWalk::AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::
   for (const ThreadWait& wait : facts_.waits.Within(thread, from_ns, to_ns)) {
     AddByRange(Cause::kHost, thread, from_ns, wait.start_ns, parts);
     from_ns = std::max(from_ns, wait.start_ns);
-    AddByRange(wait.is_mpi ? Cause::kMpi : Cause::kOs, thread, from_ns, std::min(to_ns, wait.end_ns), parts);
+    AddWait(wait, thread, from_ns, std::min(to_ns, wait.end_ns), parts);
     from_ns = wait.end_ns;
   }
   AddByRange(Cause::kHost, thread, from_ns, to_ns, parts);
+}
+
+// A thread that waits to be told what to do is held up by what that other one does.
+void HostWalk::AddWait(const ThreadWait& wait, uint32_t thread, int64_t from_ns, int64_t to_ns,
+                       std::vector<Part>* parts) {
+  if (wait.told_by == kNone || followed_ == kMostToldInTurn) {
+    return AddByRange(wait.is_mpi ? Cause::kMpi : Cause::kOs, thread, from_ns, to_ns, parts);
+  }
+  ++followed_;
+  AddHost(wait.told_by, from_ns, to_ns, parts);
+  --followed_;
 }
 
 void HostWalk::AddByRange(Cause cause, uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts) {

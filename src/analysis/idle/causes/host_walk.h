@@ -103,6 +103,7 @@ class HostWalk {
   void SplitAtInterruptions(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts, F&& between);
   void AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   void AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
+  void AddWait(const ThreadWait& wait, uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   void AddByRange(Cause cause, uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   void EnterRanges(uint32_t thread, int64_t time_ns);
   Cause CauseOf(uint32_t call) const;
@@ -110,6 +111,7 @@ class HostWalk {
   const Trace& trace_;
   const HostFacts& facts_;
   std::vector<Cursor> cursors_;  // one for each thread
+  size_t followed_ = 0;          // threads that wait for each other, up to the one that is looked at
 };
 
 }  // namespace gprof
