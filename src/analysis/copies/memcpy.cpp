@@ -233,8 +233,7 @@ void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding
 }
 
 // The program copies within the memory of a GPU what it could have left where it was, or written elsewhere.
-void AddCopiesWithin(const AnalysisInput& input, const PackedOps& transfers, const JudgedTime& judged,
-                     std::vector<Finding>* findings) {
+void AddCopiesWithin(const PackedOps& transfers, const JudgedTime& judged, std::vector<Finding>* findings) {
   constexpr int64_t kManyCopies = 10;
   constexpr double kWithinWorthAFinding = 15;  // percent of the time that is judged
   Traffic within;
@@ -299,7 +298,7 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
     }
   }
   AddRoundTrips(input, &result.findings);
-  AddCopiesWithin(input, transfers, judged, &result.findings);
+  AddCopiesWithin(transfers, judged, &result.findings);
   if (overlap.gain_ns > 0) AddOverlap(overlap, input.shared().busy_ns(), &result.findings);
   RankFindings(&result.findings);
   return result;
