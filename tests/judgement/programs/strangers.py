@@ -4,13 +4,13 @@
     strangers.py EXAM GPROF_CLI SOURCES OUT        EXAM as in EXAM_programs.json: exam5 and later ones
 
 EXAM_programs.json beside this file lists the programs, and EXAM_data.py makes what data is missing.
-SOURCES has a folder for each repository of the list, with the name that it has there.
+SOURCES has a folder for each repository of the list, with the name that it has there, and EXAM_recipes.json: how each program is built (`build`) and
+which values in its sources others take the place of (`constants`: {file: {text: other text}}). Neither is kept in this repository.
 OUT/EXAM.tgz   the captures, as they belong into tests/judgement/data
 OUT/EXAM.log   what became of each program: how it was built, its exit codes, how long it took, how large its capture is
 
 A program that does not build, fails or runs for too long without a tracer is not recorded. Recording is one by one, with nothing beside it,
-in the order of the list. A program with `instead_of` is recorded where the one that it names is not. `constants` of a program are values in its
-sources that others take the place of: {file: {text: other text}}.
+in the order of the list. A program with `instead_of` is recorded where the one that it names is not.
 
 Variables: NUMPY            folder of a NumPy that numba takes, where the installed one is too new for it
            SECONDS_IN_ALL   no program is recorded after this long, 280 by default
@@ -202,7 +202,8 @@ def main():
     importlib.import_module(f"{exam}_data").make(sources)
     only = re.compile(os.environ.get("ONLY", ""))
     listed = json.loads((HERE / f"{exam}_programs.json").read_text(encoding="utf-8"))["programs"]
-    listed = [facts for facts in listed if only.search(facts["name"])]
+    recipes = json.loads((sources / f"{exam}_recipes.json").read_text(encoding="utf-8"))
+    listed = [{**facts, **recipes.get(facts["name"], {})} for facts in listed if only.search(facts["name"])]
     for facts in listed:
         put_constants(sources / facts["repository"], facts.get("constants", {}))
     programs = [Program(facts, sources) for facts in listed]
