@@ -365,6 +365,14 @@ constexpr FindingInfo kFindings[] = {
      "Prefetch with cudaMemPrefetchAsync before the kernel starts: one bulk transfer replaces many page faults that "
      "stall the kernel.",
      {{"idle.memory_ns", "gpu.kernel_ns"}}},
+    {"memory.first_touch",
+     "a kernel's first launch took at least ten times as long as the others, in a program with managed memory",
+     From(5),
+     "kernels",
+     At("kind:kernel", "name", &Subject::kernel),
+     "Prefetch the data before that launch (cudaMemPrefetchAsync), or use device memory and explicit copies. To see "
+     "what moves, record with --cuda-um-gpu-page-faults.",
+     {{"gpu.kernel_ns"}}},
     {"gpu.power_capped",
      "clocks were throttled by the power limit",
      From(25),

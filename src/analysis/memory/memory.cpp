@@ -14,6 +14,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/findings.h"
+#include "analysis/memory/first_touch.h"
 #include "analysis/memory/memory_at_peak.h"
 #include "analysis/memory/memory_churn.h"
 #include "analysis/memory/memory_growth.h"
@@ -284,6 +285,7 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   if (!HasFinding(result.findings, "memory.tensor_growth")) AddGrowthFindings(trace, growth, &result.findings);
   if (growth.sites.empty()) AddLeakFinding(trace, use, &result.findings);  // which has said it already, and worse
   AddManagedFindings(input, managed, &result.findings);
+  AddFirstTouchFinding(input, &result.findings);
   RankFindings(&result.findings);
   // Without a finding the table is what any program does.
   const bool has_churn = HasFinding(result.findings, "memory.churn");

@@ -1,0 +1,104 @@
+#include "analysis/memory/first_touch.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "analysis/facts/operations.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/findings/finding_catalogue.h"
+#include "analysis/findings/findings.h"
+#include "analysis/result/display_names.h"
+#include "base/demangle.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+// Caches and clocks that are cold make a first launch two or three times as long. Where the other launches differ as
+// well, the first may just have had more to do.
+constexpr double kTimesTheMedian = 10, kEvenTimes = 2;
+constexpr size_t kFewestOthers = 3;
+constexpr int64_t kLeastNs = 1'000'000;  // less may be anything
+
+bool AllocatesManagedMemory(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  const std::vector<uint32_t>& calls = input.shared().calls().rare();
+  return std::any_of(calls.begin(), calls.end(), [&](uint32_t call) {
+    const std::string_view function = trace.Text(trace.api_calls[call].function);
+    return function == "cudaMallocManaged" || function == "cuMemAllocManaged";
+  });
+}
+
+// The launches of a kernel: the first, and how long the others took.
+struct Launches {
+  int64_t first_start_ns = 0, first_ns = -1;
+  std::vector<int64_t> others;
+};
+
+std::vector<Launches> LaunchesByName(const Trace& trace) {
+  std::vector<Launches> by_name(trace.strings.size());
+  for (const Trace::Slice& slice : trace.device_ops) {
+    for (const Operation op : OperationsOf(trace, slice)) {
+      if (!op.is_kernel()) continue;
+      Launches& launches = by_name[op.shared().name.value];
+      const int64_t duration_ns = op.duration_ns();
+      if (launches.first_ns >= 0 && op.start_ns() >= launches.first_start_ns) {
+        launches.others.push_back(duration_ns);
+        continue;
+      }
+      if (launches.first_ns >= 0) launches.others.push_back(launches.first_ns);
+      launches.first_start_ns = op.start_ns();
+      launches.first_ns = duration_ns;
+    }
+  }
+  return by_name;
+}
+
+// How much longer the first took than the median of the others; 0 where that may have other reasons.
+int64_t ExcessOf(Launches* launches, double* median_ns) {
+  if (launches->others.size() < kFewestOthers) return 0;
+  *median_ns = Median(launches->others);
+  const auto longest = static_cast<double>(*std::max_element(launches->others.begin(), launches->others.end()));
+  const auto first = static_cast<double>(launches->first_ns);
+  if (first < kTimesTheMedian * *median_ns || longest > kEvenTimes * *median_ns) return 0;
+  return launches->first_ns - static_cast<int64_t>(*median_ns);
+}
+
+}  // namespace
+
+void AddFirstTouchFinding(const AnalysisInput& input, std::vector<Finding>* findings) {
+  const Trace& trace = input.trace();
+  if (!trace.managed_memory.empty() || !AllocatesManagedMemory(input)) return;
+  std::vector<Launches> by_name = LaunchesByName(trace);
+  int64_t excess_ns = 0, most_ns = 0, kernels = 0;
+  double median_of_most_ns = 0;
+  uint32_t most = 0;
+  for (uint32_t name = 0; name < by_name.size(); ++name) {
+    double median_ns = 0;
+    const int64_t own_ns = ExcessOf(&by_name[name], &median_ns);
+    if (own_ns <= 0) continue;
+    ++kernels;
+    excess_ns += own_ns;
+    if (own_ns <= most_ns) continue;
+    most_ns = own_ns;
+    median_of_most_ns = median_ns;
+    most = name;
+  }
+  if (excess_ns < kLeastNs) return;
+  Finding finding = NewFinding("memory.first_touch", PercentOf(excess_ns, input.shared().window_ns()));
+  finding.subject.kernel = KernelName(trace, NameId{most});
+  const auto first_ns = static_cast<double>(by_name[most].first_ns);
+  finding.message = "The first launch of " + ShortName(finding.subject.kernel) + " took " + FormatNs(first_ns) + ", " +
+                    FormatCount(static_cast<int64_t>(first_ns / median_of_most_ns)) +
+                    " times the median of the others (" + FormatNs(median_of_most_ns) + ")" +
+                    (kernels > 1 ? ", and " + CountOf(kernels - 1, "more kernel") + " likewise" : "") +
+                    ": managed memory probably moved to the GPU meanwhile (migrations were not recorded)";
+  finding.gain_ns = excess_ns;
+  finding.basis = "what first launches took beyond the median; the data still has to be copied in bulk";
+  findings->push_back(std::move(finding));
+}
+
+}  // namespace gprof
