@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "tracer/cupti/calls/call_counts.h"
 #include "tracer/system/clock.h"
 #include "tracer/system/system_calls.h"
 
@@ -43,8 +44,6 @@ void KeepOn(std::atomic<State>& state, uint32_t domain, uint32_t cbid) {
   Change(state, State::kOff, State::kLingers);
 }
 
-uint32_t NumberOf(uint32_t domain, uint32_t cbid) { return domain << 16 | cbid; }
-
 // The functions that threads are within.
 struct FunctionSet {
   uint64_t bits[kDomains][kFunctions / 64] = {};
@@ -84,7 +83,7 @@ void SetCallbackSubscriber(CUpti_SubscriberHandle handle) { subscriber = handle;
 void EnterFunction(ThreadLog* log, uint32_t domain, uint32_t cbid) {
   EnteredFunctions& entered = log->entered;
   if (entered.depth < EnteredFunctions::kDepth) {
-    entered.functions[entered.depth].store(NumberOf(domain, cbid), std::memory_order_release);
+    entered.functions[entered.depth].store(FunctionNumber(domain, cbid), std::memory_order_release);
   }
   ++entered.depth;
   std::atomic<State>& state = states[domain][cbid];
@@ -103,7 +102,7 @@ void LeaveFunction(ThreadLog* log, uint32_t domain, uint32_t cbid) {
     return;
   }
   for (uint32_t depth = entered.depth; depth-- > 0;) {
-    if (entered.functions[depth].load(std::memory_order_relaxed) != NumberOf(domain, cbid)) continue;
+    if (entered.functions[depth].load(std::memory_order_relaxed) != FunctionNumber(domain, cbid)) continue;
     while (entered.depth > depth) entered.functions[--entered.depth].store(0, std::memory_order_release);
     return;
   }
