@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 namespace mock {
@@ -202,7 +203,8 @@ uint64_t Enqueue(Op op, CUstream stream, uint64_t duration_ns) {
   op.context = stream->context->id;
   op.stream = stream->id;
   op.correlation = CurrentCorrelation();
-  if (const Observer* o = TheObserver()) o->op(op);
+  const Observer* o = TheObserver();
+  if (o != nullptr && !(op.kind == OpKind::kKernel && ThisThread().loses_kernels)) o->op(op);
   return op.end_ns;
 }
 
@@ -264,6 +266,10 @@ bool Attach(const Observer* observer) {
   return true;
 }
 
+bool IsLaunch(const Frame& frame) {
+  return frame.domain == kDriver && std::strstr(frame.function, "Launch") != nullptr;
+}
+
 void Enter(Frame* frame) {
   ThreadState& t = ThisThread();
   frame->outer = t.frame;
@@ -272,6 +278,7 @@ void Enter(Frame* frame) {
   frame->is_reported = false;
   t.frame = frame;
   const Observer* o = TheObserver();
+  if (o != nullptr) frame->kernel_switches = o->kernel_switches();
   if (o == nullptr || t.callback_depth > 0 || !o->wants_api(frame->domain, frame->cbid)) return;
   if (frame->correlation == 0) {
     frame->correlation = o->next_correlation();
@@ -296,6 +303,8 @@ void Exit(Frame* frame, void* return_value, uint32_t result) {
   // As libcupti 13.0 on an H200: for it, the thread is within this call for ever, and so are all calls after it.
   if (frame->is_reported && o != nullptr && !o->wants_api(frame->domain, frame->cbid) && t.left_correlation == 0)
     t.left_correlation = frame->correlation;
+  // So is a thread, for its kernels, when their kind is enabled or disabled within a launch: it has none from then on.
+  if (o != nullptr && IsLaunch(*frame) && frame->kernel_switches != o->kernel_switches()) t.loses_kernels = true;
   t.frame = frame->outer;
 }
 

@@ -101,6 +101,7 @@ struct ThreadState {
   bool is_injecting = false;
   uint32_t left_correlation =
       0;  // of a call whose exit nobody was told of, because its callback was switched off within it
+  bool loses_kernels = false;  // as their kind was switched as a whole within a launch of this thread
 };
 
 Model& TheModel();

@@ -52,6 +52,24 @@ CUptiResult CheckKind(uint32_t kind) {
   return excludes ? CUPTI_ERROR_NOT_COMPATIBLE : CUPTI_SUCCESS;
 }
 
+void SetKind(uint32_t kind, uint8_t value) {
+  Session& s = TheSession();
+  const bool was = s.kinds[kind].exchange(value) != 0;
+  if (kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || was == (value != 0)) return;
+  ++s.kernel_switches;
+  for (auto& one : s.has_no_kernels) one = 0;
+}
+
+CUptiResult SetKindInContext(const char* function, CUcontext context, CUpti_ActivityKind kind, bool on) {
+  const CUptiResult usable = Guard(function);
+  if (usable != CUPTI_SUCCESS) return usable;
+  ContextInfo info{};
+  if (context == nullptr || !TheSession().hub.load()->context_info(context, &info)) return CUPTI_ERROR_INVALID_CONTEXT;
+  if (kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) Violation("only kernels are switched in a context");
+  TheSession().has_no_kernels[info.id % 1024] = on ? 0 : 1;
+  return CUPTI_SUCCESS;
+}
+
 uint32_t StrideNow(uint32_t kind) {
   if (kind == kFutureKind && EnvNumber("MOCK_UNKNOWN_KIND", 0) != 0) return kFutureStride;
   return kind <= kLastKind ? StrideOf(kind) : 0;
@@ -231,7 +249,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   const CUptiResult checked = CheckKind(static_cast<uint32_t>(kind));
   if (checked != CUPTI_SUCCESS) return checked;
   AttachObserver();
-  TheSession().kinds[kind] = 1;
+  SetKind(kind, 1);
   const Hub* hub = TheSession().hub;
   if (kind == CUPTI_ACTIVITY_KIND_DEVICE && hub->is_initialized()) ReportDevices();
   return CUPTI_SUCCESS;
@@ -256,8 +274,18 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const CUptiResult usable = Guard("cuptiActivityDisable");
   if (usable != CUPTI_SUCCESS) return usable;
   if (kind <= 0 || static_cast<uint32_t>(kind) > kLastKind) return CUPTI_ERROR_INVALID_KIND;
-  TheSession().kinds[kind] = 0;
+  if (EnvNumber("MOCK_KINDS_STAY", 0) != 0 && TheSession().operations_seen != 0)
+    Violation("a kind is disabled while the program works: libcupti 13.0 then corrupts its heap now and then");
+  SetKind(kind, 0);
   return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind) {
+  return SetKindInContext("cuptiActivityEnableContext", context, kind, true);
+}
+
+CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind) {
+  return SetKindInContext("cuptiActivityDisableContext", context, kind, false);
 }
 
 CUptiResult cuptiActivityFlushAll(uint32_t flag) {

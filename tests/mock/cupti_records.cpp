@@ -200,7 +200,7 @@ void SetCommon(Record* r, const Op& op) {
 void EmitKernel(const Op& op) {
   const uint32_t kind =
       IsOn(CUPTI_ACTIVITY_KIND_KERNEL) ? CUPTI_ACTIVITY_KIND_KERNEL : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-  if (!IsOn(kind)) return;
+  if (!IsOn(kind) || TheSession().has_no_kernels[op.context % 1024] != 0) return;
   CUpti_ActivityKernel10 r{};
   SetCommon(&r, op);
   r.name = op.name;
@@ -339,7 +339,7 @@ void EmitManaged(const Op& op) {
 void DieIfAsked() {
   Session& s = TheSession();
   const long after = EnvNumber("MOCK_FATAL_AFTER", 0);
-  if (after <= 0 || s.is_dead || ++s.operations_seen != static_cast<uint64_t>(after)) return;
+  if (s.is_dead || ++s.operations_seen != static_cast<uint64_t>(after)) return;
   CUpti_StateData data{};
   data.notification.result = CUPTI_ERROR_UNKNOWN;
   data.notification.message = "mock: background error";
@@ -432,8 +432,19 @@ void ReportDevices() {
 }
 
 const Observer& TheCuptiObserver() {
-  static const Observer observer = {WantsApi, NextCorrelation, Api,       InitFinished, Context, Stream,
-                                    Module,   GraphExec,       GraphNode, OnOp,         OnSync,  WantsGraphNodes};
+  static const Observer observer = {WantsApi,
+                                    NextCorrelation,
+                                    Api,
+                                    InitFinished,
+                                    Context,
+                                    Stream,
+                                    Module,
+                                    GraphExec,
+                                    GraphNode,
+                                    OnOp,
+                                    OnSync,
+                                    WantsGraphNodes,
+                                    [] { return TheSession().kernel_switches.load(); }};
   return observer;
 }
 

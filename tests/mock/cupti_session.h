@@ -43,7 +43,9 @@ struct Session {
   void* userdata = nullptr;
   std::atomic<uint8_t> callbacks[7][1024] = {};
   std::atomic<uint8_t> kinds[64] = {};
-  std::atomic<uint8_t> managed_kinds[16] = {};  // CUpti_ActivityUnifiedMemoryCounterKind
+  std::atomic<uint32_t> kernel_switches{0};        // of the kind for kernels, as a whole
+  std::atomic<uint8_t> has_no_kernels[1024] = {};  // by context: kernels are switched off in it
+  std::atomic<uint8_t> managed_kinds[16] = {};     // CUpti_ActivityUnifiedMemoryCounterKind
   std::atomic<uint32_t> next_correlation{1};
   std::atomic<bool> uses_system_thread_ids{false};
 

@@ -25,6 +25,7 @@ struct Frame {
   uint64_t correlation_data;
   uint64_t start_ns;
   bool is_reported;
+  uint32_t kernel_switches;  // before it began
 };
 
 enum class OpKind : uint8_t { kKernel, kMemcpy, kPeerCopy, kMemset, kGraph, kAllocate, kFree, kPool, kManaged };
@@ -96,7 +97,8 @@ struct Observer {
   void (*graph_node)(CUcontext context, const NodeInfo& info);
   void (*op)(const Op& op);
   void (*sync)(const SyncInfo& info);
-  bool (*wants_graph_nodes)();  // false: one operation for a whole graph launch
+  bool (*wants_graph_nodes)();    // false: one operation for a whole graph launch
+  uint32_t (*kernel_switches)();  // how often the kind for kernels was enabled or disabled as a whole
 };
 
 struct DeviceFacts {

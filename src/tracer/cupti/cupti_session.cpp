@@ -8,6 +8,8 @@
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/activity/activity_kinds.h"
 #include "tracer/cupti/activity/activity_records.h"
+#include "tracer/cupti/activity/kernel_switch.h"
+#include "tracer/cupti/activity/pauses.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/callback_switches.h"
 #include "tracer/cupti/calls/callbacks.h"
@@ -59,12 +61,15 @@ CuptiInstant ReadCuptiInstant() {
   return best;
 }
 
-// May be done in the midst of everything: what was launched before is still delivered, what is launched after a stop
-// never is (measured: docs/tracer.md). False when callbacks linger.
+// May be done in the midst of everything: what was launched before is still delivered, what is launched in a pause is
+// left out (pauses.h). False when callbacks linger.
 bool SwitchNow(bool on) {
   if (on && IsCuptiLent()) return true;
+  if (on) EndPause();
   if (can_record_work) SetWorkKinds(on);
-  return SetApiCallbacks(on);
+  const bool is_done = SetApiCallbacks(on);
+  if (!on) BeginPause();
+  return is_done;
 }
 
 // On a thread of ours there is time to wait until the program's threads are out of the functions.
@@ -167,7 +172,8 @@ void SetAttributes() {
 
 void EnableCallbacks() {
   for (const CUpti_CallbackId cbid :
-       {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_STREAM_CREATED,
+       {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+        CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_CREATED,
         CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED}) {
     Cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
@@ -199,6 +205,8 @@ bool StartCuptiSession() {
     return false;
   }
   LearnRecordSizes();
+  ForgetKnownContexts();
+  ForgetPauses();
   SetAttributes();
   const CUptiResult registered = Cupti().cuptiActivityRegisterCallbacks(RequestBuffer, CompleteBuffer);
   if (registered != CUPTI_SUCCESS) {

@@ -79,7 +79,7 @@ void Lend() {
   }
   ended_capture = IsCapturing();
   if (ended_capture) EndCapture(trace::CaptureTrigger::kProfiler);
-  DisableFactKinds();
+  ReleaseKinds();
   Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   is_lent.store(true, std::memory_order_release);
   has_recorded = false;

@@ -158,7 +158,8 @@ void ThreadLog::Reset() {
   nvtx_base = kNoBase;
   nvtx = {};
   open_call.start.store(0, std::memory_order_relaxed);
-  open_call.nested = open_call.correlation = 0;
+  open_call.nested = 0;
+  open_call.pauses_before = OpenCall::kNever;
   set_aside = {};
   entered.depth = 0;
   for (auto& function : entered.functions) function.store(0, std::memory_order_relaxed);

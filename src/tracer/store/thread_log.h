@@ -36,6 +36,8 @@ struct OpenCall {
   uint16_t cbid = 0;
   uint8_t domain = 0;
   uint32_t stack = 0;
+  uint32_t pauses_before = kNever;  // its capture (cupti/activity/pauses.h)
+  static constexpr uint32_t kNever = ~0u;
 };
 
 // The CUDA functions whose callbacks said that the thread is within them, outermost first
@@ -201,7 +203,9 @@ bool Append(ThreadLog* log, const Row& row) {
 // In salvage: whether the log is whole enough to be read.
 bool IsReadable(const ThreadLog* log);
 // Whether the thread has called CUDA or NVTX. Others have a log when they waited long in the operating system.
-inline bool HasLaunched(const ThreadLog& log) { return log.open_call.correlation != 0 || log.nvtx_base != kNoBase; }
+inline bool HasLaunched(const ThreadLog& log) {
+  return log.open_call.pauses_before != OpenCall::kNever || log.nvtx_base != kNoBase;
+}
 // Tells collectors outside of such a thread.
 void PublishThread(const ThreadLog& log);
 

@@ -5,6 +5,7 @@
 
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
+#include "tracer/cupti/activity/kernel_switch.h"
 #include "tracer/cupti/library/cupti_api.h"
 
 namespace gprof::tracer {
@@ -54,6 +55,7 @@ constexpr std::size_t IndexOf(CUpti_ActivityKind kind) {
   return i;
 }
 constexpr std::size_t kGraphTrace = IndexOf(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+constexpr std::size_t kKernels = IndexOf(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 
 // Atomic because the thread that starts the driver enables the late kinds while another one may start a capture. A lock
 // would be waited for within the driver's start-up, whose own locks its holder may need.
@@ -105,7 +107,7 @@ CUptiResult EnableOne(const Kind& kind) {
     const CUptiResult configured = ConfigureManagedMemory();
     if (configured != CUPTI_SUCCESS) return configured;
   }
-  return Cupti().cuptiActivityEnable(kind.kind);
+  return kind.kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? RecordKernels() : Cupti().cuptiActivityEnable(kind.kind);
 }
 
 // Its configuration asks the driver, which within cuInit is not ready to answer.
@@ -124,7 +126,7 @@ void Enable(Group group) {
 
 void DisableOne(std::size_t i) {
   if (Cupti().cuptiActivityDisable == nullptr || !is_on[i].exchange(false)) return;
-  const CUptiResult result = Cupti().cuptiActivityDisable(kKinds[i].kind);
+  const CUptiResult result = i == kKernels ? PauseKernels() : Cupti().cuptiActivityDisable(kKinds[i].kind);
   if (result == CUPTI_SUCCESS) return;
   is_on[i] = true;
   SayRefused(kKinds[i].plural, "cannot be disabled", result);
@@ -139,14 +141,19 @@ void Disable(Group group) {
 }  // namespace
 
 void EnableFactKinds() { Enable(Group::kFacts); }
-void DisableFactKinds() { Disable(Group::kFacts); }
+
+void ReleaseKinds() {
+  Disable(Group::kWork);
+  ReleaseKernels();
+  Disable(Group::kFacts);
+}
 
 void SetWorkKinds(bool on) {
   is_work_on = on;
   if (on) {
     Enable(Group::kWork);
   } else {
-    Disable(Group::kWork);
+    DisableOne(kKernels);
   }
 }
 

@@ -1,14 +1,18 @@
-// Which of CUPTI's activity kinds are on. Facts are recorded as long as the tracer runs, work only during captures.
+// Which of CUPTI's activity kinds are on: those of facts as long as the tracer runs, those of work from the first
+// capture on. To disable copies and their like while the program works makes libcupti 13.0 corrupt the program's heap
+// (measured: docs/notes/windows.md), so only kernels are switched off between captures (kernel_switch.h), and what is
+// told of the rest is left out (pauses.h).
 #pragma once
 
 namespace gprof::tracer {
 
 // Devices, contexts, streams, …: what is said once and understood by everything later.
 void EnableFactKinds();
-void DisableFactKinds();
 
-// Kernels, copies, memory, …: what a capture is made of. Off leaves CUPTI as it was before, the latest kind first.
-// What CUPTI refuses is said once. [one thread at a time]
+// Nothing is on any more, and CUPTI is as it was before, for a guest.
+void ReleaseKinds();
+
+// Kernels, copies, memory, …: what a capture is made of. What CUPTI refuses is said once. [one thread at a time]
 void SetWorkKinds(bool on);
 
 // Whether a graph that is launched now is recorded as a whole, and not node by node.

@@ -9,6 +9,7 @@
 #include "tracer/capture/capture.h"
 #include "tracer/cupti/activity/device_record.h"
 #include "tracer/cupti/activity/memory_records.h"
+#include "tracer/cupti/activity/pauses.h"
 #include "tracer/cupti/activity/stream_ids.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/graph_level.h"
@@ -128,7 +129,7 @@ uint64_t last_operation_end_ns GPROF_IN_ARENA = 0;
 template <class Record>
 void AddOperation(const Record& r, ChunkOutput* output, Cursor cursor) {
   const uint64_t end_ns = r.start_ns + r.duration_ns;
-  if (!IsOfCapture(r.start_ns, end_ns)) return;
+  if (!IsOfCapture(r.start_ns, end_ns) || IsOfPause(r.correlation, r.start_ns)) return;
   output->Add(r, cursor);
   if (end_ns > last_operation_end_ns) last_operation_end_ns = end_ns;
 }

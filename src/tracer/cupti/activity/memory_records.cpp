@@ -1,5 +1,6 @@
 #include "tracer/cupti/activity/memory_records.h"
 
+#include "tracer/cupti/activity/pauses.h"
 #include "tracer/cupti/cupti_session.h"
 
 namespace gprof::tracer {
@@ -70,7 +71,7 @@ void Convert(const CUpti_ActivityMemory4& m, ChunkOutput* output, Cursor cursor)
   r.stream = m.streamId == kNone ? 0 : m.streamId;
   r.correlation = m.correlationId;
   if (m.memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID) r.pool = m.memoryPoolConfig.address;
-  output->Add(r, cursor);
+  if (!IsOfPause(r.correlation, r.time_ns)) output->Add(r, cursor);
 }
 
 void Convert(const CUpti_ActivityMemoryPool3& p, ChunkOutput* output, Cursor cursor) {
@@ -87,7 +88,7 @@ void Convert(const CUpti_ActivityMemoryPool3& p, ChunkOutput* output, Cursor cur
   if (p.memoryPoolOperationType == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED) r.keep_bytes = p.minBytesToKeep;
   r.device = p.deviceId;
   r.correlation = p.correlationId;
-  output->Add(r, cursor);
+  if (!IsOfPause(r.correlation, r.time_ns)) output->Add(r, cursor);
 }
 
 void Convert(const CUpti_ActivityUnifiedMemoryCounter3& u, ChunkOutput* output, Cursor cursor) {
@@ -103,7 +104,7 @@ void Convert(const CUpti_ActivityUnifiedMemoryCounter3& u, ChunkOutput* output, 
   r.source = is_cpu_fault ? kHost : u.srcId;
   r.destination = HasDestination(kind) ? u.dstId : r.source;
   r.flags = u.flags;
-  output->Add(r, cursor);
+  if (!IsOfPause(0, r.start_ns)) output->Add(r, cursor);
 }
 
 }  // namespace gprof::tracer

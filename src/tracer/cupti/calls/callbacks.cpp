@@ -10,6 +10,8 @@
 #include "tracer/core/config.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/activity/activity_kinds.h"
+#include "tracer/cupti/activity/kernel_switch.h"
+#include "tracer/cupti/activity/pauses.h"
 #include "tracer/cupti/activity/stream_ids.h"
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/calls/call_counts.h"
@@ -161,6 +163,10 @@ void OnEnter(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   if (open_start != 0) log->set_aside = {open_start, open.correlation, open.cbid, open.domain, open.stack};
   open.stack = CallerStack(log);
   open.correlation = info->correlationId;
+  if (__builtin_expect(open.pauses_before != PausesBefore(), 0)) {
+    open.pauses_before = PausesBefore();
+    NoteFirstCall(info->correlationId);
+  }
   open.cbid = static_cast<uint16_t>(cbid);
   open.domain = static_cast<uint8_t>(domain);
   open.nested = 0;
@@ -351,22 +357,44 @@ void OnApi(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   if (info->callbackSite == CUPTI_API_EXIT) OnAlwaysOn(duty, info);
 }
 
-void OnContextCreated(const CUpti_ResourceData* data) {
+void OnContextCreated(const CUpti_ResourceData& data) {
+  KnowContext(data.context);
   uint32_t device = 0;
-  if (data == nullptr || Cupti().cuptiGetDeviceId == nullptr) return;
-  if (Cupti().cuptiGetDeviceId(data->context, &device) == CUPTI_SUCCESS) NoteDevice(device);
+  if (Cupti().cuptiGetDeviceId == nullptr) return;
+  if (Cupti().cuptiGetDeviceId(data.context, &device) == CUPTI_SUCCESS) NoteDevice(device);
 }
 
-void OnStreamCreated(const CUpti_ResourceData* data) {
+void OnStreamCreated(const CUpti_ResourceData& data) {
   ThreadLog* log = OwnLog();
-  const auto handle = reinterpret_cast<uint64_t>(data->resourceHandle.stream);
+  const auto handle = reinterpret_cast<uint64_t>(data.resourceHandle.stream);
   if (log == nullptr || handle == 0 || Cupti().cuptiGetStreamIdEx == nullptr) return;
   uint32_t stream = 0;
-  if (Cupti().cuptiGetStreamIdEx(data->context, data->resourceHandle.stream, 0, &stream) != CUPTI_SUCCESS) return;
+  if (Cupti().cuptiGetStreamIdEx(data.context, data.resourceHandle.stream, 0, &stream) != CUPTI_SUCCESS) return;
   uint32_t context = 0;
-  if (Cupti().cuptiGetContextId != nullptr) Cupti().cuptiGetContextId(data->context, &context);
+  if (Cupti().cuptiGetContextId != nullptr) Cupti().cuptiGetContextId(data.context, &context);
   NoteStream(context, handle, stream);
   Append(log, StreamRow{RowHeaderOf<StreamRow>(RowType::kStream), context, Stamp(), handle, stream, 0});
+}
+
+void OnResource(CUpti_CallbackId cbid, const CUpti_ResourceData* data) {
+  ErrnoGuard errno_guard;
+  switch (cbid) {
+    case CUPTI_CBID_RESOURCE_CU_INIT_FINISHED:
+      FlushBeforeDriverGoes();
+      return EnableLateKinds();
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+      FlushBeforeDriverGoes();
+      return data != nullptr ? OnContextCreated(*data) : void();
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+      return data != nullptr ? LeaveContext(data->context) : void();
+    case CUPTI_CBID_RESOURCE_STREAM_CREATED:
+      return data != nullptr ? OnStreamCreated(*data) : void();
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING:
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED:
+      return OnGraphInstantiated();
+    default:
+      if (IsGraphNodeCallback(cbid) && data != nullptr) OnGraphNode(*data);
+  }
 }
 
 bool Has(const char* name, const char* word) { return std::strstr(name, word) != nullptr; }
@@ -459,19 +487,7 @@ void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cb
       listener->after_others(domain, cbid, data);
     return;
   }
-  if (domain != CUPTI_CB_DOMAIN_RESOURCE) return;
-  ErrnoGuard errno_guard;
-  if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED || cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
-    FlushBeforeDriverGoes();
-    if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) EnableLateKinds();
-    if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) OnContextCreated(static_cast<const CUpti_ResourceData*>(data));
-  } else if (cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED && data != nullptr) {
-    OnStreamCreated(static_cast<const CUpti_ResourceData*>(data));
-  } else if (cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING || cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED) {
-    OnGraphInstantiated();
-  } else if (IsGraphNodeCallback(cbid) && data != nullptr) {
-    OnGraphNode(*static_cast<const CUpti_ResourceData*>(data));
-  }
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) OnResource(cbid, static_cast<const CUpti_ResourceData*>(data));
 }
 
 }  // namespace gprof::tracer

@@ -19,6 +19,8 @@ struct CuptiApi {
   X(cuptiGetCallbackName, true)                        \
   X(cuptiActivityEnable, true)                         \
   X(cuptiActivityDisable, false)                       \
+  X(cuptiActivityEnableContext, false)                 \
+  X(cuptiActivityDisableContext, false)                \
   X(cuptiActivityRegisterCallbacks, true)              \
   X(cuptiActivityGetNextRecord, true)                  \
   X(cuptiActivityFlushAll, true)                       \

@@ -1,0 +1,101 @@
+#include "tracer/cupti/activity/kernel_switch.h"
+
+#include <atomic>
+
+#include "tracer/cupti/library/cupti_api.h"
+#include "tracer/system/clock.h"
+
+namespace gprof::tracer {
+namespace {
+
+constexpr CUpti_ActivityKind kKernels = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+constexpr uint32_t kMaxContexts = 256;
+
+constinit std::atomic<CUcontext> contexts[kMaxContexts] = {};
+constinit std::atomic<CUcontext> being_switched{nullptr};
+constinit std::atomic<bool> has_more{false};  // than there is room for
+constinit std::atomic<bool> is_paused{false};
+bool is_enabled = false;  // as a whole
+
+CUptiResult SwitchIn(CUcontext context, bool on) {
+  return on ? Cupti().cuptiActivityEnableContext(context, kKernels)
+            : Cupti().cuptiActivityDisableContext(context, kKernels);
+}
+
+// A context that is about to go is left alone, and one that is being switched stays until that is done (LeaveContext).
+CUptiResult SwitchInEach(bool on) {
+  CUptiResult result = CUPTI_SUCCESS;
+  for (std::atomic<CUcontext>& entry : contexts) {
+    const CUcontext context = entry.load();
+    if (context == nullptr) continue;
+    being_switched.store(context);
+    const CUptiResult one = entry.load() == context ? SwitchIn(context, on) : CUPTI_SUCCESS;
+    being_switched.store(nullptr);
+    if (one != CUPTI_SUCCESS) result = one;
+  }
+  return result;
+}
+
+bool KnowsContexts() {
+  if (has_more || Cupti().cuptiActivityEnableContext == nullptr || Cupti().cuptiActivityDisableContext == nullptr)
+    return false;
+  for (const std::atomic<CUcontext>& entry : contexts) {
+    if (entry.load(std::memory_order_relaxed) != nullptr) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+CUptiResult RecordKernels() {
+  const bool was_paused = is_paused.exchange(false);
+  if (!is_enabled) {
+    const CUptiResult result = Cupti().cuptiActivityEnable(kKernels);
+    if (result != CUPTI_SUCCESS) return result;
+    is_enabled = true;
+  }
+  return was_paused ? SwitchInEach(true) : CUPTI_SUCCESS;
+}
+
+CUptiResult PauseKernels() {
+  if (!KnowsContexts()) return ReleaseKernels();
+  is_paused.store(true);
+  return SwitchInEach(false);
+}
+
+CUptiResult ReleaseKernels() {
+  if (!is_enabled) return CUPTI_SUCCESS;
+  const CUptiResult result = Cupti().cuptiActivityDisable(kKernels);
+  is_enabled = result != CUPTI_SUCCESS;
+  return result;
+}
+
+void KnowContext(CUcontext context) {
+  uint32_t i = 0;
+  for (CUcontext none = nullptr; i < kMaxContexts && !contexts[i].compare_exchange_strong(none, context); ++i) {
+    none = nullptr;
+  }
+  has_more = has_more || i == kMaxContexts;
+  if (!is_paused || i == kMaxContexts) return;
+  SwitchIn(context, false);
+  if (!is_paused) SwitchIn(context, true);  // a capture began meanwhile
+}
+
+void LeaveContext(CUcontext context) {
+  constexpr uint64_t kPatienceNs = 1000000;
+  for (std::atomic<CUcontext>& entry : contexts) {
+    CUcontext known = context;
+    entry.compare_exchange_strong(known, nullptr);
+  }
+  for (const uint64_t end = MonotonicNs() + kPatienceNs; being_switched.load() == context && MonotonicNs() < end;) {
+  }
+}
+
+void ForgetKnownContexts() {
+  for (std::atomic<CUcontext>& entry : contexts) entry.store(nullptr);
+  has_more = false;
+  is_paused = false;
+  is_enabled = false;
+}
+
+}  // namespace gprof::tracer
