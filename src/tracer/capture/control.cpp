@@ -5,12 +5,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include "gprof/trace/env.h"
+#include "tracer/system/memory_calls.h"
 
 namespace gprof::tracer {
 namespace {
@@ -43,7 +43,7 @@ void OpenControl() {
   if (n <= 0 || static_cast<std::size_t>(n) >= sizeof path) return;
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return;
-  void* at = mmap(nullptr, sizeof(trace::ControlPage), PROT_READ, MAP_SHARED, fd, 0);
+  void* at = SystemMmap(nullptr, sizeof(trace::ControlPage), PROT_READ, MAP_SHARED, fd, 0);
   close(fd);
   const auto* found = static_cast<const trace::ControlPage*>(at);
   if (at != MAP_FAILED && found->magic == trace::kControlMagic) page = found;

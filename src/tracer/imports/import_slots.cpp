@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -22,6 +21,7 @@
 #include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/imports/loaded_module.h"
+#include "tracer/system/memory_calls.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -213,7 +213,9 @@ class Writable {
   bool IsGood() const { return is_good_; }
 
  private:
-  bool Protect(int how) { return mprotect(reinterpret_cast<void*>(relro_.begin), relro_.end - relro_.begin, how) == 0; }
+  bool Protect(int how) {
+    return SystemMprotect(reinterpret_cast<void*>(relro_.begin), relro_.end - relro_.begin, how) == 0;
+  }
   const Span relro_;
   bool is_good_;
 };

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "tracer/core/tracer.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/system/clock.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {
@@ -77,7 +77,7 @@ bool IsWholeChunk(int fd, uint64_t at, const trace::ChunkHeader& header) {
   const ssize_t n = pread(fd, body, header.body_bytes, static_cast<off_t>(at + trace::kChunkHeaderBytes));
   const bool is_whole =
       n == static_cast<ssize_t>(header.body_bytes) && trace::Crc32(body, header.body_bytes) == header.body_crc;
-  munmap(body, header.body_bytes + 1);
+  UnmapMemory(body, header.body_bytes + 1);
   return is_whole;
 }
 

@@ -4,11 +4,12 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tracer/system/memory_calls.h"
 
 namespace gprof::tracer {
 namespace {
@@ -52,21 +53,21 @@ uint64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
 uint64_t RealtimeNs() { return ReadClock(CLOCK_REALTIME); }
 
 void* MapMemory(std::size_t bytes) {
-  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* at = SystemMmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return at == MAP_FAILED ? nullptr : at;
 }
 
 void UnmapMemory(void* at, std::size_t bytes) {
-  if (at != nullptr) munmap(at, bytes);
+  if (at != nullptr) SystemMunmap(at, bytes);
 }
 
 void* MapHuge(std::size_t bytes) {
   auto* at = static_cast<unsigned char*>(MapMemory(2 * bytes));
   if (at == nullptr) return MapMemory(bytes);  // a tight `ulimit -v` may have room for one
   const std::size_t before = (bytes - reinterpret_cast<uintptr_t>(at) % bytes) % bytes;
-  if (before != 0) munmap(at, before);
-  munmap(at + before + bytes, bytes - before);
-  madvise(at + before, bytes, MADV_HUGEPAGE);
+  if (before != 0) SystemMunmap(at, before);
+  SystemMunmap(at + before + bytes, bytes - before);
+  SystemMadvise(at + before, bytes, MADV_HUGEPAGE);
   return at + before;
 }
 

@@ -112,6 +112,51 @@ int main(int count, char** names) {
 }
 """
 
+# A program with functions of its own for memory, as UCX and Open MPI bring them: it counts the calls by the tracer.
+HOOKS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static void* callers[10000];
+static int calls;
+static void Enter(void* caller) {
+  const int number = __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+  if (number < 10000) callers[number] = caller;
+}
+static int CallsByUs(void) {
+  int found = 0;
+  for (int i = 0; i < calls && i < 10000; ++i) {
+    Dl_info info;
+    found += dladdr(callers[i], &info) && strstr(info.dli_fname, "gprof-tracer") != 0;
+  }
+  return found;
+}
+#define ENTER Enter(__builtin_return_address(0))
+void* mmap(void* at, size_t bytes, int protection, int flags, int fd, off_t offset) {
+  ENTER;
+  return (void*)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
+}
+int munmap(void* at, size_t bytes) { ENTER; return syscall(SYS_munmap, at, bytes); }
+int madvise(void* at, size_t bytes, int advice) { ENTER; return syscall(SYS_madvise, at, bytes, advice); }
+int mprotect(void* at, size_t bytes, int protection) { ENTER; return syscall(SYS_mprotect, at, bytes, protection); }
+
+int main(int count, char** names) {
+  if (count < 2 || !dlopen(names[1], RTLD_NOW)) return 9;  // calls NVTX
+  struct timespec now = {0, 0};
+  while (now.tv_nsec < 300000000 && now.tv_sec == 0) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  void* const page = mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  printf("%d %d %d\n", page != MAP_FAILED, calls > 0, CallsByUs());
+  return 3;
+}
+"""
+
 
 class Shares(test_samples.SamplesCase):
     @classmethod
@@ -194,13 +239,23 @@ class Python(harness.Case):
 
 
 class Sacred(harness.Case):
-    def test_the_program_notices_nothing(self):
+    def built(self, text):
         source, program = self.folder / "program.c", self.folder / "program"
-        source.write_text(PROGRAM)
-        done = subprocess.run(["cc", "-O1", "-g", "-w", "-pthread", "-o", program, source, "-ldl"], capture_output=True, text=True,
-                              check=False)
+        source.write_text(text)
+        done = subprocess.run(["cc", "-O1", "-g", "-w", "-pthread", "-rdynamic", "-o", program, source, "-ldl"], capture_output=True,
+                              text=True, check=False)
         if done.returncode != 0:
             self.skipTest(f"cannot compile: {done.stderr[-200:]}")
+        return program
+
+    def test_hooks_of_memory_calls_are_not_entered(self):
+        library = harness.PROGRAMS / "nvtx_static_library.so"
+        run = self.profile(self.built(HOOKS), library, version=None, preexec_fn=test_samples.forbid_perf, options=OPTIONS)
+        self.assertEqual((run.code, run.out), (3, "1 1 0\n"), run.err)
+        self.assertGreater(len(run.trace.of("cpu_sample", sample_kind=BY_SIGNAL)), 20)
+
+    def test_the_program_notices_nothing(self):
+        program = self.built(PROGRAM)
         library = harness.PROGRAMS / "nvtx_static_library.so"
         for kinds in ("nvtx", "nvtx,osrt"):
             with self.subTest(kinds=kinds):

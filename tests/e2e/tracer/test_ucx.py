@@ -43,7 +43,7 @@ class Ucx(harness.Case):
 
     def record(self, *options, what="known"):
         run = self.profile(self.program, what, options=options, env=PLACES)
-        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(run.code, 0, run.out + run.err)  # UCX says to stdout why it aborts
         self.assertEqual(run.trace.problems, [])
         return run
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "gprof/trace/env.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/largest_page.h"
+#include "tracer/system/memory_calls.h"
 #include "tracer/system/process_key.h"
 #include "tracer/system/system_calls.h"
 
@@ -80,11 +80,11 @@ bool HasRoom(std::size_t bytes) {
 // Gives pages to a part of the mapping, or says that there are none: a store into a hole of a full file system is
 // SIGBUS. The rest is PROT_NONE, or mlockall in the program would fill it up.
 bool Back(unsigned char* at, std::size_t bytes) {
-  if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  if (SystemMprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return false;
   if (!is_file) return true;
   if (!HasRoom(bytes)) return false;
 #ifdef MADV_POPULATE_WRITE
-  if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0) return true;
+  if (SystemMadvise(at, bytes, MADV_POPULATE_WRITE) == 0) return true;
   if (errno != EINVAL) return false;
 #endif
   const int fd = open(file_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);  // a kernel before 5.14
@@ -122,7 +122,7 @@ int CreateFile(std::size_t size, std::size_t backed) {
 }
 
 unsigned char* OpenPart(void* at, std::size_t bytes) {
-  if (at == MAP_FAILED || mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
+  if (at == MAP_FAILED || SystemMprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
   return static_cast<unsigned char*>(at);
 }
 
@@ -132,16 +132,16 @@ unsigned char* MapFile(int fd, std::size_t size, std::size_t open_bytes) {
   constexpr int kFlags = MAP_SHARED | MAP_NORESERVE;
   for (int i = 0; i < kPlaces; ++i) {
     void* place = reinterpret_cast<void*>(kFirstPlace + static_cast<uintptr_t>(i) * (kSizes[0] * 4));
-    void* at = mmap(place, size, PROT_NONE, kFlags, fd, 0);
+    void* at = SystemMmap(place, size, PROT_NONE, kFlags, fd, 0);
     if (at == place) return OpenPart(at, open_bytes);
-    if (at != MAP_FAILED) munmap(at, size);
+    if (at != MAP_FAILED) SystemMunmap(at, size);
   }
-  return OpenPart(mmap(nullptr, size, PROT_NONE, kFlags, fd, 0), open_bytes);
+  return OpenPart(SystemMmap(nullptr, size, PROT_NONE, kFlags, fd, 0), open_bytes);
 }
 
 bool MapSection(int fd) {
-  return mmap(__start_gprof_arena, SectionBytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, kLargestPage) !=
-         MAP_FAILED;
+  return SystemMmap(__start_gprof_arena, SectionBytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                    kLargestPage) != MAP_FAILED;
 }
 
 void FillHeader(std::size_t size) {
@@ -169,7 +169,7 @@ bool CreateArena(std::size_t size) {
       header = reinterpret_cast<trace::ArenaHeader*>(base);
       FillHeader(size);
     } else {
-      munmap(at, size);
+      SystemMunmap(at, size);
       at = nullptr;
     }
   }
@@ -193,18 +193,18 @@ void LeaveParentsArena() {
   const int fd = file_path[0] == 0 ? -1 : CreateFile(size, backed);
   is_file = fd >= 0;
   const int flags = is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  void* copy = mmap(nullptr, backed, PROT_READ | PROT_WRITE, flags, fd, 0);
+  void* copy = SystemMmap(nullptr, backed, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (copy == MAP_FAILED) return;
   auto* bytes = static_cast<unsigned char*>(copy);
   std::memcpy(bytes + kLargestPage, section, SectionBytes());
   // What the parent has opened since the fork is closed to the child.
-  mprotect(base, backed, PROT_READ | PROT_WRITE);
+  SystemMprotect(base, backed, PROT_READ | PROT_WRITE);
   std::memcpy(bytes + HeapOffset(), base + HeapOffset(), used - HeapOffset());
   if (!is_file || !MapSection(fd)) {
-    mremap(section, SectionBytes(), SectionBytes(), MREMAP_MAYMOVE | MREMAP_FIXED, __start_gprof_arena);
+    SystemMremap(section, SectionBytes(), SectionBytes(), MREMAP_MAYMOVE | MREMAP_FIXED, __start_gprof_arena);
   }
-  mmap(base, size, PROT_NONE, flags | MAP_FIXED | MAP_NORESERVE, fd, 0);
-  mremap(copy, backed, backed, MREMAP_MAYMOVE | MREMAP_FIXED, base);
+  SystemMmap(base, size, PROT_NONE, flags | MAP_FIXED | MAP_NORESERVE, fd, 0);
+  SystemMremap(copy, backed, backed, MREMAP_MAYMOVE | MREMAP_FIXED, base);
   if (is_file) close(fd);
   heaps[0].used = used;
   heaps[0].backed = backed;
@@ -287,7 +287,7 @@ int AdoptArena(const char* path) {
   if (pread(fd, static_cast<void*>(&found), sizeof found, 0) != static_cast<ssize_t>(sizeof found)) return EIO;
   if (found.magic != trace::kArenaMagic || found.layout != Layout()) return EPROTO;
   void* place = reinterpret_cast<void*>(found.base);
-  void* at = mmap(place, found.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+  void* at = SystemMmap(place, found.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
   if (at != place) return EEXIST;
   if (!MapSection(fd)) return errno;
   close(fd);

@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "gprof/trace/env.h"
+#include "tracer/system/memory_calls.h"
 
 namespace gprof::tracer {
 namespace {
@@ -30,7 +30,7 @@ void* MapSharedPage(const char* name, std::size_t bytes) {
   if (fd < 0) return nullptr;
   void* at = MAP_FAILED;
   if (posix_fallocate(fd, 0, static_cast<off_t>(bytes)) == 0)
-    at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    at = SystemMmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
   return at == MAP_FAILED ? nullptr : at;
 }
