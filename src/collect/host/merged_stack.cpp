@@ -39,9 +39,8 @@ class Merger {
   MergedStack Take() {
     for (std::size_t i = 0; i < native_.frames.size(); ++i) {
       const std::size_t first = FirstRunBy(i);
-      if (first < python_.size()) {
-        next_ = EndOfRun(first);
-        AddRun(i, first);
+      if (first < python_.size()) next_ = EndOfRun(first);
+      if (first < python_.size() && AddRun(i, first)) {
         behind_runs_ = merged_.frames.size();
       } else if (!AddKnownCode(i) && !(has_python_ && moment_.interpreter.Has(native_.frames[i].address))) {
         merged_.frames.push_back({false, i, {}, false});
@@ -172,8 +171,8 @@ class Merger {
   }
 
   // Frames inside of the one that ran were called since. Where that one has ended, those that called it are the callers
-  // that it was seen with before.
-  void AddRun(std::size_t i, std::size_t first) {
+  // that it was seen with before. False: it is not known what ran.
+  bool AddRun(std::size_t i, std::size_t first) {
     const std::size_t end = EndOfRun(first);
     PythonFrame innermost = python_[first];
     LearnWhere(i, innermost);
@@ -181,12 +180,15 @@ class Merger {
     const Running running = is_same ? Running{} : RunningIn(i);
     const std::optional<Way> way = running.code == nullptr ? std::nullopt : WayTo(*running.code, first);
     if (!way) {
+      if (!is_same && !moment_.is_close) return false;
       Add(innermost, !is_same);
-      return AddPython(first + 1, end, false);
+      AddPython(first + 1, end, false);
+      return true;
     }
     Add(running.frame, false);
     for (const PythonFrame& caller : way->callers) Add(caller, false);
     AddPython(way->rest, end, false);
+    return true;
   }
 
   // From code to the run that it belongs to: callers that it was seen with before, and where the run goes on. None:
@@ -221,7 +223,7 @@ class Merger {
   // behind the last that was found; without any that was found, Python did not run.
   void AddRest() {
     const bool is_cut = merged_.end != StackEnd::kWhole, is_found = behind_runs_ != 0;
-    if (!is_found && !is_cut) return;
+    if (!is_found && (!is_cut || !moment_.is_close)) return;
     std::vector<MergedFrame> all;
     std::swap(all, merged_.frames);
     const auto at = all.begin() + static_cast<std::ptrdiff_t>(is_found ? behind_runs_ : all.size());

@@ -42,6 +42,7 @@ class KnownCode {
 struct PythonMoment {
   std::vector<PythonFrame> frames;  // the innermost first
   bool is_whole = false;
+  bool is_close = true;  // to the sample: what it ran then may be what it runs now
   CodeRange interpreter, loop;
 };
 
@@ -65,9 +66,10 @@ struct NativeStack {
   const StackCopy& copy;
 };
 
-// `python` is of a moment close to that of the sample. Each call of the interpreter's loop on the native stack becomes
+// `python` is of a moment near that of the sample. Each call of the interpreter's loop on the native stack becomes
 // the Python frames that it runs, by what it holds in registers and in its part of the stack: the frame, and an
-// instruction of its code. Frames of the interpreter outside of its innermost loop are left out. Without any frame of
+// instruction of its code. Where these do not decide, it is what the moment has, if that is a close one, else the
+// call stays as it is. Frames of the interpreter outside of its innermost loop are left out. Without any frame of
 // Python the stack is the native one.
 MergedStack Merge(const NativeStack& native, const PythonMoment& python, KnownCode* codes);
 

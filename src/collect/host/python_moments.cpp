@@ -39,6 +39,7 @@ std::optional<SampledPython> PythonMoments::Of(pid_t pid, pid_t tid, int64_t sam
     thread->read_ns = now_ns;
     thread->is_read = Read(&process, thread);
   }
+  thread->moment.is_close = std::abs(thread->read_ns - sampled_ns) <= kFreshNs;
   if (thread->is_read) return SampledPython{thread->moment, process.codes, *process.reader};
   if (process.torn >= kMostTorn) process = {};
   return std::nullopt;

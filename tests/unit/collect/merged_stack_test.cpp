@@ -155,6 +155,24 @@ TEST(MergedStack, WhatTheLoopDoesNotHoldIsGuessed) {
   EXPECT_EQ(s.Text(), "n0 PA? PB");
 }
 
+TEST(MergedStack, NothingIsGuessedFromAMomentFarFromTheSample) {
+  Sampled s;
+  s.Call(kLibrary);
+  s.Call(kOther);
+  const uint64_t loop = s.Call(kLoop, 0xDEAD);
+  s.Call(kOther);
+  s.Run(0, 'A', loop + 8);
+  s.Run(0, 'B', loop + 8);
+  s.python.is_close = false;
+  EXPECT_EQ(s.Text(), "n0 n1 n2 n3");
+  const uint64_t outer = s.Call(kLoop, 0xC000, Sampled::Instruction('C', 4));
+  s.Run(1, 'C', outer + 8);
+  EXPECT_EQ(s.Text(), "n0 n1 n2 n3 PC");
+  s.native.resize(2);
+  s.end = StackEnd::kCopyEnded;
+  EXPECT_EQ(s.Text(), "n0 n1");
+}
+
 TEST(MergedStack, PythonGoesOnWhereTheCopyEnds) {
   Sampled s;
   s.Call(kLibrary);
