@@ -9,6 +9,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/host_gaps.h"
+#include "analysis/host/os_call_ends.h"
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/host/os_findings.h"
 #include "analysis/places/call_places.h"
@@ -41,7 +42,7 @@ Table SumTable(const Trace& trace, uint32_t max_rows) {
   for (const OsCall& call : trace.os_calls) {
     OfFunction& function = functions[call.function];
     function.durations_ns.push_back(call.DurationNs());
-    function.errors += call.error != 0;
+    function.errors += HasFailed(call);
     total_ns += call.DurationNs();
   }
   for (auto& [name, function] : functions) {
@@ -158,7 +159,7 @@ Table FileTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
     ++file.calls;
     file.total_ns += call.DurationNs();
     file.bytes += static_cast<int64_t>(call.size_bytes);
-    file.errors += call.error != 0;
+    file.errors += HasFailed(call);
     file.functions[call.function] += call.DurationNs();
     file.places.Add((*places)(call.stack), call.DurationNs());
   }

@@ -11,6 +11,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/host/host_gaps.h"
+#include "analysis/host/os_call_ends.h"
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/host/thread_activity.h"
 #include "analysis/host/worker_activity.h"
@@ -34,6 +35,7 @@ struct WaitSum {
   OsCallKind main;        // the thing and the call with the most idle time
   int64_t main_ns = 0;    // of that
   int64_t more_things = 0, more_threads = 0;
+  int64_t all_ns = 0, ran_out_ns = 0;  // of these calls, and of those whose time was over before anybody ended them
   void Add(const WaitSum& more) {
     idle_ns += more.idle_ns, calls += more.calls, bytes += more.bytes, more_things += 1 + more.more_things;
     for (const auto& [function, ns] : more.functions) functions[function] += ns;
@@ -61,6 +63,15 @@ void SetPlaces(const Trace& trace, CallPlaces* places, WaitSums* sums) {
     of_sums[key].Add(places->OfProgram(call.stack), call.DurationNs());
   }
   for (const auto& [key, of_sum] : of_sums) sums->at(key).place = of_sum.Main();
+}
+
+void CountRanOut(const Trace& trace, WaitSums* sums) {
+  for (const OsCall& call : trace.os_calls) {
+    const auto sum = sums->find({SubjectOf(KindOf(call)), call.thread});
+    if (sum == sums->end() || !sum->second.functions.contains(call.function)) continue;
+    sum->second.all_ns += call.DurationNs();
+    if (HasRunOut(call)) sum->second.ran_out_ns += call.DurationNs();
+  }
 }
 
 // Of the waits of one thread for one thing, `holder` alone or, with kNone, whoever had it.
@@ -185,6 +196,7 @@ class WaitWords {
 
   std::optional<Finding> FindingOf(double percent) const {
     if (kind_.object_kind == trace::OsObject::kGil) return Make(NewFinding("os.gil", percent), Lock("the GIL"));
+    if (IsHandover(kind_.object_kind) && IsLikeSleep()) return Make(NewFinding("os.sleep", percent), Sleep());
     if (IsHandover(kind_.object_kind)) {
       Finding finding = Make(NewFinding("os.handover", percent), Handover());
       if (IsDataLoader()) {
@@ -225,6 +237,8 @@ class WaitWords {
     return thread_ + " waited " + CountOf(sum_.calls, "time") + " for " + what + " while the GPU was idle: " + idle_ +
            " in " + function_ + from_ + HeldBy();
   }
+  // Timers of asyncio and time-outs: most of the time nothing came.
+  bool IsLikeSleep() const { return holder_.empty() && sum_.workers.empty() && 2 * sum_.ran_out_ns > sum_.all_ns; }
   bool IsDataLoader() const { return holder_.starts_with("pt_data"); }  // as PyTorch calls its threads
   // One of many semaphores is not worth its number.
   std::string MainCall() const { return 2 * sum_.main_ns >= sum_.idle_ns ? CallName(trace_, sum_.main) : function_; }
@@ -238,8 +252,11 @@ class WaitWords {
   }
   std::string Sleep() const {
     return thread_ + " slept " + CountOf(sum_.calls, "time") + " while the GPU was idle: " + idle_ + " in " +
-           function_ + from_;
+           function_ + from_ +
+           (IsHandover(kind_.object_kind) ? ", with " + RanOut() + " of that time in calls that ended by their time-out"
+                                          : "");
   }
+  std::string RanOut() const { return FormatPercent(PercentOf(sum_.ran_out_ns, sum_.all_ns)); }
   std::string Verb() const { return function_.find("write") != std::string::npos ? " writes " : " reads "; }
   std::string Pieces() const {
     return thread_ + Verb() + name_ + " in pieces of " +
@@ -271,6 +288,7 @@ std::vector<Finding> OsFindings(const AnalysisInput& input, CallPlaces* places) 
   std::erase_if(sums, [&](const auto& entry) {
     return entry.second.calls == 0 || PercentOf(entry.second.idle_ns, window_ns) < kPercentInWaits;
   });
+  CountRanOut(input.trace(), &sums);
   SetPlaces(input.trace(), places, &sums);
   SetActivities(input, places, &sums);
   for (const auto& [key, sum] : sums) {

@@ -48,6 +48,13 @@ bool HasFailed(Result result) {
   return false;
 }
 
+// Whether the wait ended because its time was over: what other functions report by an error.
+template <How kHow, class Result>
+bool HasRunOut(Result result) {
+  if constexpr (kHow == How::kPoll || kHow == How::kSelect || kHow == How::kEpoll) return result == 0;
+  return false;
+}
+
 // The thread that has a lock when it is waited for. glibc notes it in the lock, at the same place in all its versions;
 // of readers, of whom there may be several, it notes none. The condition may be that of Python's lock.
 template <How kHow, class First, class... Rest>

@@ -79,7 +79,9 @@ __attribute__((noinline, cold)) void TellCall(uint8_t number, const FinishedCall
   if (!os_thresholds.is_on.load(std::memory_order_relaxed)) return;
   // By hand: an ErrnoGuard here would have to be released when a cancelled thread is unwound.
   const int kept = errno;
-  const uint32_t error = HasFailed<kHow>(result) ? static_cast<uint32_t>(kept) : 0;
+  const uint32_t error = HasFailed<kHow>(result)   ? static_cast<uint32_t>(kept)
+                         : HasRunOut<kHow>(result) ? uint32_t{ETIMEDOUT}
+                                                   : 0;
   constexpr CallTraits kTraits = {kMayHoldAllocator, IsOfFiles(kHow), kHow == How::kLength};
   FinishedCall told = call;
   if (told.holder_tid == 0) told.holder_tid = WriterFor<kHow>(call.start, result, arguments...);

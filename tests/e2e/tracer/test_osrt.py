@@ -1,5 +1,6 @@
 """Calls of the operating system: programs that know what they waited for, and that must not notice who else knows."""
 import collections
+import errno
 import os
 import pathlib
 import shutil
@@ -279,6 +280,7 @@ class Channels(harness.Case):
         ends = [c["other_tid"] for c in trace.of("os_call") if c["function"] in ("poll", "read")]
         self.assertTrue(ends)
         self.assertEqual(set(ends), {0})
+        self.assertEqual({c["error"] for c in trace.of("os_call", function="poll")}, {errno.ETIMEDOUT})
 
 
 PYTHON = """
