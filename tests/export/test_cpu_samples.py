@@ -96,6 +96,15 @@ class CpuSamples(exporting.ExportTest):
         self.assertEqual(sum(count for count, _ in found.values()), len(self.samples))
         self.assertIn("c0ffee", texts)
 
+    def test_folded_is_of_samples_where_there_is_no_gpu_work(self):
+        text = CASE.read_text(encoding="utf-8")
+        lines = text[text.index("--- trace run.trace\n") + 20:text.index("--- run\n")].splitlines(keepends=True)
+        trace = exporting.assemble("".join(line for line in lines if not line.startswith("kernel ")), self.folder / "host.trace")
+        found = self.export(trace, "folded", name="any.folded").read_text()
+        self.assertEqual(found, self.export(trace, "folded", "--weight", "cpu", name="cpu.folded").read_text())
+        self.assertNotEqual(found, "")
+        self.assertNotEqual(self.export(self.trace, "folded", name="gpu.folded").read_text(), found)
+
     def test_a_trace_without_samples_has_an_empty_profile(self):
         trace = exporting.DATA / "starved_loader.trace"
         self.assertEqual(self.export(trace, "folded", "--weight", "cpu").read_text(), "")

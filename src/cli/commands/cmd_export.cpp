@@ -59,7 +59,9 @@ class Export : public Command {
         ->type_name("KIND")
         ->group("Export options");
     app.add_option("--weight", weight_,
-                   "folded: weight by GPU time (default), GPU time by Python stack, host time or CPU samples")
+                   "folded: weight by GPU time (default where there is any), GPU time by Python stack, host time, or "
+                   "CPU samples "
+                   "(default otherwise)")
         ->type_name("gpu|python|host|cpu")
         ->check(OneOf({"gpu", "python", "host", "cpu"}))
         ->group("Export options");
@@ -73,10 +75,6 @@ class Export : public Command {
     if (trace_.empty())
       throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli export TRACE --format F [-o FILE]");
     const Exporter& exporter = Choose();
-    options_.weight = weight_ == "host"     ? FoldedWeight::kHost
-                      : weight_ == "cpu"    ? FoldedWeight::kCpu
-                      : weight_ == "python" ? FoldedWeight::kPython
-                                            : FoldedWeight::kGpu;
     is_compressed_ = is_compressed_ || exporter.is_compressed;
     const std::string path = output_.empty() ? NameFor(exporter) : output_;
     Check(exporter, path);
@@ -85,6 +83,7 @@ class Export : public Command {
     Trace trace = ReadTrace(trace_);
     const Selection selection = selection_.Read();
     if (!selection.IsEmpty()) trace = Select(std::move(trace), selection);
+    options_.weight = WeightOf(trace);
     try {
       Write(exporter, trace, path);
     } catch (const ReaderHasGone&) {
@@ -96,6 +95,13 @@ class Export : public Command {
   }
 
  private:
+  FoldedWeight WeightOf(const Trace& trace) const {
+    if (weight_ == "host") return FoldedWeight::kHost;
+    if (weight_ == "python") return FoldedWeight::kPython;
+    const bool has_cpu_alone = trace.ops.empty() && !trace.cpu_samples.empty();
+    return weight_ == "cpu" || (weight_.empty() && has_cpu_alone) ? FoldedWeight::kCpu : FoldedWeight::kGpu;
+  }
+
   static int List() {
     std::string text;
     for (const Exporter& exporter : AllExporters()) {
