@@ -186,6 +186,12 @@ std::string CudaVersion(uint32_t version) {
 
 bool IsSeen(const Process& process) { return process.image == trace::kSeenImage; }
 
+// What was asked for stands before the semicolon (src/tracer/capture/capture_mode.cpp).
+bool IsCudaAskedFor(const Trace& trace) {
+  const std::string mode = CaptureModeText(trace);
+  return mode.empty() || mode.substr(0, mode.find(';')).find("CUDA") != std::string::npos;
+}
+
 std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
   if (trace.kept != nullptr) return trace.kept->why_no_gpu_work;
   if (!trace.ops.empty() || !trace.counter_ranges.empty() || !trace.pc_samples.empty()) return {};
@@ -206,6 +212,7 @@ std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
   if (trace.api_calls.empty() && !trace.recorder.empty()) {
     return {"The capture has neither GPU operations nor CUDA calls."};
   }
+  if (trace.api_calls.empty() && !IsCudaAskedFor(trace)) return {"CUDA was not recorded, as -t does not include it."};
   if (trace.api_calls.empty()) return {"The program made no CUDA call that could be recorded."};
   return {"The program made " + CountOf(static_cast<int64_t>(trace.api_calls.size()), "CUDA call") +
           ", none of which started GPU work."};
