@@ -187,7 +187,11 @@ std::string Demangle(std::string_view name) {
   return {text.get(), sink.size};
 }
 
+// "<module>", "train.<locals>.step", "Net.<lambda>": no arguments of a template, which stand behind a name.
+bool IsOfPython(std::string_view name) { return name.starts_with('<') || name.find(".<") != std::string_view::npos; }
+
 std::string ShortName(std::string_view name) {
+  if (IsOfPython(name)) return std::string(name);
   const std::string full = Demangle(name);
   if (const std::string scope = IsMangled(full) ? ScopeOf(full) : ""; !scope.empty()) return scope;
   if (full.find_first_of("(<[") == std::string::npos) return full;

@@ -72,6 +72,9 @@ TEST(ShortName, DropsWhatIsNoise) {
       {"void foo<(int)3, (A > B)>(int) [clone .cold]", "foo"},
       {"unsigned long long count<a::b>(int)", "count"},
       {"saxpy", "saxpy"},
+      {"<module>", "<module>"},
+      {"train.<locals>.step", "train.<locals>.step"},
+      {"Net.<lambda>", "Net.<lambda>"},
       {"", ""},
   };
   for (const ShortNameCase& c : cases) EXPECT_EQ(ShortName(c.name), c.expected) << c.name;
