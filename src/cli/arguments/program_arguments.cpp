@@ -124,7 +124,7 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
                "same as --cuda-um-cpu-page-faults: either one records both")
       ->group(kGroup);
   app.add_option("--python-backtrace", python_backtrace_,
-                 "record the Python call stack of CUDA calls (default cuda; none with -t)")
+                 "record the Python call stack of CUDA calls and long waits (default cuda; none with -t without osrt)")
       ->type_name("cuda|none")
       ->check(OneOf({"cuda", "none", "false"}))
       ->group(kGroup);
@@ -262,8 +262,10 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
   options_.collect.host_load_hz = HertzOf("--host-load", host_load_);
   // What -t asks for is all that is recorded.
-  options_.python_stacks =
-      options_.trace_cuda && (python_backtrace_ == "cuda" || (python_backtrace_.empty() && app_->count("-t") == 0));
+  // Whoever asks for calls that wait wants to know where.
+  const bool has_python_stacks = app_->count("-t") == 0 || options_.trace_osrt;
+  options_.python_stacks = (options_.trace_cuda || options_.trace_osrt) &&
+                           (python_backtrace_.empty() ? has_python_stacks : python_backtrace_ == "cuda");
   stacks_.Read(&options_);
   ReadSampling();
   const bool has_default = nvml_.empty();

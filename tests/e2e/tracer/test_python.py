@@ -149,6 +149,13 @@ class Python(harness.Case):
             self.assertEqual(run.trace.of("stack"), [])
             self.assertEqual([c["stack"] for c in run.trace.calls("cudaDeviceSynchronize") if c["stack"]], [])
 
+    def test_calls_that_wait_come_with_lines(self):
+        for domains, has_cuda in (("cuda,nvtx,osrt", True), ("osrt", False)):
+            run, _ = self.record(sys.executable, 1, options=("-t", domains))
+            self.assertEqual(run.code, 0, run.err)
+            self.assertIn(2, {m["module_kind"] for m in run.trace.of("module")})
+            self.assertEqual(any(c["stack"] for c in run.trace.calls("cudaDeviceSynchronize")), has_cuda)
+
 
 if __name__ == "__main__":
     sys.exit(harness.main())

@@ -133,6 +133,8 @@ const std::vector<Taken>& TakenLines() {
       {"--gpu-metrics-frequency=200", [](auto& s) { return s.launch.collect.gpu_metrics.hz == 200; }},
       {"--python-backtrace=cuda", [](auto& s) { return s.launch.python_stacks; }},
       {"-t cuda,nvtx --python-backtrace=none", [](auto& s) { return !s.launch.python_stacks; }},
+      {"-t cuda,nvtx", [](auto& s) { return !s.launch.python_stacks; }},
+      {"-t cuda,nvtx,osrt", [](auto& s) { return s.launch.python_stacks; }},
       {"--osrt-file-access=true", [](auto& s) { return s.launch.osrt_file_access; }},
       {"--trace=cuda-sw", [](auto& s) { return s.launch.trace_cuda && !s.launch.trace_nvtx; }},
       {"-t nccl", [](auto& s) { return !s.launch.trace_cuda && s.launch.trace_nvtx && s.launch.trace_nccl; }},
