@@ -32,12 +32,18 @@ def _unescape(match):
 
 
 def _value(text):
-    if text.startswith('"'):
+    # Nearly all of a dump are numbers and plain names: what is rare comes last.
+    first = text[0]
+    if first.isdigit():
+        return int(text) if text.isdigit() else text
+    if first == '"':
+        if "\\" not in text:
+            return text[1:-1]
         raw = _ESCAPE.sub(_unescape, text[1:-1].encode("utf-8", "surrogateescape"))
         return raw.decode("utf-8", "surrogateescape")
-    if text.startswith("{"):
+    if first == "{":
         return {key: _value(value) for key, value in _TOKEN.findall(text[1:-1])}
-    return int(text) if re.fullmatch(r"-?\d+", text) else text
+    return int(text) if first == "-" and text[1:].isdigit() else text
 
 
 def api_name(record):
@@ -98,10 +104,16 @@ class Run:
     def __init__(self, command, code, out, err, trace_path, violations):
         self.command, self.code, self.out, self.err = command, code, out, err
         self.trace_path, self.violations = trace_path, violations
+        self._read, self._trace = None, None
 
     @property
     def trace(self):
-        return Trace(self.trace_path)
+        """Read once, and again when the file has changed: processes may outlive the one that was waited for."""
+        found = self.trace_path.stat() if self.trace_path.exists() else None
+        state = found and (found.st_ino, found.st_size, found.st_mtime_ns)
+        if self._trace is None or state != self._read:
+            self._read, self._trace = state, Trace(self.trace_path)
+        return self._trace
 
     def facts(self, name):
         """The JSON lines that the program printed."""

@@ -88,7 +88,7 @@ class Compressed(harness.Case):
         self.assertRegex(run.err, r"was not compressed: process \d+ \(scripted\) of the run is still running")
         self.assertEqual(harness.packed_chunks(run.trace_path), 0)
         gate.touch()
-        harness.wait_for(lambda: len(run.trace.of("end")) == 2, "the end of the child")
+        harness.wait_for(lambda: len(harness.Trace(run.trace_path).of("end")) == 2, "the end of the child")
         self.assertEqual((len(run.trace.of("kernel")), run.trace.problems), (32, []))
 
     def test_series(self):
