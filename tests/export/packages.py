@@ -1,6 +1,7 @@
 """Python packages of other tools, in an environment of their own in the build folder."""
 
 import fcntl
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -8,12 +9,22 @@ import subprocess
 import sys
 
 CACHE = pathlib.Path(os.environ.get("GPROF_TEST_CACHE", ""))
-PIP = ["-m", "pip", "--disable-pip-version-check", "-q", "--retries", "1", "--timeout", "15"]
+OPTIONS = ["--disable-pip-version-check", "-q", "--retries", "1", "--timeout", "15"]
+# Python compiles what is imported: that is a small part of what there is.
+INSTALL = ["install", "--no-compile", "--only-binary", ":all:"]
+
+# Of tests that run Dask in several ways: one environment for all.
+DASK = ["numpy", "dask", "distributed", "dask-jobqueue", "dask-mpi", "mpi4py"]
 
 
 def run(*words):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace",
                           stdin=subprocess.DEVNULL, timeout=240)
+
+
+def run_script(python, env, **options):
+    """Runs the script that this process runs with another Python. What it compiles of large packages is kept in the build folder."""
+    return subprocess.run([str(python), *sys.argv], env={**env, "PYTHONPYCACHEPREFIX": str(CACHE / "pycache")}, **options)
 
 
 def python_with(name, *installs):
@@ -26,15 +37,23 @@ def python_with(name, *installs):
         return make(CACHE / name, installs)
 
 
+def ways_to_make(folder):
+    """Arguments of Python: for an environment, and for pip that installs into it. A pip of its own takes seconds to set up."""
+    python = folder / "bin" / "python3"
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "venv", "--without-pip", folder], [sys.executable, "-m", "pip", "--python", python]
+    return [sys.executable, "-m", "venv", folder], [python, "-m", "pip"]
+
+
 def make(folder, installs):
     python, done = folder / "bin" / "python3", folder / "complete"
     wanted = "\n".join(" ".join(words) for words in installs)
     if done.is_file() and done.read_text() == wanted:
         return python, ""
     shutil.rmtree(folder, ignore_errors=True)
+    environment, pip = ways_to_make(folder)
     try:
-        for words in ([sys.executable, "-m", "venv", folder],
-                      *([python, *PIP, "install", "--only-binary", ":all:", *install] for install in installs)):
+        for words in (environment, *([*pip, *OPTIONS, *INSTALL, *install] for install in installs)):
             made = run(*words)
             if made.returncode != 0:
                 return None, (made.stderr or made.stdout).strip().splitlines()[-1:]

@@ -23,7 +23,7 @@ CHOSEN = ("normalise_v2", "many_small_copies", "known_facts_graph_nodes")
 
 class Hta(exporting.ExportTest):
     def read(self, path, reader=HTA):
-        done = subprocess.run([PYTHON, "-B", reader, path], capture_output=True, text=True, timeout=240)
+        done = subprocess.run([PYTHON, reader, path], capture_output=True, text=True, timeout=240)
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
         return json.loads(done.stdout.splitlines()[-1])
 

@@ -17,7 +17,7 @@ PYTHON, WHY_NOT = packages.python_with("perfetto", ["perfetto"])
 
 class PerfettoProtos(exporting.ExportTest):
     def read(self, *paths):
-        done = subprocess.run([PYTHON, "-B", READER, *paths], capture_output=True, text=True, timeout=240)
+        done = subprocess.run([PYTHON, READER, *paths], capture_output=True, text=True, timeout=240)
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
         return json.loads(done.stdout)
 

@@ -20,14 +20,14 @@ import packages  # noqa: E402
 if importlib.util.find_spec("gprof_cli") is None:
     # Outside: of each engine one environment, in which this script runs again.
     codes, here = [], os.environ.get("PYTHONPATH", "")
-    for name, install in (("dask", ["numpy", "dask", "distributed"]), ("ray", ["numpy", "ray"])):
-        python, reason = packages.python_with(name, ["--no-compile", *install])
+    for name, install in (("dask", packages.DASK), ("ray", ["numpy", "ray"])):
+        python, reason = packages.python_with(name, install)
         if python is None:
             print(f"skipped: {name} is not here, and pip could not install it: {reason}")
             continue
         env = {**os.environ, "PYTHONPATH": MODULE, "GPROF_TEST_ENGINE": name, "RAY_USAGE_STATS_ENABLED": "0",
                "RAY_AUTH_MODE": "disabled", "PATH": f"{python.parent}:{os.environ['PATH']}"}
-        codes.append(subprocess.run([str(python), "-B", *sys.argv], env=env, timeout=560).returncode)
+        codes.append(packages.run_script(python, env, timeout=560).returncode)
     sys.exit(max(codes, default=77))
 
 import fleet  # noqa: E402

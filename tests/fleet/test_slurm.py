@@ -104,7 +104,7 @@ class Slurm(fleet.FleetTest):
         self.assertEqual((self.folder / "all.gpart").read_bytes(), self.partial("whole.gpart", self.traces).read_bytes())
 
     def test_workers_by_dask_jobqueue(self):
-        python, why = packages.python_with("dask-jobqueue", ["--no-compile", "numpy", "dask", "distributed", "dask-jobqueue"])
+        python, why = packages.python_with("dask", packages.DASK)
         module = pathlib.Path(os.environ["GPROF_TEST_MODULE"])
         if python is None or not module.exists():
             self.skipTest(f"dask-jobqueue cannot be installed: {why}" if python is None else "the Python module is not built")

@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import pathlib
-import subprocess
 import sys
 
 SOURCE = pathlib.Path(os.environ.get("GPROF_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
@@ -13,7 +12,7 @@ MODULE = BUILD / "python"
 sys.path.insert(0, str(SOURCE / "tests/export"))
 import packages  # noqa: E402
 
-OTHERS = ["--no-compile", "numpy", "pandas", "pyarrow", "ipython"]
+OTHERS = ["numpy", "pandas", "pyarrow", "ipython"]
 
 
 def skip(reason):
@@ -29,5 +28,4 @@ def run_here_or_there():
     python, reason = packages.python_with("numpy", OTHERS)
     if python is None:
         skip(f"NumPy is not here, and pip could not install it: {reason}")
-    done = subprocess.run([str(python), "-B", *sys.argv], env={**os.environ, "PYTHONPATH": str(MODULE)}, timeout=560)
-    sys.exit(done.returncode)
+    sys.exit(packages.run_script(python, {**os.environ, "PYTHONPATH": str(MODULE)}, timeout=560).returncode)
