@@ -190,7 +190,7 @@ HostLibrary::HostLibrary(const std::string& chosen) {
     if (!Bind(library, functions.get())) {
       why = file + " is too old";
     } else if (NeedsDriver(library) && dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
-      why = file + " is of CUDA 13.2 or later, which needs the driver even to plan";
+      why = file + " is from CUDA 13.2 or later, which needs the driver even for planning";
     } else if (dladdr(reinterpret_cast<void*>(functions->cuptiProfilerHostInitialize), &info) != 0) {
       functions_ = functions;
       path_ = info.dli_fname;
@@ -215,7 +215,7 @@ std::vector<std::string> HostLibrary::Chips() const {
   ChipsParams params;
   const int result = Ask(functions_->cuptiProfilerHostGetSupportedChips, &params);
   if (result != pm::kSuccess)
-    throw Error(ExitCode::kUnreadable, fmt::format("libcupti does not say which chips it knows (result {})", result));
+    throw Error(ExitCode::kUnreadable, fmt::format("libcupti does not list the chips it supports (result {})", result));
   std::vector<std::string> names{params.names, params.names + params.count};
   std::sort(names.begin(), names.end());
   return names;
@@ -226,7 +226,7 @@ Chip HostLibrary::Find(const std::string& name) const {
   for (const std::string& chip : chips) {
     if (Upper(chip) == Upper(name)) return {functions_, chip};
   }
-  throw Error(ExitCode::kUsage, fmt::format("{} knows no chip '{}'", Version(), name),
+  throw Error(ExitCode::kUsage, fmt::format("{} does not support chip '{}'", Version(), name),
               fmt::format("it knows {}", fmt::join(chips, ", ")));
 }
 

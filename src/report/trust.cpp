@@ -101,7 +101,7 @@ std::string ClocksText(const Trust& trust) {
 
 std::string CostText(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
-  if (!cost.is_known) return "unknown: not recorded by gprof-cli";
+  if (!cost.is_known) return "unknown: no process was traced by gprof-cli";
   std::string text = OverheadText(trust);
   if (cost.measured.IsKnown())
     return text + "; from the time between calls of " + std::string(trust.trace.Text(cost.measured.function)) +

@@ -57,7 +57,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kFlushMs, "longest time in ms that a record waits before it is in the file, 500 by default"},
     {env::kGraphTrace, "`graph` (default), `node`, or `auto` (nodes while that is affordable): how finely CUDA graphs are recorded"},
     {env::kCupti, "path of the libcupti to use instead of the one found"},
-    {env::kQuiet, "1 keeps the tracer from writing to stderr; notices are in the trace all the same"},
+    {env::kQuiet, "1 keeps the tracer from writing to stderr; notices are still in the trace"},
     {env::kRunId, "device and inode number of the trace file, so that a replaced file is noticed"},
     {env::kRunFolder, "folder that launcher and tracers share (run_folder.h): what waits to be written outlives the process there"},
     {env::kRunBase, "for gprof-cli itself, which passes it to no program: an absolute path where run folders are made, in place of /dev/shm"},

@@ -118,7 +118,7 @@ Table StallTable(const Trace&, std::span<const KernelCounters> kernels) {
                {"warps_per_issue", "Warps/issue", Unit::kCount},
                {"meaning", "Warps wait for", Unit::kText, true}},
               {},
-              "% of the time of a warp between two of its instructions; reasons below 1% are omitted."};
+              "% of a warp's time between two instructions; reasons below 1% are omitted."};
   for (const KernelCounters& kernel : kernels) {
     for (const Stall& stall : StallsOf(kernel)) {
       if (stall.percent < kLeastShownPercent) continue;

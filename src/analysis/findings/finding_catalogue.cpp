@@ -575,7 +575,7 @@ constexpr FindingInfo kFindings[] = {
     {"health.unknown_records", "records of an unknown kind", Always(kWarning), "health", Nowhere(kTrust),
      "Read the trace with the gprof-cli version that recorded it."},
     {"health.lost_records", "records were lost during recording", Always(kWarning), "health", Nowhere(kTrust),
-     "Counts and sums are too low by the lost records. Record a shorter part of the program, or fewer event types "
+     "Counts and sums do not include the lost records. Record a shorter part of the program, or fewer event types "
      "(--trace)."},
     {"health.bad_times", "operations without usable times, excluded from all figures", Always(kWarning), "health",
      Nowhere(kTrust),

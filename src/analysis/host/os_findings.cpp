@@ -205,8 +205,8 @@ class WaitWords {
             "from one epoch to the next (persistent_workers=True), or do less for each sample.";
       } else if (is_holder_of_us_ && sum_.workers.empty()) {
         finding.advice =
-            "Start with what the other thread does meanwhile: make it faster, split it over several threads, or let "
-            "it work one piece ahead, so that the next one is ready while the GPU works on this one.";
+            "See what the other thread does meanwhile: speed it up, split its work across threads, or let it run one "
+            "item ahead, so that the next item is ready while the GPU processes the current one.";
       }
       return finding;
     }
@@ -229,7 +229,7 @@ class WaitWords {
     finding.basis = "GPU idle time in those calls";
     return finding;
   }
-  std::string Meanwhile() const { return sum_.meanwhile.empty() ? "" : ", most of the time " + sum_.meanwhile; }
+  std::string Meanwhile() const { return sum_.meanwhile.empty() ? "" : ", mostly " + sum_.meanwhile; }
   std::string HeldBy() const { return holder_.empty() ? "" : "; held by " + holder_ + Meanwhile(); }
   std::string WokenBy() const { return holder_.empty() ? "" : "; woken by " + holder_ + Meanwhile(); }
   std::string Workers() const { return sum_.workers.empty() ? "" : "; " + sum_.workers; }

@@ -425,7 +425,7 @@ void FindSlowLayouts(const std::vector<GemmSum>& sums, int64_t kernel_ns, Analys
                     Layout(longest.like) + " at " + Tera(longest.PerSecond()) + "; " + Layout(best.like) +
                     " of the same size reaches " + Tera(best.PerSecond()) + " in this run";
   finding.gain_ns = group.GainNs();
-  finding.basis = "if they were as fast as in the faster layout";
+  finding.basis = "assumes the speed of the faster layout";
   result->findings.push_back(std::move(finding));
 }
 

@@ -97,7 +97,7 @@ void AddFirstTouchFinding(const AnalysisInput& input, std::vector<Finding>* find
                     (kernels > 1 ? ", and " + CountOf(kernels - 1, "more kernel") + " likewise" : "") +
                     ": managed memory probably moved to the GPU meanwhile (migrations were not recorded)";
   finding.gain_ns = excess_ns;
-  finding.basis = "what first launches took beyond the median; the data still has to be copied in bulk";
+  finding.basis = "time of first launches above the median; the data still has to be copied in bulk";
   findings->push_back(std::move(finding));
 }
 

@@ -275,8 +275,7 @@ WhatIf WhatIfOf(Share share, const std::string& name, int64_t ns) {
     case Share::kApi:
       return {"remove " + name, "time of these calls", ns};
     case Share::kHost:
-      return {"run host code " + (name == "(no range)" ? "" : "in " + name + " ") + "concurrently with the GPU",
-              "its time", ns};
+      return {"overlap host code " + (name == "(no range)" ? "with the GPU" : "in " + name), "its time", ns};
     case Share::kProfiler:
     case Share::kUnknown:
       break;
@@ -293,7 +292,8 @@ Table WhatIfTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
                {"formula", "Basis", Unit::kText, true}},
               {},
               "Max. saving: time on the critical path, or half of it for a kernel made twice as fast. Each row stands "
-              "alone: savings do not add up, and another path may be nearly as long."};
+              "alone: savings do not add up, and another path may be nearly as long. Overlap host code: run it while "
+              "the GPU works."};
   for (const auto& [key, sum] : shares.sums()) {
     WhatIf what_if = WhatIfOf(key.first, key.second, sum.total_ns);
     if (what_if.gain_ns <= 0) continue;

@@ -134,8 +134,8 @@ void AddOutlierFinding(const Trace& trace, const StepTimes& times, const StepHos
   if (times.outliers == 0 || percent < kPercentWorthAFinding) return;
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_outlier; });
   Finding finding = NewFinding("steps.outliers", percent);
-  finding.message = FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of " + name +
-                    " took longer than " + Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) +
+  finding.message = FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of \"" + name +
+                    "\" took longer than " + Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) +
                     ", slowest " + Ns(times.max_ns) + "). Extra time per slow iteration: " + ExtraText(extra) +
                     SlowHostText(trace, times, host, extra);
   finding.gain_ns = std::llround(gain_ns);
@@ -152,7 +152,7 @@ void AddTrendFinding(const StepTimes& times, const std::string& name, AnalysisRe
   if (percent < kPercentWorthAFinding) return;
   const Parts growth = GrowthOf(times);
   Finding finding = NewFinding("steps.trend", percent);
-  finding.message = name + " slows down by " + Ns(times.slope_ns) + " per iteration, " +
+  finding.message = "\"" + name + "\" slows down by " + Ns(times.slope_ns) + " per iteration, " +
                     FormatPercent(TrendPercent(times)) + " over " + CountOf(times.count, "iteration") +
                     ". Second half compared with the first: " + ExtraText(growth);
   finding.gain_ns = std::llround(gain_ns);

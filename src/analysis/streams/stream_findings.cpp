@@ -219,7 +219,7 @@ Finding OneUsed(const AnalysisInput& input, const std::vector<StreamUse>& uses, 
     finding.advice = "Pass the streams to the launches (<<<grid, block, shared, stream>>>) and to cudaMemcpyAsync.";
   } else {
     const uint32_t names = MostNames(input.trace());
-    if (names >= 2) finding.advice += " One stream handle has " + CountOf(names, "name") + ".";
+    if (names >= 2) finding.advice += " One stream handle was given " + CountOf(names, "name") + ".";
   }
   SetGain(input, &finding);
   return finding;

@@ -171,7 +171,7 @@ Table TensorGrowthTable(const Trace& trace, const TensorGrowth& growth, uint32_t
               "Tensors kept step after step",
               {{"device", "GPU", Unit::kText, false},
                {"percent", "% of growth", Unit::kPercent, false},
-               {"bytes_each", "Bytes a step", Unit::kBytes, false},
+               {"bytes_each", "Bytes per step", Unit::kBytes, false},
                {"blocks", "Blocks", Unit::kCount, false},
                {"steps", "Steps", Unit::kCount, true},
                {"module", "Module", Unit::kText, true},

@@ -37,8 +37,8 @@ TrackSamples TrackOf(const Trace& trace, std::string_view name, uint32_t process
 
 bool HoldsLess(const MetricSample& a, const MetricSample& b) { return a.value < b.value; }
 
-// Bytes a step by which what is left at the ends of steps grew: nothing where it did not grow from each to the next of
-// the second half.
+// Bytes per step by which what is left at the ends of steps grew: nothing where it did not grow from each to the next
+// of the second half.
 Cell GrowthOf(const Trace& trace, TrackSamples samples, const StepChoice* step) {
   if (step == nullptr || step->ranges.size() < kFewestSteps) return {};
   std::vector<int64_t> left;
@@ -105,7 +105,7 @@ Table TensorMemoryTable(const Trace& trace, const StepChoice* step) {
        {"unused_bytes", "Not in use at peak", Unit::kBytes, false},
        {"peak_reserved_bytes", "Peak reserved", Unit::kBytes, false},
        {"left_bytes", "At the end", Unit::kBytes, false},
-       {"growth_bytes", "Growth a step", Unit::kBytes, true},
+       {"growth_bytes", "Growth per step", Unit::kBytes, true},
        {"peak_ns", "Peak after", Unit::kNs, false}},
       {},
       "Allocated: held by tensors. Reserved: held by PyTorch's allocator. Not in use: reserved but in no tensor, "

@@ -131,7 +131,7 @@ std::string AdviceOnFullDisk(const Trace& trace, std::string_view metric) {
       "(--output).";
   if (metric == "health.damaged_chunks") return advice + " Figures cover only the readable data.";
   if (metric != "health.lost_records") return {};
-  advice += " Counts and sums are too low by the lost records.";
+  advice += " Counts and sums do not include the lost records.";
   if (!HasLoss(trace, false)) return advice;
   return advice + " For the other losses, record a shorter part of the program, or fewer event types (--trace).";
 }

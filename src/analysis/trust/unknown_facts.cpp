@@ -64,7 +64,7 @@ constexpr FactInfo kFacts[] = {
     {Fact::kOpenMp, "openmp", "OpenMP constructs", "OpenMP constructs were not recorded (profile -t openmp)"},
     {Fact::kOpenAcc, "openacc", "OpenACC constructs", "OpenACC constructs were not recorded (profile -t openacc)"},
     {Fact::kOneTrace, "one_trace", "records of all ranks in one trace",
-     "partials of several ranks do not tell it: use their traces"},
+     "not available from partials of several ranks: use their traces"},
 };
 static_assert(std::size(kFacts) == kFactCount);
 

@@ -150,7 +150,8 @@ void CaptureArguments::RefuseContradictions() const {
                                  : !overhead_budget_.empty() ? "--overhead-budget"
                                                              : nullptr;
   if (measures_overhead_ && !overhead_budget_.empty()) {
-    Refuse("--measure-overhead and --overhead-budget cannot be combined", "a budget measures the slow-down, too");
+    Refuse("--measure-overhead and --overhead-budget cannot be combined",
+           "--overhead-budget measures the slow-down as well");
   }
   const char* first = nullptr;
   for (const char* const one : {by_time, by_range, by_steps, by_signal, by_windows}) {

@@ -44,7 +44,7 @@ constexpr CollectOption kCollect[] = {
     {"--profile-from-start", "on|off", "off: measure only between cudaProfilerStart and cudaProfilerStop (default on)"},
     {"--kill", "on|off", "on: stop APP with SIGTERM after the launches of -c (default off)"},
     {"--page", "summary|details|raw|source",
-     "what to print (default summary); source samples instructions instead of counting"},
+     "what to print (default summary); source: sample instructions instead of counting"},
     {"--sampling-interval", "N", "with --page source: one sample every 2^N cycles, 5 to 31 (default: CUPTI's)"},
     {"--print-units", "base|auto", "with --csv: base units (ns, byte; default), or scaled ones (ms, Kbyte)"},
     {"--print-summary", "none|per-kernel|per-gpu|per-nvtx",
@@ -60,12 +60,13 @@ std::string LongName(std::string_view names) { return std::string(names.substr(n
 void CounterArguments::AddMetrics(CLI::App& app) {
   std::vector<std::string> sets;
   for (const CounterSet& set : CounterSets()) sets.emplace_back(set.name);
-  app.add_option("--set", wanted_.sets, "set of sections: light (default), basic, detailed, full or roofline")
-      ->type_name("SET")
+  app.add_option("--set", wanted_.sets, "set of sections to measure (default light)")
+      ->type_name("light|basic|detailed|full|roofline")
       ->check(OneOf(sets))
       ->allow_extra_args(false)
       ->group("Metrics");
-  app.add_option("--section", wanted_.sections, "section, by its name here or in ncu; may be repeated")
+  app.add_option("--section", wanted_.sections,
+                 "section, by its name here or in ncu (see --list-sections); may be repeated")
       ->type_name("SECTION")
       ->allow_extra_args(false)
       ->group("Metrics");
@@ -87,8 +88,7 @@ void CounterArguments::AddCollection(CLI::App& app) {
   AddNvtx(app);
   app.add_option(
          "--hang-limit", hang_limit_s_,
-         "print the name of the kernel and what to do if measuring a launch takes longer than this (default 20, "
-         "0: never)")
+         "warn, with the name of the kernel, if measuring one launch takes longer than this (default 20; 0: never)")
       ->type_name("SECONDS")
       ->check(WholeNumber(0, 1'000'000))
       ->group(kCollectGroup);
@@ -168,8 +168,7 @@ void CounterArguments::RefuseWhatCannotBe() const {
   RefuseKernelsInRanges();
   const RangeFilter filter = ReadRangeFilter(Value("--range-filter"));
   if (!filter.nvtx.empty() && nvtx_include_.empty())
-    throw Error(ExitCode::kUsage,
-                "--range-filter: numbers of NVTX ranges need --nvtx-include, which says which they are");
+    throw Error(ExitCode::kUsage, "--range-filter: numbers of NVTX ranges need --nvtx-include, which defines them");
 }
 
 // Whether the libcupti in use can, the tracer sees.
@@ -178,7 +177,7 @@ void CounterArguments::RefuseControls() const {
     Refuse("--clock-control reset: clocks are locked by this command alone, and only while the program runs");
   if (SamplesInstructions() && (LocksClocks() || Value("--cache-control") == "all"))
     throw Error(ExitCode::kUsage, "--page source samples the program as it runs",
-                "leave out --cache-control and --clock-control, or count with another --page");
+                "omit --cache-control and --clock-control, or choose another --page");
 }
 
 // Ends with the launches of -c, which have to be counted in one place.
@@ -188,7 +187,7 @@ void CounterArguments::RefuseKill() const {
   if (has_count && !MeasuresRanges() && Word("--filter-mode", {"global", "per-gpu", "per-launch-config"}) == "global")
     return;
   throw Error(ExitCode::kUsage, "--kill on stops the program after the launches of --launch-count",
-              "say how many with -c, without --replay-mode range and --filter-mode");
+              "add -c N, and omit --replay-mode range and --filter-mode");
 }
 
 NcuPage CounterArguments::CsvPage() const {
@@ -215,12 +214,12 @@ void CounterArguments::RefuseKernelsInRanges() const {
   if (!MeasuresRanges()) return;
   if (nvtx_include_.empty() && !nvtx_exclude_.empty())
     throw Error(ExitCode::kUsage,
-                "--replay-mode range with --nvtx-exclude needs --nvtx-include, which says what a range is");
+                "--replay-mode range with --nvtx-exclude needs --nvtx-include, which defines the ranges");
   for (const char* option :
        {"--kernel-name", "--kernel-name-base", "--kernel-id", "--launch-skip-before-match", "--filter-mode"}) {
     if (!Value(option).empty())
       throw Error(ExitCode::kUsage,
-                  fmt::format("{} chooses kernels, and --replay-mode range measures all that runs in a range", option),
+                  fmt::format("{} selects kernels, but --replay-mode range measures everything in a range", option),
                   "choose ranges with --nvtx-include, --nvtx-exclude, --profile-from-start off, -s and -c, or measure "
                   "kernels with --replay-mode kernel or application");
   }

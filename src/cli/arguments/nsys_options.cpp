@@ -98,7 +98,9 @@ constexpr std::array kOptions = {
     NsysOption{"--sampling-trigger", "LIST", kUnavailable, "", kByTime},
     NsysOption{"--cpuctxsw", "none|process-tree|system-wide", kOurs, "", "also launching; the default is that of -s"},
     NsysOption{"--resolve-symbols", kBool, kInert, "", "functions are always named on the machine that recorded them"},
-    NsysOption{"--debug-symbols", "PATH", kUnavailable, "", "debug files are looked for in /usr/lib/debug"},
+    NsysOption{
+        "--debug-symbols", "PATH", kUnavailable, "",
+        "functions are named by the debug files in /usr/lib/debug; gprof-cli symbolize --debug-dir PATH uses others"},
     NsysOption{"--show-source-info", kBool, kInert, "",
                "source lines are recorded where a program was compiled with -g"},
     NsysOption{"--cudabacktrace", "none|all|kernel|memory|sync|other", kOurs, "",

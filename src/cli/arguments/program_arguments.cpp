@@ -56,7 +56,8 @@ Variables ReadVariables(const std::string& text) {
   for (const NsysTrace& trace : NsysTraces()) names.emplace_back(trace.name);
   const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "-t: unknown value '" + name + "'",
-              nearest.empty() ? "use cuda, nvtx, osrt, mpi, gemm, nccl, openmp, openacc, a list of them, or none"
+              nearest.empty() ? "use cuda, nvtx, osrt, mpi, gemm, nccl, ucx, openmp, openacc, cublas, cudnn, cusolver, "
+                                "cusparse, cufft, a list of them, or none"
                               : "did you mean " + nearest + "?");
 }
 
@@ -142,7 +143,7 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
          "GPU events")
       ->group(kGroup);
   app.add_option("--cupti", options_.cupti_path, "use this libcupti instead of the one found automatically")
-      ->type_name("PATH")
+      ->type_name("FILE")
       ->group(kGroup);
 }
 
@@ -180,7 +181,7 @@ void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& grou
   options_.collect.sampling.stack_bytes = 32768;
   app.add_option(
          "-s,--sample", sample_,
-         "sample what threads run: launching for threads that call CUDA or NVTX, process-tree for all threads of APP "
+         "take CPU samples of threads: launching for those that call CUDA or NVTX, process-tree for all threads of APP "
          "and its children, or none (default with -t). Without -t: launching, or process-tree if no thread calls these")
       ->type_name("launching|process-tree|none")
       ->group(group);

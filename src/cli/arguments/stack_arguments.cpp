@@ -63,12 +63,11 @@ void StackArguments::AddOptions(CLI::App& app, const std::string& group) {
       ->check(WholeNumber(0, 1'000'000'000'000))
       ->group(group);
   app.add_option("--osrt-backtrace-depth", os_frames_,
-                 "functions in the call stack of an operating system call, innermost first (default 24; 0: no stacks)")
+                 "maximum frames of these call stacks, innermost first (default 24; 0: no stacks)")
       ->type_name("N")
       ->check(WholeNumber(0, 256))
       ->group(group);
-  app.add_option("--osrt-backtrace-stack-size", os_bytes_,
-                 "bytes of stack to search for those functions (default 65536)")
+  app.add_option("--osrt-backtrace-stack-size", os_bytes_, "bytes of stack to search for these frames (default 65536)")
       ->type_name("BYTES")
       ->check(WholeNumber(512, 1 << 20))
       ->group(group);

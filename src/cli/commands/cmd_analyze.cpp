@@ -238,8 +238,9 @@ class Analyze : public Command {
       std::error_code error;
       while (!fs::exists(part, error)) {
         if (std::chrono::steady_clock::now() > until) {
-          throw Error(ExitCode::kUnreadable, "'" + part + "' did not come within " + std::to_string(timeout_s_) + " s",
-                      "a process has died or is still at work: see its messages, or give a longer --timeout");
+          throw Error(ExitCode::kUnreadable,
+                      "'" + part + "' did not arrive within " + std::to_string(timeout_s_) + " s",
+                      "a process has died or is still working: see its messages, or set a longer --timeout");
         }
         std::this_thread::sleep_for(kPollInterval);
       }

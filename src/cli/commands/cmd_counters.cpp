@@ -82,7 +82,7 @@ class Counters : public Command {
     std::string why;
     std::vector<std::string> chips = pm::PresentChips(library_, &why);
     if (chips.empty())
-      throw Error(ExitCode::kUsage, fmt::format("'{}' needs the chip whose metrics it is about: {}", word, why),
+      throw Error(ExitCode::kUsage, fmt::format("'{}' needs a chip: {}", word, why),
                   "name the chip, for example --chip GH100");
     return chips;
   }
@@ -167,8 +167,8 @@ class Counters : public Command {
     }
     if (runs.incomplete > 0)
       Warn(
-          fmt::format("the program is not deterministic: {} of {}, such as {}, did not come in each of {} runs, and {} "
-                      "no values. A launch is the same one by its process, kernel, grid, block and order",
+          fmt::format("the program is not deterministic: {} of {}, such as {}, did not occur in all {} runs and {} no "
+                      "values. Launches are matched by process, kernel, grid, block and order",
                       runs.incomplete, CountOf(static_cast<int64_t>(runs.launches), "launch", "launches"),
                       runs.incomplete_one, runs.passes, runs.incomplete == 1 ? "has" : "have"));
     return Show(runs.last);
@@ -181,7 +181,7 @@ class Counters : public Command {
     if (result.trace_path.empty()) return result.exit_code;
     if (ScanTrace(result.trace_path).bytes == 0) {
       Warn(ShellQuoted(arguments_.program().front()) +
-           " made no CUDA call that the tracer could see, so that nothing was measured");
+           " made no CUDA call that the tracer could see, so nothing was measured");
       return result.exit_code != 0 ? result.exit_code : CodeOf(ExitCode::kInconclusive);
     }
     return ShowTrace(result.trace_path, result.exit_code);
@@ -189,7 +189,7 @@ class Counters : public Command {
 
   int ShowImported() {
     if (!arguments_.program().empty())
-      throw Error(ExitCode::kUsage, "--import prints what was measured, and runs no program",
+      throw Error(ExitCode::kUsage, "--import prints existing results and runs no program",
                   "leave out " + ShellQuoted(arguments_.program().front()) + ", or --import");
     arguments_.CheckWords();
     return ShowTrace(imported_, CodeOf(ExitCode::kGood));
@@ -215,10 +215,10 @@ class Counters : public Command {
     }
     if (is_about_samples || trace.counter_ranges.empty()) {
       SayWhoMeasures(trace);
-      Warn(is_about_samples ? "no instruction was sampled; the trace " + ShellQuoted(path) +
-                                  " may say why, and kernels may have been too short"
-                            : "no kernel was measured; the trace " + ShellQuoted(path) +
-                                  " may say why, and no launch may have matched");
+      Warn(is_about_samples
+               ? "no instruction was sampled; the trace " + ShellQuoted(path) +
+                     " may say why; perhaps the kernels were too short"
+               : "no kernel was measured; the trace " + ShellQuoted(path) + " may say why; perhaps no launch matched");
       return exit_code != 0 ? exit_code : CodeOf(ExitCode::kInconclusive);
     }
     Print(trace);

@@ -16,9 +16,7 @@ class Merge : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("PARTIAL", paths_, "partials to merge; each rank counts once")->type_name("");
-    app.add_option("-o,--output", output_, "the partial to write, atomically")
-        ->type_name("FILE.gpart")
-        ->group("Output");
+    app.add_option("-o,--output", output_, "partial to write (atomically)")->type_name("FILE.gpart")->group("Output");
   }
 
   int Run() override {

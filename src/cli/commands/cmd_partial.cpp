@@ -32,7 +32,7 @@ class Partial : public Command {
     app.add_flag("--no-results", has_no_results_,
                  "omit data that only report, check and diff need: takes a third of the time")
         ->group("Output");
-    app.add_option("-o,--output", output_, "the partial to write, atomically; - is stdout")
+    app.add_option("-o,--output", output_, "partial to write (atomically); - for stdout")
         ->type_name("FILE.gpart")
         ->group("Output");
     app.add_flag("-q,--quiet", is_quiet_, "print only errors")->group("Output");

@@ -257,7 +257,7 @@ class ReportCommand : public Command {
   static int List() {
     std::string text;
     for (const Analysis& analysis : AllAnalyses()) {
-      const std::size_t fill = analysis.name.size() < 14 ? 14 - analysis.name.size() : 1;
+      const std::size_t fill = analysis.name.size() < 15 ? 15 - analysis.name.size() : 1;
       text += std::string(analysis.name) + std::string(fill, ' ') + std::string(analysis.summary) + "\n";
     }
     WriteResult(text);

@@ -25,7 +25,7 @@ class Symbolize : public Command {
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", trace_, "the trace whose function names to resolve");
     app.add_option("--debug-dir", options_.folders, "folder with debug files, laid out like /usr/lib/debug; repeatable")
-        ->type_name("DIR")
+        ->type_name("FOLDER")
         ->allow_extra_args(false)
         ->group("Debug files");
     app.add_flag("--debuginfod", options_.asks_debuginfod,

@@ -28,7 +28,7 @@ RangeFilter ReadRangeFilter(std::string_view text) {
     throw Error(ExitCode::kUsage, fmt::format("--range-filter: {}", why),
                 "write [yes|no]:[NUMBERS]:[NUMBERS], as in :1|3: (ranges of cudaProfilerStart), ::[2-5] (NVTX ranges)");
   };
-  if (std::count(text.begin(), text.end(), ':') != 2) refuse(fmt::format("'{}' has not three parts", text));
+  if (std::count(text.begin(), text.end(), ':') != 2) refuse(fmt::format("'{}' does not have three parts", text));
   const std::size_t first = text.find(':'), second = text.rfind(':');
   const std::string_view within = text.substr(0, first);
   if (!within.empty() && within != "yes" && within != "no") refuse(fmt::format("'{}' is not yes or no", within));
@@ -36,7 +36,7 @@ RangeFilter ReadRangeFilter(std::string_view text) {
                            std::string(text.substr(second + 1))};
   if (filter.profiler.empty() && filter.nvtx.empty()) refuse("it has no numbers");
   for (const std::string& numbers : {filter.profiler, filter.nvtx}) {
-    if (!IsExpression(numbers)) refuse(fmt::format("'{}' is no expression for numbers", numbers));
+    if (!IsExpression(numbers)) refuse(fmt::format("'{}' is not a valid expression for numbers", numbers));
   }
   return filter;
 }

@@ -406,7 +406,9 @@ void CpuSamples::WatchOwnCost(int64_t now_ns, Journal* journal) {
   for (const std::unique_ptr<PerfRing>& ring : rings_) ioctl(ring->event(), PERF_EVENT_IOC_PERIOD, &period);
   for (const int event : redirected_) ioctl(event, PERF_EVENT_IOC_PERIOD, &period);
   Tell(now_ns, trace::NoticeLevel::kInfo,
-       "CPU sampling used too much CPU time: from here on every " + FormatNs(static_cast<double>(period_ns_)), journal);
+       "CPU sampling used too much CPU time: from here on, one sample every " +
+           FormatNs(static_cast<double>(period_ns_)),
+       journal);
 }
 
 }  // namespace gprof

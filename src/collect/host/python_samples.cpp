@@ -189,7 +189,7 @@ void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, J
   process->reader = std::move(trial.reader);
   if (process->reader == nullptr || !replaces_perf_ || std::exchange(is_told_, true)) return;
   Tell(now_ns, trace::NoticeLevel::kInfo,
-       "perf events are refused: Python code is sampled by reading its memory instead, every " +
+       "perf events are not permitted: Python code is sampled by reading its memory instead, every " +
            FormatNs(static_cast<double>(period_ns_)),
        journal);
 }

@@ -458,7 +458,7 @@ class Judge {
           "Add their traces: what they did, and whether they were late, is unknown.");
     }
     for (const RankSummary* rank : verdict_.unreadable) {
-      add("fleet.unreadable", "A trace was left out: " + rank->unreadable, "");
+      add("fleet.unreadable", "A trace was excluded: " + rank->unreadable, "");
     }
     for (const RankVerdict& rank : verdict_.ranks) {
       if (rank.rank->is_complete) continue;
@@ -469,7 +469,7 @@ class Judge {
       add("fleet.damaged", std::move(message), "Its figures cover only the data that is there; see gprof-cli info.");
     }
     for (const RankSummary* rank : verdict_.duplicates) {
-      add("fleet.duplicate", NameOf(*rank) + " is there more than once: " + rank->source + " was left out", "");
+      add("fleet.duplicate", NameOf(*rank) + " occurs more than once: " + rank->source + " was excluded", "");
     }
   }
 

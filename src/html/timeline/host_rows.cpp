@@ -44,8 +44,8 @@ void HostRows::AddTo(uint32_t thread, int32_t parent, TimelineData* data) const 
     if (lanes.empty()) return;
     data->tracks.push_back({kind, source, parent, std::move(label), std::move(detail), std::move(lanes), {}});
   };
-  add(TrackKind::kMpi, EventSource::kMpiCall, "MPI", "calls of MPI", mpi_calls_[thread]);
-  add(TrackKind::kOs, EventSource::kOsCall, "OS calls", "long calls of the operating system", os_calls_[thread]);
+  add(TrackKind::kMpi, EventSource::kMpiCall, "MPI", "MPI calls", mpi_calls_[thread]);
+  add(TrackKind::kOs, EventSource::kOsCall, "OS calls", "long operating system calls", os_calls_[thread]);
   std::vector<uint32_t> states;
   for (const ThreadState& state : StatesOf(thread)) {
     states.push_back(static_cast<uint32_t>(data->thread_states.size()));
@@ -53,7 +53,7 @@ void HostRows::AddTo(uint32_t thread, int32_t parent, TimelineData* data) const 
   }
   add(TrackKind::kStates, EventSource::kThreadState, "thread state",
       "running, preempted or blocked, by context switches", states);
-  add(TrackKind::kSamples, EventSource::kSample, "CPU samples", "where the thread was", samples_[thread]);
+  add(TrackKind::kSamples, EventSource::kSample, "CPU samples", "what the thread was running", samples_[thread]);
 }
 
 // Between switches it ran, and before the first and after the last one while it made CUDA calls, as in the table of

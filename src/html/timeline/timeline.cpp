@@ -284,7 +284,7 @@ std::vector<TimelineLane> LayoutMaker::SideBySide(const Records& records, IsWant
 }
 
 void LayoutMaker::AddStartEndRanges(uint32_t process, int32_t parent) {
-  AddLanes(TrackKind::kNvtx, EventSource::kRange, parent, "NVTX start/end", "ranges that need not nest",
+  AddLanes(TrackKind::kNvtx, EventSource::kRange, parent, "NVTX start/end", "start/end ranges, which may overlap",
            SideBySide(trace_.ranges, [&](const NvtxRange& range) {
              if (range.is_push_pop) return false;
              return (range.thread == kNone ? kNone : trace_.threads[range.thread].process) == process;
@@ -292,7 +292,7 @@ void LayoutMaker::AddStartEndRanges(uint32_t process, int32_t parent) {
 }
 
 void LayoutMaker::AddOverhead(uint32_t process, int32_t parent) {
-  AddLanes(TrackKind::kOverhead, EventSource::kOverhead, parent, "recording", "what CUPTI took for itself",
+  AddLanes(TrackKind::kOverhead, EventSource::kOverhead, parent, "recording", "profiling overhead (CUPTI)",
            SideBySide(trace_.overheads, [&](const Overhead& overhead) { return overhead.process == process; }));
 }
 
@@ -326,7 +326,7 @@ void LayoutMaker::AddNvtx(uint32_t thread, int32_t parent) {
     const NvtxRange& range = trace_.ranges[i];
     if (range.is_push_pop) lanes.Add(i, {range.start_ns, range.end_ns}, range.depth);
   }
-  AddLanes(TrackKind::kNvtx, EventSource::kRange, parent, "NVTX", "ranges that are pushed and popped", lanes.Finish());
+  AddLanes(TrackKind::kNvtx, EventSource::kRange, parent, "NVTX", "push/pop ranges", lanes.Finish());
 }
 
 void LayoutMaker::AddMarks(uint32_t thread, int32_t parent) {
@@ -348,8 +348,7 @@ void LayoutMaker::AddCalls(uint32_t thread, int32_t parent) {
     }
     lanes.Add(i, TimeOf(trace_, data_, EventSource::kCall, i), depths[i - slice.first]);
   }
-  AddLanes(TrackKind::kApi, EventSource::kCall, parent, "CUDA API", "calls of the runtime and the driver",
-           lanes.Finish());
+  AddLanes(TrackKind::kApi, EventSource::kCall, parent, "CUDA API", "CUDA runtime and driver calls", lanes.Finish());
 }
 
 uint64_t CountEvents(const Trace& trace, const TimelineData& timeline, int64_t merged_below_ns) {

@@ -34,7 +34,7 @@ void CheckIsExport(const SqliteReader& file) {
               fmt::format("cannot read '{}': an SQLite database, but not an Nsight Systems export (no table "
                           "StringIds, or no tables of recorded events)",
                           file.path()),
-              "exports are made so: nsys export --type sqlite FILE.nsys-rep");
+              "create an export with nsys export --type sqlite FILE.nsys-rep");
 }
 
 }  // namespace

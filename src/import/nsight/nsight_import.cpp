@@ -324,7 +324,7 @@ void NsightImport::Finish() {
   }
   if (payloads_.left_out_count() > 0) {
     builder_.AddNotice(trace::NoticeLevel::kInfo, CountOf(count(payloads_.left_out_count()), "payload") +
-                                                      " of NVTX left out: there are too many layouts");
+                                                      " of NVTX skipped: there are too many layouts");
   }
   AddNotRead();
   for (uint32_t process = 0; process < builder_.process_count(); ++process) {

@@ -22,7 +22,7 @@ Pickle::Pickle(std::string_view bytes) : bytes_(bytes) {
   while (true) {
     const auto code = static_cast<uint8_t>(TakeNumber(1));
     if (code == kStop) break;
-    if (!Step(code)) Refuse("it would make Python run code, or is damaged");
+    if (!Step(code)) Refuse("it would run code when loaded, or is damaged");
   }
   root_ = Top();
 }

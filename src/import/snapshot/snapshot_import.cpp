@@ -34,7 +34,7 @@ SnapshotImport::SnapshotImport(const Pickle& pickle, const std::string& path)
 Trace SnapshotImport::Run(uint64_t file_bytes) {
   const Pickle::Value traces = pickle_.Get(pickle_.root(), "device_traces");
   if (traces == Pickle::kMissing && pickle_.Get(pickle_.root(), "segments") == Pickle::kMissing)
-    throw Error(ExitCode::kUnreadable, "a pickle, but no snapshot of PyTorch's memory");
+    throw Error(ExitCode::kUnreadable, "a pickle, but not a PyTorch memory snapshot");
   builder_.Enter(builder_.AddProcess(0, 0));
   ReadSegments();
   FindTimes();

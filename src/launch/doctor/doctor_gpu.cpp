@@ -40,7 +40,8 @@ MachineCheck CheckDriver(const MachineView& machine, const Driver& driver) {
     check.state = CheckState::kBad;
     check.detail = "not found: neither /proc/driver/nvidia/version nor libcuda.so.1 (" + driver.library.error + ")";
     check.advice =
-        "only NVTX can be recorded here, not CUDA. On a machine with a GPU, install the driver; in a "
+        "CUDA cannot be recorded here, only NVTX and what the CPU does. On a machine with a GPU, install the driver; "
+        "in a "
         "container, use docker run --gpus all";
     return check;
   }

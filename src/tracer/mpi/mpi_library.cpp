@@ -71,7 +71,7 @@ void SeenAll() {
   } else if (!has_said_so) {
     has_said_so = true;
     Message message;
-    message << "MPI calls are not recorded: another tool has taken them over";
+    message << "MPI calls are not recorded: another tool intercepts them";
     Say(trace::NoticeLevel::kInfo, message);
   }
 }

@@ -75,9 +75,10 @@ void StepDown() {
   factor *= kStep;
   SetThresholds();
   Message message;
-  message << "there are many calls of the operating system: from here on those of "
-          << factor * Config().osrt_threshold_ns / 1000 << " us in threads that launch and "
-          << factor * Config().osrt_other_threshold_ns / 1000 << " us in others; set --osrt-threshold for all";
+  message << "there are many operating system calls: from here on, only those of at least "
+          << factor * Config().osrt_threshold_ns / 1000 << " us in launching threads and "
+          << factor * Config().osrt_other_threshold_ns / 1000
+          << " us in others are recorded; --osrt-threshold sets one limit for all";
   Say(trace::NoticeLevel::kInfo, message);
 }
 

@@ -224,7 +224,7 @@ uint32_t NumberOf(ThreadStacks* stacks, const Level* last, uint32_t last_count, 
   if (result > 0) return true;
   stack_reader.store(nullptr, std::memory_order_relaxed);
   Message message;
-  message << "Python stacks are not recorded: the structures of this build of Python are not those of its version";
+  message << "Python stacks are not recorded: the memory layout of this build of Python is not that of its version";
   Say(trace::NoticeLevel::kInfo, message);
   return false;
 }
@@ -257,7 +257,7 @@ void Look() {
   state.store(found == Found::kGood ? State::kUnchecked : State::kRefused, std::memory_order_release);
   if (found == Found::kGood) return stack_reader.store(ReadPythonStack, std::memory_order_release);
   Message message;
-  message << "Python stacks are not recorded: CPython " << version << " is not one of those that can be read (3.8 to "
+  message << "Python stacks are not recorded: CPython " << version << " is not supported (only 3.8 to "
           << "3.14)";
   Say(trace::NoticeLevel::kInfo, message);
 }

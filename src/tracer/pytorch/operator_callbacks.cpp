@@ -136,8 +136,8 @@ uint64_t AddCallback() {
 bool Refuse() {
   state.store(State::kRefused, std::memory_order_release);
   Message message;
-  message << "PyTorch operators are recorded by emit_nvtx(), which is slower: this build of torch is not laid out as "
-          << "those that can be read";
+  message << "PyTorch operators are recorded by emit_nvtx(), which is slower: this build of torch has an unsupported "
+          << "memory layout";
   Say(trace::NoticeLevel::kInfo, message);
   return false;
 }

@@ -369,7 +369,7 @@ void StartNativeStacks() {
   if (!Config().WantsNativeStacks()) return;
   if (!CanFindObjects()) {
     Message message;
-    message << "call stacks of long calls are not recorded: that takes glibc 2.35 or newer on x86-64";
+    message << "call stacks of long calls are not recorded: they need glibc 2.35 or newer on x86-64";
     return Say(trace::NoticeLevel::kInfo, message);
   }
   LoadedObject own;

@@ -51,7 +51,7 @@ void SayNotWritten(int error) {
   } else {
     message << "error " << static_cast<uint64_t>(error);
   }
-  message << (error == ENOSPC || error == EDQUOT ? "; what the program does is lost until there is room again"
+  message << (error == ENOSPC || error == EDQUOT ? "; events are lost until there is space again"
                                                  : "; the program continues, but is no longer recorded");
   Say(trace::NoticeLevel::kError, message);
 }

@@ -101,7 +101,7 @@ function heading(state: State, diff: Json): HTMLElement {
       el("aside", { class: "banner", text: `▲ The trace of ${s} is incomplete: figures cover only the data that was recovered.` }))),
     differences.length > 0 ? el("aside", { class: "banner" }, el("b", { text: "▲ Measured under different conditions: " }), visible(differences.join("; "))) : null,
     el("p", { class: "headline", text: visible(explained[0] ?? state.page.verdict).replace(/: .*/s, "") }),
-    el("p", { class: `verdict ${tone}`, text: `${verdict}: ${text(diff["evidence"])}` }),
+    el("p", { class: `verdict ${tone}`, text: `${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}: ${text(diff["evidence"])}` }),
     el("ul", { class: "explanation" }, ...explained.map((line) => el("li", { text: visible(line) }))));
 }
 

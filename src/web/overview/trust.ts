@@ -37,7 +37,7 @@ function clocksText(trust: Json): string {
 
 function overheadText(trust: Json): string {
   const cost = trust["overhead"];
-  if (cost === null || cost === undefined) return "unknown: not recorded by gprof-cli";
+  if (cost === null || cost === undefined) return "unknown: no process was traced by gprof-cli";
   const o = object(cost);
   const least = formatPercent(number(o["slow_down_least_percent"])), most = formatPercent(number(o["slow_down_most_percent"]));
   return `slow-down of ${least === most ? most : `${least} to ${most}`}; ${text(o["basis"])}; not subtracted`;

@@ -20,7 +20,7 @@ export const CAUSES = [
 
 const CAUSE_MEANINGS: Record<string, string> = {
   queue: "work was queued, but the GPU had not started it", dependency: "queued work waited for an event of another stream",
-  launch: "launch latency: from the entry of the launch call to the start on the GPU", sync: "the host was in a synchronising call",
+  launch: "launch latency: from the launch call to the start on the GPU", sync: "the host was in a synchronising call",
   copy: "the host was in a blocking copy or memset", memory: "the host allocated, freed or registered memory",
   load: "contexts were created, or code was loaded or compiled", api: "the host was in another CUDA call",
   os: "the host was blocked in the operating system", mpi: "the host was in an MPI call", host: "the host ran its own code",
@@ -37,7 +37,7 @@ export const causeColor = (cause: string): string =>
 
 /** Titles of the analyses, for groups of tables. */
 const ANALYSIS_TITLES: Record<string, string> = {
-  devices: "GPUs", idle: "Idle time", launches: "Launches", kernels: "Kernels", kernel_kinds: "Kinds of kernels", small_kernels: "Small kernels",
+  devices: "GPUs", idle: "Idle time", launches: "Launches", kernels: "Kernels", kernel_kinds: "Kernel types", small_kernels: "Small kernels",
   occupancy: "Occupancy", gemms: "Matrix multiplications", memcpy: "Copies", memory: "Memory", streams: "Streams", sync: "Synchronisation", api: "CUDA calls",
   api_errors: "Errors", mpi: "MPI", directives: "OpenMP and OpenACC", os_calls: "Operating system", threads: "Threads", cpu_functions: "CPU samples", python_lines: "Python", modules: "Modules", ops: "Operators", graphs: "CUDA graphs", startup: "Start-up", critical_path: "Critical path", steps: "Steps",
   nvtx: "NVTX", host_load: "Host", gpu_metrics: "GPU metrics", counters: "Kernel counters", source: "Kernel source", health: "Data quality", balance: "Multiple GPUs", sharing: "Shared GPUs", nccl: "NCCL", traces: "Multiple traces",

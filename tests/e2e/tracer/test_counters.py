@@ -96,7 +96,7 @@ class Launches(Counters):
     def test_a_bad_expression_measures_nothing_and_says_so(self):
         run = self.counters("loop", 1, options=["-k", "regex:("])
         self.assertEqual(run.code, 4)
-        self.assertIn("'(' is no regular expression", run.err)
+        self.assertIn("'(' is not a valid regular expression", run.err)
 
     def test_devices(self):
         """Launches that alternate between two GPUs of one process: each has a plan, and a profiler of its own."""
@@ -175,7 +175,7 @@ class Sets(Counters):
         self.assertNotIn(first, of_first)
         self.assertNotIn(lost, of_first)
         self.assertEqual([n["message"].split(";")[0] for n in run.trace.of("notice") if "chip" in n["message"]],
-                         [f"the chip GH100 lacks 1 of the metrics that are asked for, {lost}"])
+                         [f"the chip GH100 lacks 1 of the requested metrics, {lost}"])
 
     def test_metrics_by_name(self):
         run = self.counters("loop", 1, options=["--metrics", "dram__bytes.sum,lts__t_bytes"])
@@ -246,9 +246,9 @@ class ApplicationReplay(Counters):
         run = self.replay("runs", str(self.folder / "dots"), options=[*self.OPTIONS, "-s", "2"])
         self.assertEqual((run.code, self.launches(run.trace)), (0, [("beta", 30), ("alpha", 10), ("alpha", 20), ("beta", 30)]), run.err)
         self.assertGreater(len((self.folder / "dots").read_text()), 1)
-        self.assertIn("the program is not deterministic: 1 of 5 launches, such as alpha with grid 101 x 1 x 1, did not come in each of ",
+        self.assertIn("the program is not deterministic: 1 of 5 launches, such as alpha with grid 101 x 1 x 1, did not occur in all ",
                       run.err)
-        self.assertTrue(any("the program is not the same in each run: alpha was launched with grid 1" in n["message"]
+        self.assertTrue(any("the program behaves differently in each run: alpha was launched with grid 1" in n["message"]
                             for n in run.trace.of("notice")))
         self.assertEqual([f["number"] for f in run.facts("run")], [1])  # the output of the first run alone
 
@@ -309,7 +309,7 @@ class Graphs(Counters):
         for options in ([], ["--set", "basic"]):
             run = self.counters("graph", options=options)
             self.assertEqual(run.code, 4)
-            self.assertIn("kernels of CUDA graphs are not measured one by one", run.err)
+            self.assertIn("kernels of CUDA graphs are not measured individually", run.err)
 
     def graphs(self, *options):
         run = self.counters("graph", options=["--graph-profiling", "graph", "--metrics", "smsp__inst_executed.sum", *options])
@@ -446,7 +446,7 @@ class NvtxFilters(Counters):
     def test_what_cannot_be(self):
         run = self.counters("places", options=["--nvtx-include", "regex:(/"])
         self.assertEqual(run.code, 4)
-        self.assertIn("'(' is no regular expression", run.err)
+        self.assertIn("'(' is not a valid regular expression", run.err)
 
 
 class RangeNumbers(Counters):
@@ -600,11 +600,11 @@ class Controls(Counters):
     def test_clocks_that_somebody_else_locked_stay_locked(self):
         run = self.controlled("--clock-control", "base", before="clocks 2\n")
         self.assertEqual((run.code, self.controls.read_text(), self.plan(run)), (0, "clocks 2\n", (1, 0)), run.err)
-        self.assertIn("the clocks of the GPU were locked before, and stay as they are", run.err)
+        self.assertIn("the clocks of the GPU were already locked and are left as they are", run.err)
 
     def test_what_cannot_be_is_not_measured(self):
-        for env, message in (({"MOCK_CUPTI_VERSION": "130001"}, "flushes no caches and locks no clocks; CUDA 13.4 or later does"),
-                             ({"MOCK_CLOCK_LOCK": "35"}, "the clocks cannot be locked: cuptiClockControlLock answers")):
+        for env, message in (({"MOCK_CUPTI_VERSION": "130001"}, "cannot flush caches or lock clocks; use the libcupti of CUDA 13.4 or later"),
+                             ({"MOCK_CLOCK_LOCK": "35"}, "the clocks cannot be locked: cuptiClockControlLock returned")):
             with self.subTest(env=env):
                 run = self.controlled(*self.BOTH, env=env.items())
                 self.assertEqual((run.code, self.controls.read_text()), (4, ""), run.err)
@@ -647,7 +647,7 @@ class Trouble(Counters):
                 shutil.copy(path, alone / path.name)
         run = self.counters("loop", 3, options=["--cupti", str(alone / "libcupti.so.13")],
                             env={"LD_LIBRARY_PATH": str(alone)})
-        self.check_unharmed(run, "libnvperf_host.so is not beside")
+        self.check_unharmed(run, "libnvperf_host.so is not next to")
 
     def test_killed(self):
         """What was measured is in the trace, whatever ends the program."""

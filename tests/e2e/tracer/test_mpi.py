@@ -157,8 +157,8 @@ class Mpi:
         self.assertEqual(run.out.count('"tool"'), RANKS)
         self.assertEqual(run.trace.of("mpi_call"), [])
         notices = {n["message"] for n in run.trace.of("notice")}
-        self.assertEqual({n for n in notices if "another tool has taken them over" in n},
-                         {"MPI calls are not recorded: another tool has taken them over"})
+        self.assertEqual({n for n in notices if "another tool intercepts them" in n},
+                         {"MPI calls are not recorded: another tool intercepts them"})
 
     def test_fortran(self):
         if shutil.which("gfortran") is None:

@@ -151,7 +151,7 @@ class Waits(harness.Case):
 
     def test_masses_of_calls_step_down(self):
         run = self.waits("masses", options=())
-        self.assertTrue([n for n in run.trace.of("notice") if "many calls of the operating system" in n["message"]])
+        self.assertTrue([n for n in run.trace.of("notice") if "many operating system calls" in n["message"]])
         run = self.waits("masses", options=("--osrt-threshold=10000",))
         self.assertFalse([n for n in run.trace.of("notice") if "many calls" in n["message"]])
 

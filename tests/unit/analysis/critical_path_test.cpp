@@ -49,7 +49,7 @@ TEST(CriticalPath, HostLaunchKernelAndWait) {
   EXPECT_EQ(TextOf(what_if, 0, "what"), "make work twice as fast");
   EXPECT_EQ(IntOf(what_if, 0, "gain_ns"), 100);
   EXPECT_EQ(RealOf(what_if, 0, "percent"), 31.25);
-  EXPECT_EQ(TextOf(what_if, 1, "what"), "run host code in load concurrently with the GPU");
+  EXPECT_EQ(TextOf(what_if, 1, "what"), "overlap host code in load");
 }
 
 TEST(CriticalPath, QueuedWorkHidesItsLaunch) {

@@ -113,7 +113,7 @@ TEST(Health, AFullDiskIsSaidWhereTheLossesShowIt) {
   const std::string lost = FindingOf(result, "health.lost_records")->advice;
   EXPECT_EQ(lost,
             "The disk or quota was full while recording: record again with more disk space, or write to another disk "
-            "(--output). Counts and sums are too low by the lost records.");
+            "(--output). Counts and sums do not include the lost records.");
   EXPECT_EQ(FindingOf(result, "health.damaged_chunks")->advice,
             "The disk or quota was full while recording: record again with more disk space, or write to another disk "
             "(--output). Figures cover only the readable data.");

@@ -226,7 +226,7 @@ TEST(Diff, SmallChangesAreWhatTheRulesSay) {
   EXPECT_EQ(CompareRuns(Runs(kOld), Runs(kSlow), options).verdict, Change::kRegressed);
 }
 
-// Whatever says that two runs cannot be compared keeps times from being judged, and counters are judged all the same.
+// Whatever says that two runs cannot be compared keeps times from being judged, and counters are still judged.
 TEST(Diff, TimesOfOtherMachinesOrIncompleteRunsAreNotJudged) {
   const auto changed = [](RunSet set, const std::function<void(Measurement*)>& change) {
     for (Measurement& run : set.runs) change(&run);

@@ -152,7 +152,7 @@ class Snapshots(unittest.TestCase):
         self.path.write_bytes(pickle.dumps({"a": [1, 2.5, None, True, -(2**70)]}))
         done = self.gprof("report", self.path)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("no snapshot", done.stderr)
+        self.assertIn("not a PyTorch memory snapshot", done.stderr)
 
     def test_damaged_files_are_read_or_refused(self):
         whole = pickle.dumps(snapshot([History(2, 0x7F00_0000_0000).run(20)]))

@@ -9,11 +9,11 @@ namespace {
 constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
     {"queue", "idle.queue_ns", "work queued, not yet started by the GPU", "work was already queued",
      "This is latency between queued operations: use fewer, larger operations or a CUDA graph to pay it less often."},
-    {"dependency", "idle.dependency_ns", "queued work waiting for an event of another stream",
+    {"dependency", "idle.dependency_ns", "waiting for an event of another stream",
      "queued work waited for an event of another stream",
      "Check what the streams wait for: drop unnecessary cudaStreamWaitEvent calls, or move work between streams to "
      "hide the wait."},
-    {"launch", "idle.launch_ns", "launch latency: from the call to the start on the GPU", "a launch was in flight",
+    {"launch", "idle.launch_ns", "launch latency (call to start on the GPU)", "a launch was in flight",
      "Launch earlier so that the GPU always has queued work: avoid waits between launches, launch fewer and larger "
      "kernels, or use a CUDA graph."},
     {"sync", "idle.sync_ns", "host in a synchronising call", "the host was in a synchronising call",
@@ -21,11 +21,11 @@ constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
      "only where the host needs the result."},
     {"copy", "idle.copy_ns", "host in a blocking copy or memset", "the host was in a blocking copy or memset",
      "Use pinned memory (cudaMallocHost, cudaHostRegister) and cudaMemcpyAsync so that the host does not block."},
-    {"memory", "idle.memory_ns", "host allocating, freeing or registering memory",
+    {"memory", "idle.memory_ns", "host allocating, freeing, pinning memory",
      "the host was allocating or freeing memory",
      "Allocate once before the loop and reuse, or use cudaMallocAsync with a memory pool: cudaMalloc and cudaFree wait "
      "for the GPU."},
-    {"load", "idle.load_ns", "context creation, module loading, compilation", "CUDA was loading or compiling code",
+    {"load", "idle.load_ns", "creating contexts, loading, compiling", "CUDA was loading or compiling code",
      "Load before the time-critical part: run every kernel once as warm-up, build for this GPU's architecture, or set "
      "CUDA_MODULE_LOADING=EAGER."},
     {"api", "idle.api_ns", "host in another CUDA call", "the host was in other CUDA calls",

@@ -38,11 +38,11 @@ void SayIfLong() {
   const NamePart function = FunctionNameOf(text);
   text[function.at - text + static_cast<std::ptrdiff_t>(function.size)] = 0;
   Message message;
-  message
-      << "measuring one launch of " << function.at << " has taken " << limit / 1'000'000'000
-      << " s so far. Nothing else runs on the GPU meanwhile: if the kernel waits for a later launch, for another GPU "
-         "or for the host, it never ends. Then stop the program, and use --replay-mode range, which lets kernels run "
-         "side by side, or leave this one out with -k. If it only takes long, set a longer --hang-limit";
+  message << "measuring one launch of " << function.at << " has taken " << limit / 1'000'000'000
+          << " s so far. Nothing else runs on the GPU during a measurement, so a kernel that waits for a later launch, "
+             "another GPU or the host never finishes. If this is such a kernel, stop the program and use --replay-mode "
+             "range, which lets kernels run concurrently, or exclude it with -k. If it is just slow, set a higher "
+             "--hang-limit";
   Say(trace::NoticeLevel::kWarning, message);
 }
 

@@ -48,8 +48,8 @@ void LaunchBatch::Close() {
   if (is_whole) return;
   Message message;
   message << ranges << " kernels ran where " << count_
-          << " launches were seen, so that their counters cannot be told apart; kernels are measured one by one from "
-             "here on, which takes longer";
+          << " launches were seen, so counters cannot be assigned to launches; from here on, kernels are measured one "
+             "at a time, which takes longer";
   Say(trace::NoticeLevel::kWarning, message);
 }
 

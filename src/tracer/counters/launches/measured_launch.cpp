@@ -67,19 +67,17 @@ bool IsForBatch(const OpenLaunch& open) {
 // started, and without it ends in error 999 (measured). So graphs run as ever.
 void SayGraphs() {
   Message message;
-  message
-      << "kernels of CUDA graphs are not measured one by one; --graph-profiling graph measures each launch of a graph "
-         "as one";
+  message << "kernels of CUDA graphs are not measured individually; --graph-profiling graph measures each graph launch "
+             "as a whole";
   Say(trace::NoticeLevel::kWarning, message);
 }
 
 // Memory that a graph writes cannot be restored, so it runs once.
 void SayPassesOfGraphs(uint32_t passes) {
   Message message;
-  message
-      << "graphs are not measured: these metrics take " << passes
-      << " passes, and a graph runs once. --replay-mode application makes each pass in a run of its own, and the set "
-         "light takes one pass";
+  message << "graphs are not measured: these metrics take " << passes
+          << " passes, but a graph runs only once. Use --replay-mode application, which runs the program once per "
+             "pass, or --set light, which needs one pass";
   Say(trace::NoticeLevel::kWarning, message);
 }
 
@@ -117,7 +115,7 @@ void Choose(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData* 
 
 void SayUncounted(uint32_t ranges) {
   Message message;
-  message << "libcupti counted " << ranges << " kernels where one was launched: the launch has no values";
+  message << "libcupti counted " << ranges << " kernels for one launch: the launch gets no values";
   Say(trace::NoticeLevel::kWarning, message);
 }
 

@@ -54,7 +54,7 @@ void SayNone(const char* what, CUptiResult result) {
   Message message;
   const int code = static_cast<int>(result);
   if (code == 26 || code == 35) return SayProfilerFailed(what, result);
-  message << "no samples of instructions: " << what << " answers " << Cupti().NameOf(result);
+  message << "instructions are not sampled: " << what << " returned " << Cupti().NameOf(result);
   Say(trace::NoticeLevel::kWarning, message);
 }
 
@@ -236,7 +236,7 @@ void End(SampledContext* sampled) {
   sampled->context = nullptr;
   if (lost_samples == 0) return;
   Message message;
-  message << lost_samples << " samples of instructions were lost: the hardware or the table of them was full";
+  message << lost_samples << " instruction samples were lost: the hardware buffer or the sample table was full";
   Say(trace::NoticeLevel::kWarning, message);
   lost_samples = 0;
 }

@@ -45,7 +45,7 @@ bool Refuse(const Message& why) {
 bool RefuseVersion() {
   Message why;
   why << Cupti().path
-      << " flushes no caches and locks no clocks; CUDA 13.4 or later does, see --cupti FILE, or leave out "
+      << " cannot flush caches or lock clocks; use the libcupti of CUDA 13.4 or later (--cupti FILE), or omit "
          "--cache-control and --clock-control";
   return Refuse(why);
 }
@@ -55,8 +55,8 @@ bool LockClocks(CUcontext context, trace::ClockControl wanted) {
   const CUptiResult result = clocks.lock(context, wanted == trace::ClockControl::kBase ? kLockBase : kLockBoost);
   if (result != CUPTI_SUCCESS) {
     Message why;
-    why << "the clocks cannot be locked: cuptiClockControlLock answers " << Cupti().NameOf(result) << " ("
-        << static_cast<uint64_t>(result) << "); leave out --clock-control";
+    why << "the clocks cannot be locked: cuptiClockControlLock returned " << Cupti().NameOf(result) << " ("
+        << static_cast<uint64_t>(result) << "); omit --clock-control";
     return Refuse(why);
   }
   clocks.is_asked = true;
@@ -64,7 +64,7 @@ bool LockClocks(CUcontext context, trace::ClockControl wanted) {
   clocks.now = were_locked ? trace::ClockControl::kUnknown : wanted;
   if (!were_locked) return true;
   Message message;
-  message << "the clocks of the GPU were locked before, and stay as they are";
+  message << "the clocks of the GPU were already locked and are left as they are";
   Say(trace::NoticeLevel::kWarning, message);
   return true;
 }
@@ -80,8 +80,7 @@ bool ControlClocks(CUcontext context) {
   if (!clocks.is_asked) return LockClocks(context, request.clocks);
   if (clocks.AreLocked(context)) return true;
   Message why;
-  why << "libcupti locks the clocks of one GPU for each process; choose it with --devices, or leave out "
-         "--clock-control";
+  why << "libcupti locks the clocks of only one GPU per process; choose it with --devices, or omit --clock-control";
   return Refuse(why);
 }
 

@@ -152,7 +152,7 @@ class PlanMaker {
     UnmapMemory(open, (count + 1) * sizeof(Wanted*));
     if (plan_.metric_count > 0) return true;
     Message message;
-    message << "no kernel counters: the chip " << chip_ << " has none of the metrics that are asked for";
+    message << "no kernel counters: the chip " << chip_ << " has none of the requested metrics";
     Say(trace::NoticeLevel::kWarning, message);
     return false;
   }
@@ -171,7 +171,7 @@ class PlanMaker {
   void SayMissing() const {
     if (missing_ == 0 || first_missing_ == nullptr) return;
     Message message;
-    message << "the chip " << chip_ << " lacks " << missing_ << " of the metrics that are asked for, " << first_missing_
+    message << "the chip " << chip_ << " lacks " << missing_ << " of the requested metrics, " << first_missing_
             << (missing_ == 1 ? "" : " for example") << "; gprof-cli counters --dry-run --chip " << chip_
             << " lists them";
     Say(trace::NoticeLevel::kInfo, message);
@@ -234,7 +234,7 @@ class PlanMaker {
     }
     Message message;
     message << "no kernel counters: these metrics take " << plan_.passes << " passes on the chip " << chip_
-            << ", and nothing is to run again; use --replay-mode kernel, or the set light";
+            << ", but nothing may run again (--replay-mode none); use --replay-mode kernel or --set light";
     Say(trace::NoticeLevel::kWarning, message);
     return false;
   }

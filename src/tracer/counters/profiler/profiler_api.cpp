@@ -31,7 +31,7 @@ bool OpenCompanion(const char* name) {
   if (slash != nullptr) std::strcpy(slash + 1, name);
   if (slash != nullptr && dlopen(path, RTLD_NOW | RTLD_GLOBAL) != nullptr) return true;
   Message why;
-  why << name << " is not beside " << Cupti().path
+  why << name << " is not next to " << Cupti().path
       << "; install the CUPTI of the CUDA Toolkit or the nvidia-cuda-cupti package, or use "
          "--cupti FILE";
   SayNone(why);
@@ -74,12 +74,12 @@ void SayProfilerFailed(const char* function, CUptiResult result) {
   Message why;
   const int code = static_cast<int>(result);
   if (code == kHardwareBusy) {
-    why << "another profiler has the performance monitors of this GPU (error 26), as dcgm-exporter or Nsight do; stop "
-           "it (dcgmi profile --pause), or measure one process at a time";
+    why << "another profiler, such as dcgm-exporter or Nsight, is using the performance monitors of this GPU (error "
+           "26); stop it (dcgmi profile --pause), or measure one process at a time";
   } else if (code == kNotPermitted) {
-    why << "the driver allows performance counters to administrators only (error 35): run as root or with "
-           "CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0; gprof-cli profile works "
-           "without";
+    why << "the driver restricts performance counters to administrators (error 35): run as root or with "
+           "CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0; gprof-cli profile does not "
+           "need them";
   } else {
     why << function << " answers " << Cupti().NameOf(result) << " (" << static_cast<uint64_t>(code) << ")";
   }

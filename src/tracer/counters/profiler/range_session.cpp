@@ -156,7 +156,8 @@ bool RangeSession::Push(const char* range) {
 bool RangeSession::SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
   if (has_mode_ && (range != range_ || replay != replay_)) {
     Message message;
-    message << "CUDA graphs and kernels are not measured in one run: what was launched first is measured";
+    message << "CUDA graphs and kernels cannot be measured in the same run: only the kind that was launched first is "
+               "measured";
     Say(trace::NoticeLevel::kWarning, message);
     return false;
   }

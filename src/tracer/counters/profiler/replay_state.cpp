@@ -125,9 +125,9 @@ void SayNotTheSame(const Launch& launch) {
   char name[256] = {};
   std::memcpy(name, kernel.at, kernel.size < sizeof name ? kernel.size : sizeof name - 1);
   Message message;
-  message << "the program is not the same in each run: " << name << " was launched with grid " << launch.grid[0]
+  message << "the program behaves differently in each run: " << name << " was launched with grid " << launch.grid[0]
           << " x " << launch.grid[1] << " x " << launch.grid[2]
-          << ", as in no launch that the first run measured. Such launches are not measured";
+          << ", which no measured launch of the first run had. Such launches are skipped";
   Say(trace::NoticeLevel::kWarning, message);
 }
 
@@ -168,7 +168,7 @@ bool SaveReplayed(uint64_t name, const Launch& launch, const CounterImage& image
   if (is_written && rename(made.text, path.text) == 0) return true;
   unlink(made.text);
   Message message;
-  message << "what this run has counted cannot be kept for the next one in " << TheCounterRequest()->replay_folder;
+  message << "counter values of this run cannot be saved for the next one in " << TheCounterRequest()->replay_folder;
   Say(trace::NoticeLevel::kWarning, message);
   return false;
 }

@@ -26,7 +26,7 @@ constexpr char kRegex[] = "regex:";
 
 void SayNoExpression(const char* text) {
   Message message;
-  message << "no kernel counters: '" << text << "' is no regular expression";
+  message << "no kernel counters: '" << text << "' is not a valid regular expression";
   Say(trace::NoticeLevel::kWarning, message);
 }
 
@@ -136,7 +136,7 @@ bool LaunchFilter::Prepare(CounterRequest* wanted) {
   if (request.kernel_expression != nullptr && !Compile(&kernel_expression, request.kernel_expression)) return false;
   if (request.kernel_id == nullptr || ReadKernelId(request.kernel_id)) return true;
   Message message;
-  message << "no kernel counters: '" << request.kernel_id << "' is no kernel id (context:stream:name:number)";
+  message << "no kernel counters: '" << request.kernel_id << "' is not a kernel id (context:stream:name:number)";
   Say(trace::NoticeLevel::kWarning, message);
   return false;
 }

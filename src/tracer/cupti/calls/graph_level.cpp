@@ -101,7 +101,7 @@ void NoteConditionalNode() {
                "work it out from the order in time where that is certain. --cuda-graph-trace graph records each launch "
                "as a whole";
   } else if (Config().graph_mode == GraphMode::kAuto) {
-    message << "CUDA graphs are recorded as a whole, because the program makes conditional nodes: CUPTI does not say "
+    message << "CUDA graphs are recorded as a whole, because the program creates conditional nodes: CUPTI does not say "
                "which launch ran the kernels in them; --cuda-graph-trace node records them nevertheless";
   } else {
     return;
