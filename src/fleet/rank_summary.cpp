@@ -19,6 +19,7 @@
 #include "fleet/partial/histogram.h"
 #include "fleet/partial/keep_results.h"
 #include "fleet/partial/kept_json.h"
+#include "fleet/rank_ranges.h"
 #include "fleet/verdict/rank_steps.h"
 #include "report/trace_summary.h"
 #include "trace/reshape/select.h"
@@ -97,6 +98,7 @@ class Summarizer {
     Copies();
     Calls();
     Places();
+    rank_.ranges = RangesOf(input_);
     rank_.steps = StepColumnsOf(input_, {kernels_, others_});
     MpiCollectives();
     NcclCollectives();
@@ -123,8 +125,7 @@ class Summarizer {
     rank_.program = KeptName(trace_.Text(process.name));
     rank_.rank_source = KeptName(trace_.Text(process.rank_source));
     rank_.rank = process.rank, rank_.local_rank = process.local_rank;
-    rank_.world_size = process.world_size, rank_.pid = process.pid;
-    rank_.start_ns = process.start_ns;
+    rank_.world_size = process.world_size, rank_.pid = process.pid, rank_.start_ns = process.start_ns;
     int64_t start_ns = process.start_ns, end_ns = process.end_ns;
     for (uint32_t i = 0; i < trace_.processes.size(); ++i) {
       if (!Is(i)) continue;

@@ -14,7 +14,7 @@
 namespace gprof {
 
 // How much of each thing a summary keeps; docs/commands/partial.md has the same numbers.
-inline constexpr size_t kKeptKernels = 64, kKeptPlaces = 16, kKeptCalls = 16;
+inline constexpr size_t kKeptKernels = 64, kKeptPlaces = 16, kKeptCalls = 16, kKeptRanges = 32;
 inline constexpr size_t kKeptSteps = 512, kKeptCollectives = 4096, kKeptCommunicators = 16;
 
 // Times that grow, as a rule: the file has their differences.
@@ -37,6 +37,12 @@ struct RankKernel {
 struct RankCopies {
   std::string direction, memory;  // "host to device", "pageable to device"
   int64_t count = 0, bytes = 0, total_ns = 0;
+};
+
+// The NVTX ranges of one path: their time on the host, and that of what was launched within them.
+struct RankRange {
+  std::string path;
+  int64_t count = 0, total_ns = 0, gpu_busy_ns = 0, kernels = 0;
 };
 
 // Idle time of one cause, by where the host was.
@@ -89,6 +95,7 @@ struct RankSummary {
   std::vector<RankKernel> kernel_times;      // the most time first; the last one may be of all others, without a name
   std::vector<RankCopies> copies;
   std::vector<RankCalls> api, mpi;
+  std::vector<RankRange> ranges;  // the most GPU time first
   std::vector<IdlePlace> places;  // the most idle time first
   StepColumns steps;
   std::vector<Communicator> communicators;

@@ -34,6 +34,7 @@ void from_json(const nlohmann::json& json, Times& times) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankCalls, name, count, total_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankKernel, name, count, total_ns, min_ns, max_ns, buckets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankCopies, direction, memory, count, bytes, total_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankRange, path, count, total_ns, gpu_busy_ns, kernels)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(IdlePlace, cause, kind, name, idle_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepColumns, path, count, steps_in_one, wall_ns, kernel_ns, copy_ns,
                                                 exposed_ns, idle_ns)
@@ -44,8 +45,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankSummary, source, unreadable,
                                                 lost_records, problems, has_day, day_offset_ns, day_uncertainty_ns,
                                                 gpus, gpu_uuids, wall_ns, window_ns, busy_ns, kernel_ns, nccl_ns,
                                                 exposed_ns, kernels, api_calls, api_ns, mpi_ns, idle_ns, clock_mhz,
-                                                throttled_ns, ecc_errors, kernel_times, copies, api, mpi, places, steps,
-                                                communicators)
+                                                throttled_ns, ecc_errors, kernel_times, copies, api, mpi, ranges,
+                                                places, steps, communicators)
 
 namespace {
 
@@ -121,6 +122,7 @@ void BoundSummary(RankSummary* rank) {
   for (auto* calls : {&r.api, &r.mpi}) {
     for (RankCalls& call : *calls) BoundCounts(call.count, call.total_ns);
   }
+  for (RankRange& range : r.ranges) BoundCounts(range.count, range.total_ns, range.gpu_busy_ns, range.kernels);
   for (IdlePlace& place : r.places) BoundCounts(place.idle_ns);
   BoundSteps(r.steps);
   for (Communicator& communicator : r.communicators) BoundCommunicator(communicator);

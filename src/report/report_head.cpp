@@ -69,7 +69,7 @@ std::string PartialText(const Trace& trace) {
   if (ranks == 1) return "of " + trace.kept->traces.front().path + ": results without records";
   return "of " + CountOf(ranks, "trace") +
          ": sums over the ranks; medians are accurate to 0.8% or omitted, and effects of ranks on each other are not "
-         "included";
+         "included (gprof-cli analyze has them)";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -78,10 +79,10 @@ class OneRank(Readers):
         of_trace, of_part = (json.loads(self.cli("info", path, "--format", "json").stdout) for path in (self.trace, self.part))
         for what in ("contents", "health", "devices", "processes"):
             self.assertEqual(of_part[what], of_trace[what], what)
-        for name in ("cuda_gpu_kern_sum", "cuda_api_sum"):
+        for name in ("cuda_gpu_kern_sum", "cuda_api_sum", "osrt_sum"):
             self.assertEqual(*(self.cli("stats", path, "-r", name).stdout for path in (self.trace, self.part)))
         made = self.cli("stats", self.part)
-        self.assertIn("not in a partial, use the trace: nvtx_sum, osrt_sum", made.stderr)
+        self.assertIn("not in a partial, use the trace: nvtx_sum, cuda_gpu_mem_time_sum", made.stderr)
 
     def test_what_needs_the_records_says_so(self):
         for words in (["report", self.part, "--time-range", "0:1ms"], ["report", self.part, "--format", "html", "-o", "a.html"],
@@ -92,7 +93,10 @@ class OneRank(Readers):
             error = self.cli(*words, code=2).stderr
             self.assertRegex(error, "needs the records of a trace|cannot be read as one run")
             self.assertIn("hint:", error)
-
+        for words in (["report", self.part, "--format", "html", "-o", "a.html"], ["view", self.part]):
+            hint = re.search("'(gprof-cli analyze [^']*)'", " ".join(self.cli(*words, code=2).stderr.split())).group(1)
+            self.cli(*hint.split()[1:])
+            self.assertIn("<html", (self.folder / "page.html").read_text(encoding="utf-8"))
 
     def test_what_takes_no_partial_says_what_does(self):
         error = self.cli("dump", self.part, code=3).stderr
@@ -192,6 +196,8 @@ class ManyRanks(Readers):
         joined, merged = ({table["id"]: table["rows"] for table in self.report(*paths)["tables"]} for paths in ([part], traces))
         self.assertEqual([(row["total_ns"], row["count"], row["sent_bytes"], row["percent"]) for row in joined["mpi_sum"]], [(3000, 2, 16, 100)])
         self.assertEqual([row["total_bytes"] for row in joined["mpi_sizes"]], [16])
+        of_nsys = json.loads(self.cli("stats", part, "-r", "mpi_event_sum", "--format", "json").stdout)
+        self.assertEqual([(row["Name"], row["Total Time (ns)"], row["Instances"]) for row in of_nsys], [("MPI_Allreduce", 3000, 2)])
         (gemm,) = joined["gemms"]
         self.assertEqual((gemm["m"], gemm["n"], gemm["k"], gemm["gpu_ns"], gemm["calls"], gemm["device"]), (64, 32, 16, 3000, 2, None))
         flop = sum(row["tflops"] * row["gpu_ns"] for row in merged["gemms"])
@@ -221,7 +227,7 @@ class ManyRanks(Readers):
         for form in ("csv", "jsonl", "parquet"):
             self.cli("export", self.all, "--format", form, "-o", f"tables-{form}")
             self.assertEqual(sorted(path.stem for path in (self.folder / f"tables-{form}").iterdir()),
-                             ["calls", "collectives", "copies", "idle", "kernels", "ranks", "steps"])
+                             ["calls", "collectives", "copies", "idle", "kernels", "ranges", "ranks", "steps"])
         with open(self.folder / "tables-csv" / "ranks.csv", newline="", encoding="utf-8") as file:
             ranks = list(csv.DictReader(file))
         self.assertEqual(len(ranks), len(self.whole))

@@ -115,13 +115,34 @@ class Verdict(fleet.FleetTest):
         for form in ("csv", "jsonl", "parquet"):
             self.cli("export", self.all, "--format", form, "-o", f"tables-{form}")
             self.assertEqual(sorted(path.stem for path in (self.folder / f"tables-{form}").iterdir()),
-                             ["calls", "collectives", "copies", "idle", "kernels", "ranks", "steps"])
+                             ["calls", "collectives", "copies", "idle", "kernels", "ranges", "ranks", "steps"])
         with open(self.folder / "tables-csv" / "ranks.csv", newline="", encoding="utf-8") as file:
             rows = {row["rank"]: row for row in csv.DictReader(file)}
         self.assertEqual(len(rows), self.RANKS - 1)
         busy = {str(row["rank"]): row["busy_ns"] for row in self.rows("ranks")}
         self.assertEqual({rank: int(row["busy_ns"]) for rank, row in rows.items()}, busy)
         self.assertIn("needs the records", self.cli("export", self.all, "--format", "chrome", code=2).stderr)
+
+    def test_recipes_have_one_table_and_the_sums_of_the_report(self):
+        report = fleet.json.loads(self.cli("report", self.all, "--full", "--rows", 0, "--format", "json").stdout)
+        of_report = {table["id"]: table["rows"] for table in report["tables"]}
+        for recipe, table, of_table, name, sums in (
+                ("nvtx_gpu_proj_sum", "ranges", "nvtx", "path", ("total_ns", "count", "gpu_busy_ns", "kernels")),
+                ("cuda_api_sum", "api_calls", "api", "name", ("total_ns", "count")),
+                ("cuda_gpu_kern_sum", "kernels", "kernels", "name", ("total_ns", "count"))):
+            found = self.analyze(self.all, "--rows", 0, "--recipe", recipe)["tables"]
+            self.assertEqual([entry["id"] for entry in found], [table])
+            rows = {row[name]: [row[key] for key in sums] for row in found[0]["rows"]}
+            self.assertEqual(rows, {row[name]: [row[key] for key in sums] for row in of_report[of_table]})
+        step = next(row for row in self.rows("ranges") if row["path"] == "step")
+        self.assertEqual((step["ranks"], step["most_rank"]), (self.RANKS - 1, max(self.rows("ranks"), key=lambda row: row["busy_ns"])["rank"]))
+
+    def test_recipes_as_text(self):
+        text = self.cli("analyze", self.all, "--recipe", "nvtx_gpu_proj_sum").stdout
+        self.assertEqual(text.splitlines()[0], "NVTX ranges of all ranks")
+        self.assertNotIn("Findings", text)
+        done = self.cli("analyze", self.all, "--recipe", "cuda_gpu_mem_size_sum")
+        self.assertEqual((done.stdout, "no rank has events for cuda_gpu_mem_size_sum" in done.stderr), ("", True))
 
     def test_a_partial_is_small_and_so_is_what_joins_them(self):
         self.assertLess(self.all.stat().st_size / self.RANKS, 256_000)

@@ -45,7 +45,10 @@ constexpr Recipe kRecipes[] = {{"nccl_sum", "collectives"},
                                {"gpu_gaps", "spread"},
                                {"cuda_gpu_kern_sum", "kernels"},
                                {"cuda_gpu_kern_pace", "kernels"},
-                               {"cuda_gpu_mem_size_sum", "copies"}};
+                               {"cuda_gpu_mem_size_sum", "copies"},
+                               {"nvtx_gpu_proj_sum", "ranges"},
+                               {"cuda_api_sum", "api_calls"},
+                               {"mpi_event_sum", "mpi_calls"}};
 
 std::vector<std::string> RecipeNames() {
   std::vector<std::string> names;
@@ -159,7 +162,7 @@ class Analyze : public Command {
     if (format_ == "html") {
       WritePageTo(PagePath(), PageOfFleet(verdict, WordsOf(verdict, paths)));
     } else {
-      WritePaged(format_ == "json" ? VerdictJson(verdict) : RenderFleetText(verdict, DetectTerminal(STDOUT_FILENO)));
+      WritePaged(format_ == "json" ? VerdictJson(verdict) : Text(verdict));
     }
     return CodeOf(ExitCode::kGood);
   }
@@ -182,6 +185,13 @@ class Analyze : public Command {
       if (recipe.name != recipe_) continue;
       std::erase_if(verdict->tables, [&](const Table& table) { return table.id != recipe.table; });
     }
+  }
+
+  std::string Text(const FleetVerdict& verdict) const {
+    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    if (recipe_.empty()) return RenderFleetText(verdict, terminal);
+    if (verdict.tables.empty()) Say("no rank has events for " + recipe_);
+    return RenderFleetTables(verdict, terminal);
   }
 
   static bool IsPartial(const std::string& path) { return path.ends_with(".gpart"); }

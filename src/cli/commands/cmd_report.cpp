@@ -170,7 +170,7 @@ class ReportCommand : public Command {
  private:
   // The analyses of a partial were run when it was made.
   void CheckPartial(const Trace& trace) const {
-    if (format_ == "html") RequireRecords(trace, "a page with a timeline");
+    if (format_ == "html") RequireRecords(trace, "a page with a timeline", PageOfRanks(trace.path));
     RefuseOptionsOfRecords(trace, options_);
   }
 

@@ -156,7 +156,7 @@ class View : public Command {
     RecoverEarlierRuns();
     std::vector<TraceSummary> summaries;
     const Trace whole = LoadTraces(paths_, &summaries);
-    RequireRecords(whole, "a timeline");
+    RequireRecords(whole, "a timeline", PageOfRanks(whole.path));
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const Trace& trace = selection.IsEmpty() ? whole : selected;
     if (is_perfetto_) return ShowInPerfetto(*server, trace);

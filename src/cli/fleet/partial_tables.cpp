@@ -95,6 +95,19 @@ FlatTable CallTable(const Ranks& ranks) {
           }};
 }
 
+FlatTable RangeTable(const Ranks& ranks) {
+  return {"ranges", {"rank", "trace", "path", "count", "total_ns", "gpu_busy_ns", "kernels"}, [&ranks](RowWriter& row) {
+            for (const RankSummary& r : ranks) {
+              for (const RankRange& range : r.ranges) {
+                Begin(r, row);
+                row.Text(range.path), row.Integer(range.count), row.Integer(range.total_ns);
+                row.Integer(range.gpu_busy_ns), row.Integer(range.kernels);
+                row.EndRow();
+              }
+            }
+          }};
+}
+
 // All idle time of a cause has no place; the others are where the host was meanwhile.
 FlatTable IdleTable(const Ranks& ranks) {
   return {"idle", {"rank", "trace", "cause", "kind", "place", "idle_ns"}, [&ranks](RowWriter& row) {
@@ -163,8 +176,9 @@ std::vector<RankSummary> RanksOf(const std::string& path) {
 }
 
 void WritePartialTables(const std::vector<RankSummary>& ranks, std::string_view format, const std::string& folder) {
-  const std::vector<FlatTable> tables = {RankTable(ranks), KernelTable(ranks), CopyTable(ranks),      CallTable(ranks),
-                                         IdleTable(ranks), StepTable(ranks),   CollectiveTable(ranks)};
+  const std::vector<FlatTable> tables = {RankTable(ranks), KernelTable(ranks),    CopyTable(ranks),
+                                         CallTable(ranks), RangeTable(ranks),     IdleTable(ranks),
+                                         StepTable(ranks), CollectiveTable(ranks)};
   if (WriteFlatTables(format, tables, folder)) return;
   throw Error(ExitCode::kUsage, "--format " + std::string(format) + " needs the records of a trace",
               "csv, jsonl and parquet have tables of a partial");

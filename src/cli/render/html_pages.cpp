@@ -45,6 +45,10 @@ PageContents PageOfDiff(const Diff& diff, std::string document) {
   return contents;
 }
 
+std::string PageOfRanks(const std::string& partial) {
+  return "; 'gprof-cli analyze --format html -o page.html " + ShellQuoted(partial) + "' makes a page of its ranks";
+}
+
 void WritePageTo(const std::string& path, const PageContents& contents) {
   if (IsStdout(path)) {
     try {

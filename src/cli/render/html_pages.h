@@ -12,6 +12,9 @@ namespace gprof::cli {
 // to a terminal: `path` is what -o says.
 void RequirePage(const std::string& path);
 
+// What there is of a partial instead, for RequireRecords().
+std::string PageOfRanks(const std::string& partial);
+
 // `document`: the comparison in JSON. Timelines are added by those who have the traces.
 PageContents PageOfDiff(const Diff& diff, std::string document);
 

@@ -48,13 +48,17 @@ class FleetText {
     prose_.columns = std::min(terminal_.columns, kMaxProse);
   }
 
+  std::string RenderTables() {
+    for (const Table& table : verdict_.tables) AddTable(table);
+    return std::move(out_);
+  }
+
   std::string Render() {
     out_ += LabeledLine("Ranks", RanksLine(verdict_), prose_);
     out_ += LabeledLine("Clocks", ClocksLine(verdict_), prose_);
     AddFindings();
     AddMap();
-    for (const Table& table : verdict_.tables) AddTable(table);
-    return std::move(out_);
+    return RenderTables();
   }
 
  private:
@@ -168,6 +172,11 @@ std::string ClocksLine(const FleetVerdict& verdict) { return AlignmentText(verdi
 
 std::string RenderFleetText(const FleetVerdict& verdict, const Terminal& terminal) {
   return FleetText(verdict, terminal).Render();
+}
+
+std::string RenderFleetTables(const FleetVerdict& verdict, const Terminal& terminal) {
+  const std::string text = FleetText(verdict, terminal).RenderTables();
+  return text.substr(std::min<std::size_t>(text.size(), 1));  // without the line above the first heading
 }
 
 }  // namespace gprof::cli

@@ -13,5 +13,6 @@ std::string RanksLine(const FleetVerdict& verdict);
 std::string ClocksLine(const FleetVerdict& verdict);
 
 std::string RenderFleetText(const FleetVerdict& verdict, const Terminal& terminal);
+std::string RenderFleetTables(const FleetVerdict& verdict, const Terminal& terminal);  // alone
 
 }  // namespace gprof::cli

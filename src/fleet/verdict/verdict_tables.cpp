@@ -214,6 +214,81 @@ Table CopyTable(const FleetVerdict& verdict) {
   return table;
 }
 
+// What all ranks have under one name, and the rank that has the most of it.
+struct OfName {
+  SaturatingSum count, total_ns, gpu_busy_ns, kernels;
+  int64_t ranks = 0, most_ns = -1;
+  std::string most_rank;
+
+  void Add(const RankVerdict& rank, int64_t more, int64_t more_ns, int64_t compared_ns) {
+    count += more, total_ns += more_ns;
+    ++ranks;
+    if (compared_ns <= most_ns) return;
+    most_ns = compared_ns;
+    most_rank = Key(rank);
+  }
+};
+
+Table RangeTable(const FleetVerdict& verdict, uint32_t max_rows) {
+  Table table{"ranges",
+              "NVTX ranges of all ranks",
+              {{"gpu_busy_ns", "GPU busy", Unit::kNs, false},
+               {"total_ns", "Total", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"kernels", "Kernels", Unit::kCount, true},
+               {"ranks", "Ranks", Unit::kCount, false},
+               {"most_ns", "Most GPU busy", Unit::kNs, true},
+               {"most_rank", "Most in", Unit::kText, false},
+               {"path", "NVTX range", Unit::kText, false}},
+              {},
+              "GPU busy: operations launched by the range's thread inside the range. Most in: the rank with the most "
+              "GPU time of the range."};
+  std::map<std::string, OfName> ranges;
+  for (const RankVerdict& rank : verdict.ranks) {
+    for (const RankRange& range : rank.rank->ranges) {
+      OfName& sum = ranges[range.path];
+      sum.Add(rank, range.count, range.total_ns, range.gpu_busy_ns);
+      sum.gpu_busy_ns += range.gpu_busy_ns, sum.kernels += range.kernels;
+    }
+  }
+  for (const auto& [path, sum] : ranges) {
+    table.rows.push_back({static_cast<int64_t>(sum.gpu_busy_ns), static_cast<int64_t>(sum.total_ns),
+                          static_cast<int64_t>(sum.count), static_cast<int64_t>(sum.kernels), sum.ranks, sum.most_ns,
+                          sum.most_rank, path});
+  }
+  SortAndCut(&table, 0, 7, max_rows);
+  return table;
+}
+
+Table CallTable(const FleetVerdict& verdict, uint32_t max_rows, const char* id, const char* title,
+                std::vector<RankCalls> RankSummary::*calls) {
+  Table table{
+      id,
+      title,
+      {{"total_ns", "Total", Unit::kNs, false},
+       {"count", "Count", Unit::kCount, false},
+       {"mean_ns", "Mean", Unit::kNs, false},
+       {"ranks", "Ranks", Unit::kCount, true},
+       {"most_ns", "Most", Unit::kNs, false},
+       {"most_rank", "Most in", Unit::kText, false},
+       {"name", "Function", Unit::kText, false}},
+      {},
+      "Of each rank the 16 functions with the most time. Most in: the rank with the most time in the function."};
+  std::map<std::string, OfName> functions;
+  for (const RankVerdict& rank : verdict.ranks) {
+    for (const RankCalls& call : (rank.rank->*calls)) {
+      functions[call.name].Add(rank, call.count, call.total_ns, call.total_ns);
+    }
+  }
+  for (const auto& [name, sum] : functions) {
+    const auto count = static_cast<int64_t>(sum.count), total_ns = static_cast<int64_t>(sum.total_ns);
+    table.rows.push_back(
+        {total_ns, count, count == 0 ? Cell() : Cell(total_ns / count), sum.ranks, sum.most_ns, sum.most_rank, name});
+  }
+  SortAndCut(&table, 0, 6, max_rows);
+  return table;
+}
+
 Table HostTable(const FleetVerdict& verdict, uint32_t max_rows) {
   Table table{"hosts",
               "Hosts",
@@ -270,9 +345,15 @@ Table CollectiveTable(const FleetVerdict& verdict, uint32_t max_rows) {
 
 std::vector<Table> FleetTables(const FleetVerdict& verdict, uint32_t max_rows) {
   if (verdict.ranks.empty()) return {};
-  std::vector<Table> tables = {RankTable(verdict, max_rows),   SpreadTable(verdict),
-                               HostTable(verdict, max_rows),   CollectiveTable(verdict, max_rows),
-                               KernelTable(verdict, max_rows), CopyTable(verdict)};
+  std::vector<Table> tables = {RankTable(verdict, max_rows),
+                               SpreadTable(verdict),
+                               HostTable(verdict, max_rows),
+                               CollectiveTable(verdict, max_rows),
+                               KernelTable(verdict, max_rows),
+                               CopyTable(verdict),
+                               RangeTable(verdict, max_rows),
+                               CallTable(verdict, max_rows, "api_calls", "CUDA calls of all ranks", &RankSummary::api),
+                               CallTable(verdict, max_rows, "mpi_calls", "MPI calls of all ranks", &RankSummary::mpi)};
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;
 }

@@ -16,19 +16,22 @@
 namespace gprof::cli {
 namespace {
 
-// A table of ours that begins with the columns of TimeColumns() and ends with a name.
-Table Derived(const AnalysisInput& input, const char* analysis, const std::string& counted) {
+// A table of ours that begins with the columns of TimeColumns() and a name.
+Table Derived(const AnalysisInput& input, const char* analysis, const char* id, const std::string& counted) {
   AnalysisOptions options;
   options.max_rows = 0;
   AnalysisResult result = ResultOf(*FindAnalysis(analysis), input, options);
-  Table table = result.tables.empty() ? Table() : std::move(result.tables.front());
+  const auto found =
+      std::find_if(result.tables.begin(), result.tables.end(), [id](const Table& table) { return table.id == id; });
+  Table table = found == result.tables.end() ? Table() : std::move(*found);
   table.columns = NsysColumns(counted, Unit::kNs);
   table.columns.push_back({"Name", "Name", Unit::kText});
+  for (auto& row : table.rows) row.resize(std::min(row.size(), table.columns.size()));
   return table;
 }
 
-Table Kernels(const AnalysisInput& input) { return Derived(input, "kernels", "Instances"); }
-Table Api(const AnalysisInput& input) { return Derived(input, "api", "Num Calls"); }
+Table Kernels(const AnalysisInput& input) { return Derived(input, "kernels", "kernels", "Instances"); }
+Table Api(const AnalysisInput& input) { return Derived(input, "api", "api", "Num Calls"); }
 
 std::string OperationName(const GpuOp& op) {
   static constexpr std::string_view kKinds[] = {
@@ -113,9 +116,11 @@ Table CallsByFunction(const Trace& trace, const std::vector<Call>& calls, const 
 }
 
 Table OsCalls(const AnalysisInput& input) {
+  if (input.trace().kept != nullptr) return Derived(input, "os_calls", "os_sum", "Num Calls");
   return CallsByFunction(input.trace(), input.trace().os_calls, "Num Calls");
 }
 Table MpiCalls(const AnalysisInput& input) {
+  if (input.trace().kept != nullptr) return Derived(input, "mpi", "mpi_sum", "Instances");
   return CallsByFunction(input.trace(), input.trace().mpi_calls, "Instances");
 }
 
@@ -170,7 +175,9 @@ constexpr NsysReport kReports[] = {
 
 std::span<const NsysReport> NsysReports() { return kReports; }
 
-bool IsOfAnalysis(const NsysReport& report) { return report.make == Kernels || report.make == Api; }
+bool IsOfAnalysis(const NsysReport& report) {
+  return report.make == Kernels || report.make == Api || report.make == OsCalls || report.make == MpiCalls;
+}
 
 const NsysReport* FindNsysReport(std::string_view name) {
   const auto* found =
