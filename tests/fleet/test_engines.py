@@ -123,9 +123,9 @@ class Killed(fleet.FleetTest):
         self.pipe = self.folder / self.paths[4].name
         os.mkfifo(self.pipe)
 
-    def start(self):
+    def start(self, **more):
         words = [fleet.CLI, "analyze", *self.paths[:4], self.pipe, "--workers", "1", "-o", self.folder / "made.gpart"]
-        process = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
         self.addCleanup(process.kill)
         return process
 
@@ -163,6 +163,18 @@ class Killed(fleet.FleetTest):
         self.assertEqual(found["ranks"], 4)
         self.assertEqual([entry["trace"] for entry in found["unreadable"]], [self.pipe.name])
         self.assertIn("killed", found["unreadable"][0]["why"])
+
+    def test_an_interrupted_one_leaves_nothing_behind(self):
+        work = self.folder / "work"
+        work.mkdir()
+        process = self.start(env={**os.environ, "TMPDIR": str(work)}, start_new_session=True)
+        self.worker_at_the_pipe(process)
+        self.assertEqual(len(list(work.iterdir())), 1)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, errors = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, -signal.SIGINT, errors)
+        self.assertEqual(list(work.iterdir()), [])
+        self.assertFalse((self.folder / "made.gpart").exists())
 
 
 class Mpi(fleet.FleetTest):

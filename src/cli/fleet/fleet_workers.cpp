@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/machine/parallel.h"
+#include "cli/recording/progress_line.h"
 #include "cli/talk.h"
 #include "fleet/partial/partial_file.h"
 #include "gprof/error.h"
@@ -81,6 +82,43 @@ std::vector<Batch> BatchesOf(const std::vector<std::string>& traces, std::size_t
   return batches;
 }
 
+// How many traces are done, for all workers.
+class ReadTraces {
+ public:
+  explicit ReadTraces(std::size_t all) : all_(all) {}
+  // Throws Interrupted where a signal has come, of which the workers may have died, too.
+  void Add(std::size_t more) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    line_.Show(done_ += more, all_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t done_ = 0, all_;
+  ProgressLine line_{"reading traces"};
+};
+
+std::vector<std::string> MakeBatch(const Batch& batch, const std::string& out, const WorkerOptions& options,
+                                   ReadTraces* done) {
+  done->Add(0);
+  const int status = RunWorker(options, batch, out + ".gpart");
+  std::vector<std::string> made = {out + ".gpart"};
+  if (IsDone(status)) {
+    CheckDone(status, batch);
+    done->Add(batch.size());
+    return made;
+  }
+  done->Add(0);
+  Warn("a worker was killed by signal " + std::to_string(WTERMSIG(status)) + "; its traces are read again");
+  made.clear();
+  for (const std::string& trace : batch) {
+    made.push_back(out + "-" + std::to_string(made.size()) + ".gpart");
+    MakeAlone(trace, made.back(), options);
+    done->Add(1);
+  }
+  return made;
+}
+
 }  // namespace
 
 WorkFolder::WorkFolder() {
@@ -102,21 +140,16 @@ std::vector<std::string> MakePartials(const std::vector<std::string>& traces, co
   options.workers = std::clamp<std::size_t>(options.workers, 1, std::max<std::size_t>(traces.size(), 1));
   const std::vector<Batch> batches = BatchesOf(traces, options.workers);
   std::vector<std::vector<std::string>> made(batches.size());
-  ForEachSideBySide(batches.size(), options.workers, [&](std::size_t i) {
-    const Batch& batch = batches[i];
-    const std::string out = folder + "/" + std::to_string(i);
-    const int status = RunWorker(options, batch, out + ".gpart");
-    if (IsDone(status)) {
-      CheckDone(status, batch);
-      made[i] = {out + ".gpart"};
-      return;
-    }
-    Warn("a worker was killed by signal " + std::to_string(WTERMSIG(status)) + "; its traces are read again");
-    for (const std::string& trace : batch) {
-      made[i].push_back(out + "-" + std::to_string(made[i].size()) + ".gpart");
-      MakeAlone(trace, made[i].back(), options);
-    }
-  });
+  ReadTraces done(traces.size());
+  try {
+    ForEachSideBySide(batches.size(), options.workers, [&](std::size_t i) {
+      made[i] = MakeBatch(batches[i], folder + "/" + std::to_string(i), options, &done);
+    });
+  } catch (const Interrupted&) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    return {};  // from where `done` has this process die of the signal
+  }
   std::vector<std::string> all;
   for (const auto& paths : made) all.insert(all.end(), paths.begin(), paths.end());
   return all;

@@ -27,7 +27,8 @@ class WorkFolder {
 };
 
 // Partials of the traces, in files of the folder. What a worker died of is tried again, each trace by itself; one that
-// its worker dies of once more is in the result as one that cannot be read.
+// its worker dies of once more is in the result as one that cannot be read. A terminal sees how far it is; a signal
+// that ends this process removes the folder.
 std::vector<std::string> MakePartials(const std::vector<std::string>& traces, const std::string& folder,
                                       WorkerOptions options);
 
