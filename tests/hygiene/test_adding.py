@@ -76,7 +76,7 @@ def mentions(kind, name):
 
 def is_counted(kind, name):
     if kind in OF_TESTS and name.startswith("tests/"):
-        return not name.startswith("tests/data/")
+        return not name.startswith(("tests/data/", "tests/judgement/data/"))
     return not name.startswith((*NOT_COUNTED, *(folder + "/" for folder in USED_IN[kind])))
 
 
