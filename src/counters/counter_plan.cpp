@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -40,25 +41,43 @@ class Planner {
 
   void AddWord(const std::string& word) {
     for (Candidates& candidates : MetricsOfWord(chip_, word)) wanted_.push_back(std::move(candidates));
+    words_.insert(word);
   }
 
+  // What is said to be there is taken, nearly always. Else every name is tried, which takes much longer.
   Plan Finish() {
-    const std::set<std::string> known = Known();
-    Plan plan;
-    plan.chip = chip_.name();
-    std::set<std::string> taken;
-    for (const Candidates& names : wanted_) {
-      const auto at = std::find_if(names.begin(), names.end(), [&](const auto& name) { return known.contains(name); });
-      const std::string& name = at == names.end() ? names.front() : *at;
-      if (taken.insert(name).second) (at == names.end() ? plan.unavailable : plan.metrics).push_back(name);
+    Plan plan = Choose([&](const std::string& name) { return chip_.MayHave(name); });
+    std::optional<Chip::Cost> cost = chip_.CostOf(plan.metrics);
+    if (!cost) {
+      const std::set<std::string> known = Known();
+      plan = Choose([&](const std::string& name) { return known.contains(name); });
+      cost = chip_.CostOf(plan.metrics);
     }
-    const Chip::Cost cost = chip_.CostOf(plan.metrics);
-    plan.passes = cost.passes;
-    plan.config_bytes = cost.config_bytes;
+    if (!cost)
+      throw Error(ExitCode::kUsage, "these metrics cannot be collected together on " + plan.chip,
+                  "metrics of the whole device (pcie__, nvl) and metrics of kernels need separate runs");
+    plan.passes = cost->passes;
+    plan.config_bytes = cost->config_bytes;
+    for (const std::string& metric : plan.unavailable) {
+      if (words_.contains(metric)) plan.meant[metric] = NearestMetric(chip_, metric);
+    }
     return plan;
   }
 
  private:
+  template <class F>
+  Plan Choose(F&& is_known) const {
+    Plan plan;
+    plan.chip = chip_.name();
+    std::set<std::string> taken;
+    for (const Candidates& names : wanted_) {
+      const auto at = std::find_if(names.begin(), names.end(), is_known);
+      const std::string& name = at == names.end() ? names.front() : *at;
+      if (taken.insert(name).second) (at == names.end() ? plan.unavailable : plan.metrics).push_back(name);
+    }
+    return plan;
+  }
+
   // The first names of all are asked for together, then the next ones of those that the chip does not have.
   std::set<std::string> Known() const {
     std::set<std::string> known;
@@ -77,6 +96,7 @@ class Planner {
 
   const Chip& chip_;
   std::vector<Candidates> wanted_;
+  std::set<std::string> words_;  // of --metrics
 };
 
 }  // namespace

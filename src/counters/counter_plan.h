@@ -1,6 +1,7 @@
 // What a collection of kernel counters would take on a chip: metrics, passes, and what the chip lacks.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct Wanted {
 
 struct Plan {
   std::string chip;
-  std::vector<std::string> metrics;      // that the chip has, each once
-  std::vector<std::string> unavailable;  // by the first of their names
+  std::vector<std::string> metrics;          // that the chip has, each once
+  std::vector<std::string> unavailable;      // by the first of their names
+  std::map<std::string, std::string> meant;  // of those that were named one by one: what they may be slips of
   std::size_t passes = 0, config_bytes = 0;
   std::string problem;  // why there is no plan
 };

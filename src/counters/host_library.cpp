@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "counters/host_api.h"
 #include "gprof/error.h"
@@ -34,6 +35,8 @@ struct Functions {
 namespace {
 
 constexpr int kRangeProfiler = 0;
+// One that metrics of each type have. libcupti 12.8 and 12.9 know nothing of a name without one.
+constexpr const char* kKnownRollups[] = {".sum", ".ratio", ".avg.pct_of_peak_sustained_elapsed"};
 
 template <class P>
 int Ask(int (*function)(P*), P* params) {
@@ -120,41 +123,64 @@ std::vector<std::string> Chip::BaseMetrics(MetricType type) const {
 }
 
 std::vector<std::string> Chip::SubMetrics(MetricType type, const std::string& metric) const {
-  SubMetricsParams params;
-  params.host = lists_->get();
-  params.type = static_cast<int>(type);
-  params.metric = metric.c_str();
-  if (Ask(functions_->cuptiProfilerHostGetSubMetrics, &params) != pm::kSuccess) return {};
-  return {params.names, params.names + params.count};
+  for (const std::string& name : {metric, metric + kKnownRollups[static_cast<int>(type)]}) {
+    SubMetricsParams params;
+    params.host = lists_->get();
+    params.type = static_cast<int>(type);
+    params.metric = name.c_str();
+    if (Ask(functions_->cuptiProfilerHostGetSubMetrics, &params) == pm::kSuccess)
+      return {params.names, params.names + params.count};
+  }
+  return {};
 }
 
-MetricProperties Chip::PropertiesOf(const std::string& metric) const {
+bool Chip::Describe(const std::string& metric, MetricProperties* properties) const {
   PropertiesParams params;
   params.host = lists_->get();
   params.metric = metric.c_str();
-  if (Ask(functions_->cuptiProfilerHostGetMetricProperties, &params) != pm::kSuccess) return {};
+  if (Ask(functions_->cuptiProfilerHostGetMetricProperties, &params) != pm::kSuccess) return false;
   const auto text = [](const char* from) { return std::string(from == nullptr ? "" : from); };
-  return {text(params.description), text(params.unit)};
+  *properties = {text(params.description), text(params.unit)};
+  return true;
+}
+
+MetricProperties Chip::PropertiesOf(const std::string& metric) const {
+  MetricProperties properties;
+  if (Describe(metric, &properties)) return properties;
+  for (const char* const rollup : kKnownRollups) {
+    if (Describe(metric + rollup, &properties)) break;
+  }
+  return properties;
+}
+
+bool Chip::MayHave(const std::string& metric) const {
+  MetricProperties properties;
+  return Describe(metric, &properties);
+}
+
+std::vector<std::string> Chip::KnownOf(std::span<const std::string> metrics) const {
+  std::vector<std::string> likely;
+  std::copy_if(metrics.begin(), metrics.end(), std::back_inserter(likely),
+               [&](const std::string& metric) { return MayHave(metric); });
+  return TakenOf(likely);
 }
 
 // A metric that CUPTI refuses leaves its object unusable, and takes the others of its call with it. So each call has an
 // object of its own, and halves are tried where the whole was refused.
-std::vector<std::string> Chip::KnownOf(std::span<const std::string> metrics) const {
+std::vector<std::string> Chip::TakenOf(std::span<const std::string> metrics) const {
   if (metrics.empty() || Host(*functions_, name_).Add(metrics)) return {metrics.begin(), metrics.end()};
   if (metrics.size() == 1) return {};
   const std::size_t half = metrics.size() / 2;
-  std::vector<std::string> known = KnownOf(metrics.first(half));
-  for (std::string& name : KnownOf(metrics.subspan(half))) known.push_back(std::move(name));
-  return known;
+  std::vector<std::string> taken = TakenOf(metrics.first(half));
+  for (std::string& name : TakenOf(metrics.subspan(half))) taken.push_back(std::move(name));
+  return taken;
 }
 
-Chip::Cost Chip::CostOf(const std::vector<std::string>& metrics) const {
-  if (metrics.empty()) return {};
+std::optional<Chip::Cost> Chip::CostOf(const std::vector<std::string>& metrics) const {
+  if (metrics.empty()) return Cost{};
   Host host(*functions_, name_);
   // All at once: each call schedules passes of its own.
-  if (!host.Add(metrics))
-    throw Error(ExitCode::kUsage, fmt::format("these metrics cannot be collected together on {}", name_),
-                "metrics of the whole device (pcie__, nvl) and metrics of kernels need separate runs");
+  if (!host.Add(metrics)) return {};
   ConfigImageSizeParams size;
   size.host = host.get();
   std::vector<uint8_t> bytes;
@@ -173,7 +199,7 @@ Chip::Cost Chip::CostOf(const std::vector<std::string>& metrics) const {
   if (result == pm::kSuccess) result = Ask(functions_->cuptiProfilerHostGetNumOfPasses, &passes);
   if (result != pm::kSuccess)
     throw Error(ExitCode::kUnreadable, fmt::format("libcupti cannot plan for chip {} (result {})", name_, result));
-  return {passes.passes, bytes.size()};
+  return Cost{passes.passes, bytes.size()};
 }
 
 // ---- the library ----

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,17 +30,23 @@ class Chip {
   std::vector<std::string> BaseMetrics(MetricType type) const;
   // What may follow a base metric: ".sum", ".avg.pct_of_peak_sustained_elapsed", …
   std::vector<std::string> SubMetrics(MetricType type, const std::string& metric) const;
+  // Of a base metric.
   MetricProperties PropertiesOf(const std::string& metric) const;
+  // To ask takes microseconds, where to try a metric takes tens of milliseconds. True: it may be refused all the same.
+  bool MayHave(const std::string& metric) const;
   // Those of the metrics that the chip has, in their order.
   std::vector<std::string> KnownOf(std::span<const std::string> metrics) const;
 
   struct Cost {
     std::size_t passes = 0, config_bytes = 0;
   };
-  // Of metrics that the chip has. Throws Error where they cannot be collected together.
-  Cost CostOf(const std::vector<std::string>& metrics) const;
+  // Nothing where the chip lacks one of them, or they cannot be collected together.
+  std::optional<Cost> CostOf(const std::vector<std::string>& metrics) const;
 
  private:
+  bool Describe(const std::string& metric, MetricProperties* properties) const;
+  std::vector<std::string> TakenOf(std::span<const std::string> metrics) const;
+
   std::shared_ptr<const Functions> functions_;
   std::string name_;
   std::shared_ptr<Host> lists_;  // asked for names alone

@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "analysis/counters/counter_sections.h"
+#include "base/text.h"
 #include "counters/throughput_parts.h"
 #include "gprof/error.h"
 
@@ -64,10 +65,29 @@ std::string HintForSection(const std::string& name) {
   if (name == "SourceCounters") return "gprof-cli counters --page source samples instructions and what they wait for";
   if (name.starts_with("PmSampling") || name.starts_with("Nvlink"))
     return "gprof-cli profile --gpu-metrics-devices all samples the whole GPU over time";
-  return "--list-sections lists them";
+  std::vector<std::string> names;
+  for (const CounterSection& section : CounterSections()) {
+    names.emplace_back(section.id.substr(section.id.find('_') + 1));
+    names.emplace_back(section.ncu_name);
+  }
+  const std::string nearest = Nearest(name, names);
+  return nearest.empty() ? "--list-sections lists them" : "did you mean " + nearest + "?";
 }
 
 }  // namespace
+
+std::string NearestMetric(const Chip& chip, const std::string& metric) {
+  const std::size_t dot = metric.find('.');
+  const std::string base = metric.substr(0, dot), rollup = dot == std::string::npos ? "" : metric.substr(dot);
+  std::vector<std::string> bases;
+  for (const MetricType type : kMetricTypes) {
+    const std::vector<std::string> rollups = chip.SubMetrics(type, base);
+    if (!rollups.empty()) return base + (Nearest(rollup, rollups).empty() ? rollups.front() : Nearest(rollup, rollups));
+    for (std::string& name : chip.BaseMetrics(type)) bases.push_back(std::move(name));
+  }
+  const std::string nearest = Nearest(base, bases);
+  return nearest.empty() ? nearest : nearest + rollup;
+}
 
 bool NeedsChip(const std::string& word) { return word.starts_with(kRegex) || word.starts_with(kBreakdown); }
 

@@ -19,6 +19,8 @@ Metrics MetricsOfWord(const Chip& chip, const std::string& word);
 // The same for whatever chip it will be: base names with every rollup that any chip may have, of which those count that
 // it has. Throws Error for words that need a chip, too.
 Metrics MetricsOfWord(const std::string& word);
+// The metric of the chip that `metric`, which it lacks, is most probably a slip of. Empty when none is near.
+std::string NearestMetric(const Chip& chip, const std::string& metric);
 // What it stands for, only a chip can tell.
 bool NeedsChip(const std::string& word);
 // Of a section, by our name or ncu's.

@@ -77,12 +77,13 @@ MockPm& Pm() {
   return pm;
 }
 
-// MOCK_UNKNOWN_METRICS: names that the chip does not have.
-bool IsUnknown(const std::string& name) {
-  const char* const unknown = std::getenv("MOCK_UNKNOWN_METRICS");
-  return name.find("__") == std::string::npos ||
-         (unknown != nullptr && ("," + std::string(unknown) + ",").find("," + name + ",") != std::string::npos);
+bool IsIn(const char* variable, const std::string& name) {
+  const char* const list = std::getenv(variable);
+  return list != nullptr && ("," + std::string(list) + ",").find("," + name + ",") != std::string::npos;
 }
+
+// MOCK_REFUSED_METRICS: names that are described, and refused where they are to be collected.
+bool IsRefused(const std::string& name) { return IsUnknown(name) || IsIn("MOCK_REFUSED_METRICS", name); }
 
 bool IsMissing(const std::string& name) {
   return ("," + std::string(Pm().missing) + ",").find("," + name + ",") != std::string::npos;
@@ -98,6 +99,11 @@ constexpr size_t BytesOf(uint32_t samples) { return sizeof(Image) + samples * si
 Image* ImageOf(const uint8_t* bytes) { return reinterpret_cast<Image*>(const_cast<uint8_t*>(bytes)); }
 
 }  // namespace
+
+bool IsUnknown(const std::string& metric) {
+  return metric.find("__") == std::string::npos || IsIn("MOCK_UNKNOWN_METRICS", metric);
+}
+
 }  // namespace mock
 
 using namespace mock;
@@ -144,7 +150,7 @@ CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetri
   if (host->is_spoilt) return CUPTI_ERROR_INVALID_OPERATION;
   for (size_t i = 0; i < p->numMetrics; ++i) {
     const std::string name = p->ppMetricNames[i];
-    host->is_spoilt |= IsUnknown(name) || (IsMissing(name) && host->has_availability);
+    host->is_spoilt |= IsRefused(name) || (IsMissing(name) && host->has_availability);
     host->names.push_back(name);
   }
   ++host->adds;

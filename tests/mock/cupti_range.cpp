@@ -333,8 +333,11 @@ CUptiResult cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Par
   return CUPTI_SUCCESS;
 }
 
+// Before 13.0 of names with a rollup alone.
 CUptiResult cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Params* p) {
   const std::string metric = p->pMetricName;
+  const bool has_rollup = metric.find('.') != std::string::npos;
+  if (IsUnknown(metric) || (kCuptiVersion < 130000 && !has_rollup)) return CUPTI_ERROR_INVALID_METRIC_NAME;
   const auto has = [&](const char* part) { return metric.find(part) != std::string::npos; };
   p->pDescription = p->pHwUnit = "";
   p->pDimUnit = has("time")     ? "nanosecond"

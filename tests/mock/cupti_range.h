@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "hub.h"
 
@@ -22,6 +23,8 @@ bool IsRangeImage(const uint8_t* image);
 bool RangeValues(const uint8_t* image, size_t range, const char* const* metrics, size_t count, double* values);
 // Kernels are being measured one by one.
 bool AreKernelsMeasured();
+// MOCK_UNKNOWN_METRICS: the chip does not have it.
+bool IsUnknown(const std::string& metric);
 // The device runs it.
 void NoteRangeKernel(const Op& op);
 

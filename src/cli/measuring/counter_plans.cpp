@@ -65,7 +65,11 @@ std::string CounterPlansText(const counters::HostLibrary& library, const std::ve
   }
   if (plans.size() != 1 || plans.front().unavailable.empty()) return text;
   text += fmt::format("\nNot available on {}\n", plans.front().chip);
-  for (const std::string& metric : plans.front().unavailable) text += "  " + metric + "\n";
+  for (const std::string& metric : plans.front().unavailable) {
+    const auto meant = plans.front().meant.find(metric);
+    const bool has_other = meant != plans.front().meant.end() && !meant->second.empty();
+    text += "  " + metric + (has_other ? ": did you mean " + meant->second + "?" : "") + "\n";
+  }
   return text;
 }
 

@@ -168,14 +168,16 @@ class Sets(Counters):
         first = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
         second = "sm__pipe_tensor_cycles_active_v2.avg.pct_of_peak_sustained_elapsed"
         lost = "sm__pipe_tma_cycles_active.avg.pct_of_peak_sustained_elapsed"
-        run = self.counters("loop", 1, options=["--section", "compute"], env={"MOCK_UNKNOWN_METRICS": f"{first},{lost}"})
-        self.assertEqual(run.code, 0, run.err)
-        of_first = self.values(run.trace)[1]
-        self.assertIn(second, of_first)
-        self.assertNotIn(first, of_first)
-        self.assertNotIn(lost, of_first)
-        self.assertEqual([n["message"].split(";")[0] for n in run.trace.of("notice") if "chip" in n["message"]],
-                         [f"the chip GH100 lacks 1 of the requested metrics, {lost}"])
+        for variable in ("MOCK_UNKNOWN_METRICS", "MOCK_REFUSED_METRICS"):
+            with self.subTest(variable):
+                run = self.counters("loop", 1, options=["--section", "compute"], env={variable: f"{first},{lost}"})
+                self.assertEqual(run.code, 0, run.err)
+                of_first = self.values(run.trace)[1]
+                self.assertIn(second, of_first)
+                self.assertNotIn(first, of_first)
+                self.assertNotIn(lost, of_first)
+                self.assertEqual([n["message"].split(";")[0] for n in run.trace.of("notice") if "chip" in n["message"]],
+                                 [f"the chip GH100 lacks 1 of the requested metrics, {lost}"])
 
     def test_metrics_by_name(self):
         run = self.counters("loop", 1, options=["--metrics", "dram__bytes.sum,lts__t_bytes"])

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -177,6 +179,41 @@ TEST(HostLibrary, MetricsHaveUnitsAndDescriptions) {
   EXPECT_THAT(chip.BaseMetrics(MetricType::kThroughput), Contains("sm__throughput"));
   EXPECT_EQ(chip.PropertiesOf("dram__bytes").unit, "byte");
   EXPECT_THAT(chip.PropertiesOf("dram__bytes").description, HasSubstr("DRAM"));
+  EXPECT_THAT(chip.PropertiesOf("l1tex__t_sector_hit_rate").description, HasSubstr("sector"));
+  EXPECT_EQ(chip.PropertiesOf("sm__throughput").unit, "percent");
+}
+
+// What is said of names is what happens where they are tried, so that trying is left out.
+TEST(HostLibrary, ItIsSaidWhichMetricsChipsHave) {
+  NEEDS_LIBRARY();
+  std::set<std::string> metrics = {"dram__bytes", "dram__bytes.nonsense", "no__such.sum", "sm__throughput.sum"};
+  for (const CounterSection& section : CounterSections()) {
+    for (const auto names : MetricsOf(section)) metrics.insert(names.begin(), names.end());
+  }
+  for (const char* const name : {"GH100", "GB202", "GA100"}) {
+    const Chip chip = Library()->Find(name);
+    const std::vector<std::string> all(metrics.begin(), metrics.end());
+    std::vector<std::string> said;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(said), [&](const auto& m) { return chip.MayHave(m); });
+    std::erase(said, "dram__bytes");  // a base is described, and cannot be collected
+    EXPECT_TRUE(chip.CostOf(said)) << name;
+    for (const std::string& metric : all) {
+      const bool is_there = chip.MayHave(metric);
+      EXPECT_TRUE(is_there || !chip.CostOf({metric})) << name << ": " << metric;
+    }
+  }
+}
+
+TEST(HostLibrary, SlipsHaveANearMetric) {
+  NEEDS_LIBRARY();
+  Wanted wanted;
+  const std::string base = "sm__troughput.avg.pct_of_peak_sustained_elapsed", rollup = "dram__bytes.smu",
+                    other = "nothing_like_it.sum";
+  wanted.metrics = {base, rollup, other};
+  const Plan plan = PlanOf(Library()->Find("GH100"), wanted);
+  EXPECT_EQ(plan.meant.at(base), "sm__throughput.avg.pct_of_peak_sustained_elapsed");
+  EXPECT_EQ(plan.meant.at(rollup), "dram__bytes.sum");
+  EXPECT_EQ(plan.meant.at(other), "");
 }
 
 TEST(HostLibrary, WhatIsNotThereIsRefusedWithAWayOut) {

@@ -50,6 +50,15 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
+  // To ask takes microseconds, where to try a metric takes tens of milliseconds. Null where the chip lacks it.
+  const char* UnitOf(const char* metric) const {
+    GPROF_PARAMETERS(CUpti_Profiler_Host_GetMetricProperties, p);
+    p.pHostObject = host_;
+    p.pMetricName = metric;
+    const bool is_known = Profiler().cuptiProfilerHostGetMetricProperties(&p) == CUPTI_SUCCESS;
+    return !is_known ? nullptr : p.pDimUnit == nullptr ? "" : p.pDimUnit;
+  }
+
   CUptiResult result() const { return result_; }
   CUpti_Profiler_Host_Object* get() const { return host_; }
   CUpti_Profiler_Host_Object* Release() {
@@ -90,6 +99,26 @@ bool TakeName(Wanted* wanted) {
   if (*wanted->names == ' ') ++wanted->names;
   wanted->name = name;
   return true;
+}
+
+// The next one that the chip has, as far as libcupti says.
+bool TakeLikelyName(const Host& host, Wanted* wanted) {
+  while (TakeName(wanted)) {
+    if (host.get() == nullptr || host.UnitOf(wanted->name) != nullptr) return true;
+  }
+  return false;
+}
+
+// The unit that a counter or a ratio is in. libcupti 12.8 and 12.9 know that of names with a rollup alone.
+const char* BaseUnitOf(const Host& host, const char* metric) {
+  for (const char* const rollup : {"", ".sum", ".ratio"}) {
+    char name[kMaxMetricBytes + sizeof ".ratio"];
+    const std::size_t size = std::strcspn(metric, ".");
+    std::memcpy(name, metric, size);
+    std::strcpy(name + size, rollup);
+    if (const char* const unit = host.UnitOf(name); unit != nullptr) return unit;
+  }
+  return nullptr;
 }
 
 // A metric that libcupti refuses spoils its object and takes the others of its call with it. So each call has an object
@@ -138,11 +167,12 @@ class PlanMaker {
     plan_.metrics = MapArray<const char*>(count + 1);
     if (wanted == nullptr || open == nullptr || plan_.metrics == nullptr) return false;
     for (uint32_t i = 0; i < count; ++i) wanted[i].names = request_.metrics[i];
-    // The first names of all are tried together, then the next ones of those that the chip does not have.
+    // The likely names of all are tried together, then the next ones of those that the chip does not have after all.
+    const Host host(chip_);
     for (uint32_t tried = 1; tried > 0;) {
       tried = 0;
       for (uint32_t i = 0; i < count; ++i) {
-        if (!wanted[i].is_known && TakeName(&wanted[i])) open[tried++] = &wanted[i];
+        if (!wanted[i].is_known && TakeLikelyName(host, &wanted[i])) open[tried++] = &wanted[i];
       }
       FindKnown(chip_, open, plan_.metrics, tried);
     }
@@ -249,18 +279,10 @@ class PlanMaker {
   void Describe() {
     plan_.names = MapArray<trace::StringId>(plan_.metric_count);
     plan_.units = MapArray<trace::StringId>(plan_.metric_count);
+    const Host host(chip_);
     for (uint32_t i = 0; i < plan_.metric_count; ++i) {
-      const char* metric = plan_.metrics[i];
-      char base[kMaxMetricBytes];
-      const std::size_t size = std::strcspn(metric, ".");
-      std::memcpy(base, metric, size);
-      base[size] = 0;
-      GPROF_PARAMETERS(CUpti_Profiler_Host_GetMetricProperties, p);
-      p.pHostObject = plan_.host;
-      p.pMetricName = base;
-      const bool is_known = Profiler().cuptiProfilerHostGetMetricProperties(&p) == CUPTI_SUCCESS;
-      plan_.names[i] = Names().Intern(metric);
-      plan_.units[i] = UnitOf(metric, is_known ? p.pDimUnit : nullptr);
+      plan_.names[i] = Names().Intern(plan_.metrics[i]);
+      plan_.units[i] = UnitOf(plan_.metrics[i], host.get() == nullptr ? nullptr : BaseUnitOf(host, plan_.metrics[i]));
     }
   }
 
