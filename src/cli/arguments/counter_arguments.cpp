@@ -1,6 +1,7 @@
 #include "cli/arguments/counter_arguments.h"
 
 #include <fmt/format.h>
+#include <regex.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -52,6 +53,28 @@ constexpr CollectOption kCollect[] = {
      "and block, per GPU or per NVTX range"}};
 constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
 constexpr const char* kCollectGroup = "Collection";
+
+constexpr std::string_view kRegex = "regex:";
+
+// The tracer takes expressions of POSIX, and would say this after the program has begun.
+void CheckExpression(std::string_view option, std::string_view value) {
+  if (!value.starts_with(kRegex)) return;
+  const std::string text(value.substr(kRegex.size()));
+  regex_t expression;
+  if (regcomp(&expression, text.c_str(), REG_EXTENDED | REG_NOSUB) == 0) return regfree(&expression);
+  throw Error(ExitCode::kUsage, fmt::format("{}: '{}' is not a valid regular expression", option, text),
+              "extended regular expressions of POSIX; a name without regex: is compared as it is");
+}
+
+// For a name without arguments, within one that may have them.
+std::string AsWholeWord(std::string_view name) {
+  std::string text = "(^|[^A-Za-z0-9_])";
+  for (const char c : name) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
+  return text + "($|[^A-Za-z0-9_])";
+}
 
 std::string LongName(std::string_view names) { return std::string(names.substr(names.rfind(',') + 1)); }
 
@@ -164,11 +187,30 @@ void CounterArguments::RefuseWhatCannotBe() const {
   RefuseControls();
   if (Value("--kernel-name-base") == "demangled")
     Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
+  RefuseNames();
   RefuseKill();
   RefuseKernelsInRanges();
   const RangeFilter filter = ReadRangeFilter(Value("--range-filter"));
   if (!filter.nvtx.empty() && nvtx_include_.empty())
     throw Error(ExitCode::kUsage, "--range-filter: numbers of NVTX ranges need --nvtx-include, which defines them");
+}
+
+void CounterArguments::RefuseNames() const {
+  CheckExpression("--kernel-name", Value("--kernel-name"));
+  const std::string& id = Value("--kernel-id");
+  const std::size_t first = id.find(':'), second = id.find(':', first + 1), last = id.rfind(':');
+  if (!id.empty() && (first == std::string::npos || second == std::string::npos || last <= second))
+    throw Error(
+        ExitCode::kUsage, fmt::format("--kernel-id: '{}' needs four parts", id),
+        "write CONTEXT:STREAM:NAME:NUMBER; an empty part matches all, as in ::saxpy:3, the third launch of saxpy");
+  if (!id.empty()) CheckExpression("--kernel-id", std::string_view(id).substr(second + 1, last - second - 1));
+  if (Value("--devices").empty()) return;
+  for (const std::string& device : SplitList(Value("--devices"))) {
+    constexpr std::string_view kDigits = "0123456789";
+    if (device.empty() || device.find_first_not_of(kDigits) != std::string::npos)
+      throw Error(ExitCode::kUsage, fmt::format("--devices: '{}' is not a number", device),
+                  "write the CUDA ordinals of GPUs in the program, such as 0,2");
+  }
 }
 
 // Whether the libcupti in use can, the tracer sees.
@@ -207,6 +249,25 @@ std::string CounterArguments::WhatHasNoEffect() const {
   const bool sets_summary = CsvPage().rows != NcuRows::kLaunches && CsvPage().rows != NcuRows::kKernels;
   if (sets_summary) return "--print-summary " + Value("--print-summary") + " has no effect without --csv";
   return Value("--print-units") == "base" ? "--print-units base has no effect without --csv" : "";
+}
+
+std::string CounterArguments::ShownKernels() const {
+  for (const CollectOption& option : kCollect) {
+    const std::string name = LongName(option.names);
+    const bool is_about_output = name == "--page" || name.starts_with("--print-") || name == "--kernel-name";
+    if (!is_about_output && !Value(name).empty())
+      throw Error(ExitCode::kUsage, name + " is about measuring, and --import prints what was measured",
+                  "choose kernels with -k; gprof-cli report has more ways to select");
+  }
+  if (!nvtx_include_.empty() || !nvtx_exclude_.empty() || !wanted_.sets.empty() || !wanted_.sections.empty() ||
+      !metrics_.empty())
+    throw Error(ExitCode::kUsage,
+                "--set, --section, --metrics and --nvtx-... are about measuring, and --import prints what was measured",
+                "choose kernels with -k; --page details has every section");
+  const std::string& kernel = Value("--kernel-name");
+  CheckExpression("--kernel-name", kernel);
+  if (kernel.empty() || kernel.starts_with(kRegex)) return kernel.empty() ? kernel : kernel.substr(kRegex.size());
+  return AsWholeWord(kernel);
 }
 
 // A range is all that runs in it.

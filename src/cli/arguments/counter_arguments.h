@@ -37,6 +37,9 @@ class CounterArguments {
 
   // Throws Error where an option has a value that it does not know.
   void CheckWords() const;
+  // With --import: a regular expression for the kernels to print, empty for all. Throws Error for options that choose
+  // in another way.
+  std::string ShownKernels() const;
   // Throws Error, with the command for Nsight Compute, for what the range profiler of CUPTI cannot do.
   void RefuseWhatCannotBe() const;
   counters::Wanted Wanted() const;
@@ -54,6 +57,7 @@ class CounterArguments {
   void RefuseKernelsInRanges() const;
   void RefuseKill() const;
   void RefuseControls() const;
+  void RefuseNames() const;
   // Nothing is measured before cudaProfilerStart.
   bool WaitsForProfilerStart() const;
   bool EndsProgram() const { return Value("--kill") == "on" || Value("--kill") == "yes"; }

@@ -39,6 +39,7 @@
 #include "launch/run/launch.h"
 #include "report/json_values.h"
 #include "report/report.h"
+#include "trace/reshape/select.h"
 
 namespace gprof::cli {
 namespace {
@@ -192,6 +193,7 @@ class Counters : public Command {
       throw Error(ExitCode::kUsage, "--import prints existing results and runs no program",
                   "leave out " + ShellQuoted(arguments_.program().front()) + ", or --import");
     arguments_.CheckWords();
+    shown_.kernel = arguments_.ShownKernels();
     return ShowTrace(imported_, CodeOf(ExitCode::kGood));
   }
 
@@ -205,9 +207,19 @@ class Counters : public Command {
     if (!owners.empty()) Warn("the performance monitors probably belong to " + owners);
   }
 
+  // The expression that is made of a name would only confuse.
+  Trace SelectedTrace(Trace trace) const {
+    if (shown_.IsEmpty()) return trace;
+    try {
+      return Select(std::move(trace), shown_);
+    } catch (const Error& e) {
+      throw Error(e.code(), "--kernel-name chooses no kernel of " + ShellQuoted(imported_), e.hint());
+    }
+  }
+
   int ShowTrace(const std::string& path, int exit_code) const {
     std::vector<TraceSummary> summaries;
-    const Trace trace = LoadTraces({path}, &summaries);
+    const Trace trace = SelectedTrace(LoadTraces({path}, &summaries));
     const bool is_about_samples = arguments_.SamplesInstructions();
     if (is_about_samples && !trace.pc_samples.empty()) {
       PrintReport(trace, {FindAnalysis("source"), FindAnalysis("health")}, false);
@@ -323,6 +335,7 @@ class Counters : public Command {
   CLI::App* app_ = nullptr;
   CounterArguments arguments_;
   std::string chip_, library_, imported_, format_ = "text";
+  Selection shown_;
   const CLI::Option* is_named_ = nullptr;
   std::string output_;
   bool may_overwrite_ = false, is_quiet_ = false;

@@ -93,9 +93,9 @@ class Launches(Counters):
                 self.assertEqual(run.code, 0, run.err)
                 self.assertEqual(self.launches(run.trace), expected)
 
-    def test_a_bad_expression_measures_nothing_and_says_so(self):
+    def test_a_bad_expression_is_refused_before_the_program_starts(self):
         run = self.counters("loop", 1, options=["-k", "regex:("])
-        self.assertEqual(run.code, 4)
+        self.assertEqual((run.code, run.out), (2, ""))
         self.assertIn("'(' is not a valid regular expression", run.err)
 
     def test_devices(self):
