@@ -110,6 +110,33 @@ std::optional<Stall> TopStall(const KernelCounters& kernel) {
   return {};
 }
 
+std::string_view MeaningOf(std::string_view reason) {
+  constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
+      {"barrier", "other warps at __syncthreads()"},
+      {"branch_resolving", "the target of a branch"},
+      {"dispatch_stall", "the dispatcher, which holds back what was issued"},
+      {"drain", "stores to be written before the warp ends"},
+      {"gmma", "asynchronous matrix instructions"},
+      {"imc_miss", "a constant that is not in its cache"},
+      {"lg_throttle", "room in the queue of global and local memory"},
+      {"long_scoreboard", "data of global, local or texture memory"},
+      {"math_pipe_throttle", "a busy pipe for arithmetic"},
+      {"membar", "a memory barrier (__threadfence)"},
+      {"mio_throttle", "room in the queue of shared memory and special functions"},
+      {"misc", "other reasons"},
+      {"no_instruction", "the instruction itself (cache misses, jumps)"},
+      {"not_selected", "nothing: another warp was issued"},
+      {"selected", "nothing: it was issued"},
+      {"short_scoreboard", "data of shared memory or special functions"},
+      {"sleeping", "nothing: it sleeps (__nanosleep)"},
+      {"tex_throttle", "room in the queue of textures"},
+      {"wait", "a fixed latency of the instruction before"}};
+  for (const auto& [name, meaning] : kMeanings) {
+    if (name == reason) return meaning;
+  }
+  return {};
+}
+
 std::vector<MemoryRoof> MemoryRoofsOf(const KernelCounters& kernel) {
   std::vector<MemoryRoof> levels;
   const auto add = [&](std::string_view name, std::string_view metric, double factor, std::string_view clock) {
@@ -135,6 +162,7 @@ std::vector<RooflinePoint> RooflineOf(const KernelCounters& kernel) {
   AddTensorPoints(kernel, &points);
   std::stable_sort(points.begin(), points.end(),
                    [](const RooflinePoint& a, const RooflinePoint& b) { return a.Percent() > b.Percent(); });
+  std::erase_if(points, [](const RooflinePoint& p) { return p.per_second <= 0; });
   const auto small =
       std::find_if(points.begin(), points.end(), [](const RooflinePoint& p) { return p.Percent() <= 1; });
   const auto kept = std::max<std::ptrdiff_t>(small - points.begin(), 1);

@@ -19,6 +19,8 @@ struct Stall {
 std::vector<Stall> StallsOf(const KernelCounters& kernel);
 // Without `selected` and `not_selected`, in which nothing is in the way of a warp.
 std::optional<Stall> TopStall(const KernelCounters& kernel);
+// What warps wait for: "data of global, local or texture memory".
+std::string_view MeaningOf(std::string_view reason);
 
 struct MemoryRoof {
   std::string_view name;  // DRAM, L2, L1
@@ -31,7 +33,7 @@ struct RooflinePoint {
   double per_second = 0, peak_per_second = 0;
   double Percent() const { return peak_per_second > 0 ? 100 * per_second / peak_per_second : 0; }
 };
-// Those with more than 1 % of their peak, or the largest one where none has.
+// Those with more than 1 % of their peak, or the largest one where none has. Empty of a kernel without such operations.
 std::vector<RooflinePoint> RooflineOf(const KernelCounters& kernel);
 
 // Of FP32 and FP64, whatever their share is. Nothing where they were not collected.

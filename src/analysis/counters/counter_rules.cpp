@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kLeastPercent = 1;       // of the kernel's time: less is not worth a sentence
 constexpr double kClearPercent = 10;      // a cause with so much comes before what it shows as
+constexpr double kMainPercent = 50;       // a cause with so much is what the kernel is about
 constexpr double kSaturatedPercent = 60;  // of a peak: from here on that unit is what limits
 constexpr double kHeavierPercent = 10;    // points by which compute or memory is ahead of the other
 constexpr std::size_t kMostDiagnoses = 3;
@@ -27,6 +28,7 @@ class Rules {
  public:
   Rules(const KernelCounters& kernel, const trace::DeviceRecord* device)
       : k_(kernel),
+        device_(device),
         limits_(LimitsOf(kernel, device)),
         sms_(kernel.Of("launch__sm_count").value_or(device == nullptr ? 0 : device->sm_count)),
         throughputs_(ThroughputsOf(kernel)),
@@ -96,10 +98,23 @@ class Rules {
     if (!limits_ || limits_->percent >= kLow || TopPercent() >= kSaturatedPercent) return;
     Diagnose("kernel.low_occupancy", std::min(100 - limits_->percent, LatencyRoom()),
              fmt::format("at most {} of the warps that an SM can hold fit, limited by {} ({} {} of {} threads per SM); "
-                         "{} were resident on average",
+                         "{} were resident on average{}",
                          Percent(limits_->percent), limits_->limiter, Count(limits_->blocks_per_sm),
                          limits_->blocks_per_sm == 1 ? "block" : "blocks", Count(k_.OfOrZero("launch__block_size")),
-                         Percent(k_.OfOrZero("sm__warps_active.avg.pct_of_peak_sustained_active"))));
+                         Percent(k_.OfOrZero("sm__warps_active.avg.pct_of_peak_sustained_active")), NextOccupancy()));
+  }
+
+  // The least change of the first limit by which more warps fit.
+  std::string NextOccupancy() const {
+    for (const WhatIf& w : WhatIfsOf(k_, device_)) {
+      if (!limits_->limiter.starts_with(w.resource)) continue;
+      if (w.resource == "registers")
+        return fmt::format(". With {} registers a thread instead of {}, {} would fit", Count(w.then), Count(w.now),
+                           Percent(w.percent));
+      return fmt::format(". With {} of shared memory a block instead of {}, {} would fit", FormatBytes(w.then),
+                         FormatBytes(w.now), Percent(w.percent));
+    }
+    return {};
   }
 
   // The last, partly filled wave takes as long as a full one, unless what limits the kernel is busy all the time: what
@@ -152,18 +167,19 @@ class Rules {
                          Percent(fp64->Percent()), fp32->peak_per_second / fp64->peak_per_second));
   }
 
-  // Additions and multiplications apart take two instructions where one does.
+  // Additions and multiplications apart take two instructions where one does. In a pipe with room that costs nothing.
   void Unfused() {
-    constexpr double kLeastShare = 0.1;
+    constexpr double kLeastShare = 0.1, kLeastPipe = 20;
     const auto judge = [&](char letter, const char* type, std::string_view pipe) {
       const auto rate = [&](const char* what) {
         return k_.OfOrZero(
             fmt::format("smsp__sass_thread_inst_executed_op_{}{}_pred_on.sum.per_cycle_elapsed", letter, what));
       };
       const double apart = rate("add") + rate("mul"), all = apart + rate("fma");
-      if (all <= 0 || apart / all / 2 <= kLeastShare) return;
+      const double use = k_.OfOrZero(pipe);
+      if (all <= 0 || apart / all / 2 <= kLeastShare || use < kLeastPipe) return;
       Diagnose(
-          "kernel.unfused", apart / all / 2 * k_.OfOrZero(pipe),
+          "kernel.unfused", apart / all / 2 * use,
           fmt::format("{} of its {} additions and multiplications are not fused", Percent(100 * apart / all), type));
     };
     judge('f', "FP32", "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed");
@@ -248,9 +264,11 @@ class Rules {
     const double read = k_.Of("dram__bytes_read.sum").value_or(k_.OfOrZero("dram__bytes_op_read.sum"));
     const double written = k_.Of("dram__bytes_write.sum").value_or(k_.OfOrZero("dram__bytes_op_write.sum"));
     if (held <= 0 || read < kLeastTimes * held) return;
+    // What L2 is busy with beside looking sectors up is to fetch them, which would go away with the thrash: a kernel
+    // whose throughput of L2 was 96% took half of the time when its data fitted (H200).
+    const double l2 = k_.Of("lts__t_sectors.avg.pct_of_peak_sustained_elapsed").value_or(L2Percent());
     Diagnose(
-        "kernel.l2_thrash",
-        std::min((read - held) / (read + written) * DramPercent(), 100 - std::max(compute_, L2Percent())),
+        "kernel.l2_thrash", std::min((read - held) / (read + written) * DramPercent(), 100 - std::max(compute_, l2)),
         fmt::format("read {} from DRAM while the GPU held {}: data was read {:.1f} times on average or more, and L2 "
                     "had not kept it",
                     FormatBytes(read), FormatBytes(held), read / held));
@@ -322,7 +340,8 @@ class Rules {
     std::string words =
         fmt::format("latency-bound: compute {} and memory {} of peak", Percent(compute_), Percent(memory_));
     if (const auto stall = TopStall(k_)) {
-      words += fmt::format("; warps spend {} of their time in stall {}", Percent(stall->percent), stall->reason);
+      words += fmt::format("; warps spend {} of their time waiting for {} ({})", Percent(stall->percent),
+                           MeaningOf(stall->reason), stall->reason);
     } else if (const auto warps = k_.Of("sm__warps_active.avg.pct_of_peak_sustained_active")) {
       words += fmt::format(", with {} of the warps that an SM can hold", Percent(*warps));
     }
@@ -345,9 +364,12 @@ class Rules {
              true);
   }
 
+  // Where one cause is most of the time, the kernel without it is another one: what limits it as it is, and what one
+  // would do about that, would only lead away.
   void Order() {
     const auto by_percent = [](const Diagnosis& a, const Diagnosis& b) { return a.percent > b.percent; };
     std::stable_sort(found_.begin(), found_.end(), by_percent);
+    if (!found_.empty() && found_.front().percent >= kMainPercent) general_.clear();
     const auto minor =
         std::find_if(found_.begin(), found_.end(), [](const Diagnosis& d) { return d.percent < kClearPercent; });
     found_.insert(minor, general_.begin(), general_.end());
@@ -355,6 +377,7 @@ class Rules {
   }
 
   const KernelCounters& k_;
+  const trace::DeviceRecord* const device_;
   const std::optional<OccupancyLimits> limits_;
   const double sms_;
   const Throughputs throughputs_;

@@ -81,33 +81,6 @@ Table WhatIfTable(const Trace& trace, std::span<const KernelCounters> kernels) {
   return table;
 }
 
-std::string_view MeaningOf(std::string_view reason) {
-  constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
-      {"barrier", "other warps at __syncthreads()"},
-      {"branch_resolving", "the target of a branch"},
-      {"dispatch_stall", "the dispatcher, which holds back what was issued"},
-      {"drain", "stores to be written before the warp ends"},
-      {"gmma", "asynchronous matrix instructions"},
-      {"imc_miss", "a constant that is not in its cache"},
-      {"lg_throttle", "room in the queue of global and local memory"},
-      {"long_scoreboard", "data of global, local or texture memory"},
-      {"math_pipe_throttle", "a busy pipe for arithmetic"},
-      {"membar", "a memory barrier (__threadfence)"},
-      {"mio_throttle", "room in the queue of shared memory and special functions"},
-      {"misc", "other reasons"},
-      {"no_instruction", "the instruction itself (cache misses, jumps)"},
-      {"not_selected", "nothing: another warp was issued"},
-      {"selected", "nothing: it was issued"},
-      {"short_scoreboard", "data of shared memory or special functions"},
-      {"sleeping", "nothing: it sleeps (__nanosleep)"},
-      {"tex_throttle", "room in the queue of textures"},
-      {"wait", "a fixed latency of the instruction before"}};
-  for (const auto& [name, meaning] : kMeanings) {
-    if (name == reason) return meaning;
-  }
-  return {};
-}
-
 Table StallTable(const Trace&, std::span<const KernelCounters> kernels) {
   constexpr double kLeastShownPercent = 1;
   Table table{"counter_stalls",

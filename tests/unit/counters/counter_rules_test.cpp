@@ -58,6 +58,17 @@ TEST(CounterRules, MessagesHaveTheNumbers) {
   EXPECT_THAT(all.at("lowocc").front().message, HasSubstr("limited by shared memory (1 block of 64 threads per SM)"));
   EXPECT_THAT(all.at("one").front().message, HasSubstr("1 block on 132 SMs"));
   EXPECT_THAT(all.at("wmma").front().message, HasSubstr("busiest pipe tensor"));
+  EXPECT_THAT(all.at("lowocc").front().message,
+              HasSubstr("With 115.71 kB of shared memory a block instead of 163.84 kB, 6.2% would fit"));
+}
+
+// More warps do not help against atomic operations on one address, nor fewer bytes against bank conflicts.
+TEST(CounterRules, ACauseOfMostOfTheTimeHasNoOtherVerdictBesideIt) {
+  const auto all = DiagnosesByKernel(FullCapture());
+  for (const char* const kernel : {"atomic", "bank", "divergent", "lowocc", "spill", "tail", "uncoal"}) {
+    for (const Diagnosis& diagnosis : all.at(kernel)) EXPECT_TRUE(diagnosis.is_cause) << kernel << diagnosis.message;
+  }
+  EXPECT_EQ(all.at("dfma").at(1).finding, "kernel.compute_bound");
 }
 
 // Of a kernel with these counters and no others.
@@ -94,8 +105,12 @@ TEST(CounterRules, OtherCausesAreFoundAndOnlyThese) {
   EXPECT_THAT(FindingsOf({{kCompute, 80}, {kMemory, 78}}), ElementsAre("kernel.balanced"));
   EXPECT_THAT(FindingsOf({{kCompute, 80}, {kMemory, 60}}), ElementsAre("kernel.compute_bound"));
   EXPECT_THAT(FindingsOf({{kCompute, 90}, {kMemory, 10}, {kIssued, 90}, {kFmaPipe, 30}, {kThreads, 32}}),
-              ElementsAre("kernel.excess_instructions", "kernel.compute_bound"));
+              ElementsAre("kernel.excess_instructions"));
   EXPECT_THAT(FindingsOf({{kCompute, 90}, {kMemory, 10}, {kIssued, 90}, {kFmaPipe, 85}, {kThreads, 32}}),
+              ElementsAre("kernel.compute_bound"));
+  EXPECT_THAT(FindingsOf({{kCompute, 90}, {kMemory, 10}, {kIssued, 90}, {kFmaPipe, 45}, {kThreads, 32}}),
+              ElementsAre("kernel.excess_instructions", "kernel.compute_bound"));
+  EXPECT_THAT(FindingsOf({{kCompute, 90}, {kMemory, 10}, {kFmaPipe, 15}, {Rate("fadd"), 50}}),
               ElementsAre("kernel.compute_bound"));
   EXPECT_THAT(
       FindingsOf(
@@ -144,9 +159,9 @@ TEST(CounterRules, L2ThrashesWhereMoreIsReadThanThereIs) {
     counters.insert(bound.begin(), bound.end());
     return FindingsOf(counters);
   };
-  EXPECT_THAT(findings({{kHeld, 1e9}, {kRead, 8e9}}), ElementsAre("kernel.l2_thrash", "kernel.memory_bound"));
-  EXPECT_THAT(findings({{kHeld, 1e9}, {"dram__bytes_op_read.sum", 8e9}}),
-              ElementsAre("kernel.l2_thrash", "kernel.memory_bound"));
+  EXPECT_THAT(findings({{kHeld, 1e9}, {kRead, 8e9}}), ElementsAre("kernel.l2_thrash"));
+  EXPECT_THAT(findings({{kHeld, 1e9}, {"dram__bytes_op_read.sum", 8e9}}), ElementsAre("kernel.l2_thrash"));
+  EXPECT_THAT(findings({{kHeld, 1e9}, {kRead, 2.1e9}}), ElementsAre("kernel.l2_thrash", "kernel.memory_bound"));
   EXPECT_THAT(findings({{kHeld, 1e9}, {kRead, 1.9e9}}), ElementsAre("kernel.memory_bound"));
   EXPECT_THAT(findings({{kRead, 8e9}}), ElementsAre("kernel.memory_bound"));
   EXPECT_THAT(FindingsOf({{kHeld, 1e9}, {kRead, 8e9}, {kCompute, 90}, {kMemory, 5}, {kDram, 1}, {kL2, 5}}),
@@ -163,6 +178,10 @@ TEST(CounterRules, WithoutThrashL2AndComputeRemain) {
   auto busy = counters;
   busy["lts__throughput.avg.pct_of_peak_sustained_elapsed"] = 60;
   EXPECT_NEAR(DiagnosesWith(busy).front().percent, 40, 0.01);
+  auto fetching = busy;
+  fetching["lts__throughput.avg.pct_of_peak_sustained_elapsed"] = 96;
+  fetching["lts__t_sectors.avg.pct_of_peak_sustained_elapsed"] = 45;
+  EXPECT_NEAR(DiagnosesWith(fetching).front().percent, 55, 0.01);
   EXPECT_THAT(DiagnosesWith(busy).front().message,
               HasSubstr("read 8.00 GB from DRAM while the GPU held 1.00 GB: data was read 8.0 times"));
 }
@@ -174,7 +193,7 @@ TEST(CounterRules, AtomicsAreReductionsAndOthers) {
        {"smsp__inst_executed_op_global_red.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
         "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"}) {
     EXPECT_THAT(FindingsOf({{counter, 131072}, {kSlice, 99}, {kCompute, 1}, {kMemory, 1}}),
-                ElementsAre("kernel.atomics", "kernel.latency_bound"))
+                ElementsAre("kernel.atomics"))
         << counter;
     EXPECT_THAT(FindingsOf({{counter, 1024}, {kSlice, 4}, {kCompute, 1}, {kMemory, 1}}),
                 ElementsAre("kernel.latency_bound"))
