@@ -1,5 +1,4 @@
 // Kernel counters by section, and what limits each kernel.
-#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <iterator>
@@ -32,14 +31,6 @@ constexpr const char* kRangesNote =
     " Measured in several runs of the program, or as graphs: durations include the launch of the kernel, so that short "
     "kernels look longer and less busy than they are, and are not called latency-bound (--replay-mode kernel does not "
     "have that).";
-
-// "kernel.memory_bound": "memory bound".
-std::string VerdictOf(const std::vector<Diagnosis>& diagnoses) {
-  if (diagnoses.empty()) return "";
-  std::string words(diagnoses.front().finding.substr(diagnoses.front().finding.find('.') + 1));
-  std::replace(words.begin(), words.end(), '_', ' ');
-  return words;
-}
 
 // Rows of one kernel differ in their grids.
 bool HasSameNames(std::span<const DiagnosedKernel> kernels) {
@@ -84,9 +75,9 @@ Table Overview(const Trace& trace, std::span<const DiagnosedKernel> kernels) {
                {"compute_percent", "Compute", Unit::kPercent},
                {"memory_percent", "Memory", Unit::kPercent},
                {"occupancy_percent", "Occupancy", Unit::kPercent},
+               {"verdict", "Limited by", Unit::kText},
                {"theoretical_occupancy_percent", "Theoretical", Unit::kPercent, true},
                {"top_stall", "Top stall", Unit::kText, true},
-               {"verdict", "Limited by", Unit::kText},
                {"device", "GPU", Unit::kCount, true},
                {"passes", "Passes", Unit::kCount, true}},
               {},
@@ -108,8 +99,8 @@ Table Overview(const Trace& trace, std::span<const DiagnosedKernel> kernels) {
          has_timeline ? Cell(std::llround(kernel.timeline_ns)) : Cell(),
          CellOf(kernel.Of("gpu__time_duration.sum"), Unit::kNs), CellOf(throughputs.compute, Unit::kPercent),
          CellOf(throughputs.memory, Unit::kPercent), of(kernel, "sm__warps_active.avg.pct_of_peak_sustained_active"),
-         k.limits ? Cell(k.limits->percent) : Cell(), stall ? Cell(std::string(stall->reason)) : Cell(),
-         VerdictOf(k.diagnoses), kernel.device == kNone ? Cell() : Cell(int64_t{trace.devices[kernel.device].ordinal}),
+         VerdictOf(k), k.limits ? Cell(k.limits->percent) : Cell(), stall ? Cell(std::string(stall->reason)) : Cell(),
+         kernel.device == kNone ? Cell() : Cell(int64_t{trace.devices[kernel.device].ordinal}),
          kernel.passes == 0 ? Cell() : Cell(int64_t{kernel.passes})});
   }
   if (HasSameNames(kernels)) AddGrids(kernels, &table);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "analysis/counters/counter_tables.h"
@@ -18,6 +20,14 @@ std::vector<DiagnosedKernel> DiagnosedKernels(const Trace& trace, std::span<cons
     diagnosed.push_back({&kernel, LimitsOf(kernel, facts), DiagnosesOf(kernel, facts)});
   }
   return diagnosed;
+}
+
+std::string VerdictOf(const DiagnosedKernel& k) {
+  if (k.diagnoses.empty()) return "";
+  const std::string_view finding = k.diagnoses.front().finding;
+  std::string words(finding.substr(finding.find('.') + 1));
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
 }
 
 std::vector<Finding> FindingsOf(const DiagnosedKernel& k) {

@@ -22,6 +22,9 @@ struct DiagnosedKernel {
 // The kernels have to outlive them.
 std::vector<DiagnosedKernel> DiagnosedKernels(const Trace& trace, std::span<const KernelCounters> kernels);
 
+// What limits it: "memory bound", "low occupancy". Empty where that is not known.
+std::string VerdictOf(const DiagnosedKernel& kernel);
+
 // The one to begin with first. Their messages do not name the kernel.
 std::vector<Finding> FindingsOf(const DiagnosedKernel& kernel);
 

@@ -8,6 +8,10 @@
 #include <utility>
 
 #include "analysis/copies/transfers.h"
+#include "analysis/counters/counter_breakdown.h"
+#include "analysis/counters/counter_formulas.h"
+#include "analysis/counters/counter_groups.h"
+#include "analysis/counters/diagnosed_kernels.h"
 #include "analysis/facts/interval_set.h"
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
@@ -156,6 +160,45 @@ std::string CommandsFor(const Trace& trace, const std::vector<std::string>& func
   return "gprof-cli counters" + options + ", or: ncu" + options;
 }
 
+// What counters say of kernels, where the run has them: of profile --counters, or of another trace of the program.
+class Counted {
+ public:
+  explicit Counted(const Trace& trace) : kernels_(KernelCountersOf(trace)) {
+    diagnosed_ = DiagnosedKernels(trace, kernels_);
+  }
+
+  // Of the launches of `name` that took longest.
+  void Add(const std::string& name) {
+    const auto at = std::find_if(diagnosed_.begin(), diagnosed_.end(),
+                                 [&](const DiagnosedKernel& k) { return k.kernel->name == name; });
+    if (at == diagnosed_.end()) return;
+    ++count_;
+    has_reasons_ &= TopStall(*at->kernel).has_value();
+    text_ += (text_.empty() ? ". By counters: " : ", ") + ShortName(name) + " " + WordsOf(*at);
+  }
+
+  // ". By counters: saxpy memory bound, reduce low occupancy"
+  const std::string& text() const { return text_; }
+  // Reasons are known of so many of those that were asked for, and there is nothing more to measure.
+  bool HasReasonsOf(size_t count) const { return count_ == count && has_reasons_; }
+
+ private:
+  static std::string WordsOf(const DiagnosedKernel& k) {
+    const std::string verdict = VerdictOf(k);
+    if (!verdict.empty()) return verdict;
+    const Throughputs throughputs = ThroughputsOf(*k.kernel);
+    if (!throughputs.compute && !throughputs.memory) return "not known";
+    return "near neither peak (compute " + FormatPercent(throughputs.compute.value_or(0)) + ", memory " +
+           FormatPercent(throughputs.memory.value_or(0)) + (throughputs.is_whole ? ")" : ", or more)");
+  }
+
+  std::vector<KernelCounters> kernels_;
+  std::vector<DiagnosedKernel> diagnosed_;
+  std::string text_;
+  size_t count_ = 0;
+  bool has_reasons_ = true;
+};
+
 // ", without first launches, without copies after the last kernel"
 std::string WithoutWhat(const JudgedTime& judged, bool are_firsts_left_out, bool are_copies_left_out) {
   std::string text = are_firsts_left_out ? ", without first launches" : "";
@@ -192,6 +235,8 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   finding.subject.kernel = first;
   finding.message = BoundBy(input.trace(), sum, "kernels", part) + (has_nccl ? ", excluding those of NCCL" : "");
   std::vector<std::string> functions;
+  Counted counted(input.trace());
+  size_t named = 0;
   for (const uint32_t kernel : longest) {
     const double percent = PercentOf(times[kernel].total, all_ns);
     if (kernel != longest.front() && percent < kPercentWorthNaming) break;
@@ -199,11 +244,15 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
                        FormatPercent(percent) + " (" + Ns(times[kernel].total) + " in " +
                        CountOf(times[kernel].count, "launch", "launches") + ")";
     named_ns += times[kernel].total;
+    counted.Add(kernels.Name(kernel));
+    ++named;
     std::string function = FunctionOf(kernels.Name(kernel));
     if (std::find(functions.begin(), functions.end(), function) == functions.end())
       functions.push_back(std::move(function));
   }
-  finding.advice += " To see what limits them: " + CommandsFor(input.trace(), functions);
+  finding.message += counted.text();
+  finding.advice += counted.HasReasonsOf(named) ? " The findings kernel.* say what limits them."
+                                                : " To see what limits them: " + CommandsFor(input.trace(), functions);
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
   SetGain(sum, share, "kernels", &finding);
