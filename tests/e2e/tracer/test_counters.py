@@ -212,7 +212,7 @@ class Words(Counters):
         self.assertIn("dram__bytes\tcounter\tbyte", done.stdout)
         done = query(MOCK_CUINIT_RESULT="100")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("'--query-metrics' needs the chip", done.stderr)
+        self.assertIn("'--query-metrics' needs a chip", done.stderr)
 
     def test_a_breakdown_of_no_throughput(self):
         run = self.counters("loop", 1, options=["--metrics", "breakdown:dram__bytes"])
@@ -350,7 +350,7 @@ class Graphs(Counters):
         found = [(r["scope"], self.values(run.trace)[r["id"]]["smsp__inst_executed.sum"]) for r in
                  sorted(run.trace.of("counter_range"), key=lambda r: r["id"])]
         self.assertEqual(found, [(1, 300), (1, 300)])
-        self.assertIn("CUDA graphs and kernels are not measured in one run", run.err)
+        self.assertIn("CUDA graphs and kernels cannot be measured in the same run", run.err)
 
     def test_a_range_has_them(self):
         run = self.counters("graph", options=["--replay-mode", "range"])
@@ -559,7 +559,7 @@ class Source(Counters):
     def test_a_gpu_that_cannot_be_sampled(self):
         run = self.counters("loop", 1, options=["--page", "source"], env={"MOCK_PC_ENABLE": "35"})
         self.assertEqual(run.code, 4)
-        self.assertIn("administrators only (error 35)", run.err)
+        self.assertIn("to administrators (error 35)", run.err)
         self.assertIn("no instruction was sampled", run.err)
 
 
@@ -663,7 +663,7 @@ class Trouble(Counters):
                 run = self.counters("maps", options=["--hang-limit", "1", *options], env=env)
                 self.assertEqual(run.code, 0, run.err)
                 self.assertEqual(run.err.count("measuring one launch of alpha has taken 1 s so far"), 1, run.err)
-                for advice in ("waits for a later launch", "--replay-mode range", "leave this one out with -k", "--hang-limit"):
+                for advice in ("waits for a later launch", "--replay-mode range", "exclude it with -k", "--hang-limit"):
                     self.assertIn(advice, run.err)
 
     def test_a_program_without_cuda(self):
