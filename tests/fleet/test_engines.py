@@ -199,7 +199,7 @@ class Mpi(fleet.FleetTest):
     def test_a_process_that_is_gone_is_not_waited_for_forever(self):
         env = {**os.environ, "PMI_RANK": "0", "PMI_SIZE": "2"}
         failed = self.cli("analyze", self.traces, "--engine", "mpi", "-o", "out", "--timeout", "1", code=3, env=env)
-        self.assertIn("did not come within 1 s", failed.stderr)
+        self.assertIn("did not arrive within 1 s", failed.stderr)
 
 
 if __name__ == "__main__":
