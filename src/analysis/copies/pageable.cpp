@@ -140,6 +140,9 @@ Finding PageableSummary::MakeFinding(Direction direction, const PageableCopies& 
     // Pinned ones would be no faster.
     if (sum.judged_saved_ns == 0) finding.severity = Severity::kInfo;
     finding.basis = "assumes " + reachable.basis + "; copies of up to 64 KiB excluded";
+  } else if (direction == Direction::kH2h) {
+    finding.severity = Severity::kInfo;
+    finding.basis = "none: copies within the memory of the host use no link";
   } else {
     finding.basis = "not estimated: no pinned copy in this trace, link speed unknown";
   }

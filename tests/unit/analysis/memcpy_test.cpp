@@ -120,6 +120,16 @@ TEST(Pageable, AFewBytesAreOnlyMentioned) {
   EXPECT_EQ(finding->severity, Severity::kInfo);
 }
 
+TEST(Pageable, CopiesWithinTheMemoryOfTheHostAreOnlyMentioned) {
+  TraceMaker maker;
+  maker.AddCopy(0, 1000, 8, CopyKind::kHostToHost, maker.AddCall(0, 1100, "cuMemcpyDtoHAsync_v2")).source_memory =
+      trace::MemoryKind::kPageable;
+  const AnalysisResult result = RunMemcpy(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "memcpy.pageable");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kInfo);
+}
+
 Trace ManyCopies(int64_t count, uint64_t bytes) {
   TraceMaker maker;
   for (int64_t i = 0; i < count; ++i) {
