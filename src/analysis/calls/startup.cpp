@@ -25,6 +25,9 @@ namespace {
 
 constexpr double kLoadPercentWorthAFinding = 5, kSlowPercentWorthAFinding = 25;  // of the time of the process
 constexpr double kWorkPercentOfARun = 1;  // less GPU work than that is not what a run is about
+// Nor is work of so few operations that takes less than a tenth of what CUDA needs to start.
+constexpr size_t kFewOperations = 32;
+constexpr int64_t kTimesOfTheWork = 10;
 constexpr int64_t kStartWorthAFindingNs = 10'000'000;
 constexpr int64_t kLoadWorthAFindingNs = 10'000'000, kSlowWorthAFindingNs = 1'000'000'000;
 
@@ -65,6 +68,7 @@ struct Startup {
   int64_t life_ns = 0;   // of the process
   Split split{};
   int64_t work_ns = 0;  // from its first GPU operation to the end of its last
+  int64_t AfterNs() const { return life_ns - total_ns - work_ns; }
   int64_t LoadingNs() const {
     int64_t sum_ns = 0;
     for (const Part part : kLoading) sum_ns += At(split, part);
@@ -347,18 +351,24 @@ std::string LargestParts(const Split& split, size_t count) {
 }
 
 // What the GPU does hardly shows in the run.
-bool IsNothingElse(const std::vector<Startup>& startups) {
+bool IsNothingElse(const std::vector<Startup>& startups, size_t operations) {
   if (startups.size() != 1) return false;
   const Startup& only = startups.front();
   const int64_t cuda_ns = At(only.split, Part::kContext) + only.LoadingNs();
-  return PercentOf(only.total_ns, only.life_ns) >= kSlowPercentWorthAFinding && cuda_ns >= kStartWorthAFindingNs &&
+  if (cuda_ns < kStartWorthAFindingNs) return false;
+  if (operations <= kFewOperations && kTimesOfTheWork * only.work_ns < cuda_ns) return true;
+  return PercentOf(only.total_ns, only.life_ns) >= kSlowPercentWorthAFinding &&
          PercentOf(only.work_ns, only.life_ns) < kWorkPercentOfARun;
 }
 
 Finding StartUpAlone(const Startup& only, const std::string& who) {
   Finding finding = NewFinding("startup.only");
-  finding.message = "The run is start-up: the GPU work of " + who + " spans " + Ns(only.work_ns) + " of " +
-                    Ns(only.life_ns) + ", " + FormatPercent(PercentOf(only.work_ns, only.life_ns)) +
+  // A host that checks the results for longer than it prepared them is no start-up.
+  const bool is_mostly_after = only.AfterNs() > only.total_ns;
+  finding.message = std::string(is_mostly_after ? "The GPU hardly shows in the run" : "The run is start-up") +
+                    ": the GPU work of " + who + " spans " + Ns(only.work_ns) + " of " + Ns(only.life_ns) + ", " +
+                    FormatPercent(PercentOf(only.work_ns, only.life_ns)) +
+                    (is_mostly_after ? ", and the host went on for " + Ns(only.AfterNs()) + " after it" : "") +
                     "; until it began, the largest parts were " + LargestParts(only.split, 3);
   finding.subject.process = who;
   return finding;
@@ -390,7 +400,7 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
     finding.subject.process = who(loading);
     findings->push_back(std::move(finding));
   }
-  if (IsNothingElse(startups)) {
+  if (IsNothingElse(startups, trace.ops.size())) {
     findings->push_back(StartUpAlone(startups.front(), who(startups.front())));
     return;
   }

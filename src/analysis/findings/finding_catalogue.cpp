@@ -244,7 +244,8 @@ constexpr FindingInfo kFindings[] = {
      Layer::kMechanism,
      Turn::kOnce},
     {"startup.only",
-     "GPU work spans less than 1 % of the run: the rest is start-up",
+     "GPU work spans less than 1 % of the run, or a few operations take less than a tenth of CUDA's own start: the GPU "
+     "hardly shows in the run",
      Always(kWarning),
      "startup",
      Nowhere("covers the time before the first operation, where the trace may hold no events of the program"),

@@ -173,13 +173,46 @@ bool IsAboutTheSameTime(const Finding& a, const Finding& b) {
   return of_a != nullptr && of_b != nullptr && of_a->claims.ids[0] == of_b->claims.ids[0];
 }
 
+// Why the GPU waits, which says more than that kernels run for most of the time.
+bool SaysWhyItWaits(const RankedFinding& r) {
+  const FindingInfo* info = FindFinding(r.finding->id);
+  return info != nullptr && r.finding->severity == Severity::kWarning && info->layer < Layer::kPlace &&
+         info->turn != Turn::kOnce && info->claims.ids[0].starts_with("idle.");
+}
+
+// Of findings that only say where time went, the one with most of it comes first: what could be won of the kernels is a
+// guess, and a low one. `end`: of those that lead.
+void MoveShortIdleBehindKernels(std::vector<RankedFinding>* ranked, std::vector<RankedFinding>::iterator end,
+                                int64_t kernel_ns) {
+  constexpr int64_t kTimesAsLong = 3;
+  const auto is_of_kernels = [](const RankedFinding& r) { return r.finding->id == "gpu.kernel_bound"; };
+  const auto kernels = std::find_if(ranked->begin(), end, is_of_kernels);
+  if (kernels == end || std::any_of(ranked->begin(), end, SaysWhyItWaits)) return;
+  std::stable_partition(ranked->begin(), kernels + 1, [&](const RankedFinding& r) {
+    return is_of_kernels(r) || LayerOf(*r.finding) != Layer::kPlace ||
+           IsAboutTheSameTime(*r.finding, *kernels->finding) || kTimesAsLong * r.gain_ns > kernel_ns;
+  });
+}
+
+int64_t TotalOf(std::span<const Metric> totals, std::string_view id) {
+  const auto total =
+      std::find_if(totals.begin(), totals.end(), [&](const Metric& m) { return m.id == id && m.scope.empty(); });
+  return total == totals.end() ? 0 : static_cast<int64_t>(total->value);
+}
+
+// More to say of a place than something to do first: who calls a library does not choose its grids, either.
+bool IsMoreOfAPlace(const Finding& finding) {
+  const bool is_of_library = finding.id == "occupancy.small_grid" && IsLibraryKernel(finding.subject.kernel);
+  return LayerOf(finding) == Layer::kDetail || is_of_library;
+}
+
 // Who reads that kernels take all the time reads next what can be said of them, however much that would save. `end`: of
 // those that lead.
 void MoveDetailsBehindPlaces(std::vector<RankedFinding>* ranked, std::vector<RankedFinding>::iterator end) {
   for (auto place = ranked->begin(); place != end; ++place) {
     if (LayerOf(*place->finding) != Layer::kPlace) continue;
     const auto is_detail = [about = place->finding](const RankedFinding& r) {
-      return LayerOf(*r.finding) == Layer::kDetail && IsAboutTheSameTime(*r.finding, *about);
+      return IsMoreOfAPlace(*r.finding) && IsAboutTheSameTime(*r.finding, *about);
     };
     // Those before it change places with it, and those after it follow.
     const auto details = std::stable_partition(ranked->begin(), place, std::not_fn(is_detail));
@@ -228,6 +261,7 @@ std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, s
   const auto end = std::stable_partition(ranked.begin(), ranked.end(),
                                          [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; });
   MoveOnceBehindWarnings(&ranked, end);
+  MoveShortIdleBehindKernels(&ranked, end, TotalOf(totals, "gpu.kernel_ns"));
   MoveDetailsBehindPlaces(&ranked, end);
   if (judged.are_copies_once) MoveCopiesBehindKernels(&ranked, end);
   return ranked;

@@ -16,6 +16,7 @@
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/kernels/occupancy_calculator.h"
 #include "analysis/kernels/shared_use.h"
+#include "analysis/memory/first_touch.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/metrics.h"
@@ -34,6 +35,7 @@ constexpr double kPercentWorthAFinding = 5;  // of the window
 constexpr double kSmallPercent = 50, kSmallPercentOfLibraries = 25;
 constexpr double kHardlyAnyBeside = 1.01;  // kernels at a time, on average
 constexpr int64_t kShortNs = 5'000;        // the mean: shorter kernels take as long however many blocks do the work
+constexpr int64_t kLaunchesToKnow = 4;     // of a kernel, where the first may have waited for managed memory
 constexpr int64_t kSchedulersOfSm = 4;     // since Maxwell, but for the P100, which has two
 constexpr double kLeastPercentWorthAFinding = 1, kKernelPercentWorthAFinding = 25;
 
@@ -280,10 +282,13 @@ Groups GroupsOf(const AnalysisInput& input, const Summary& summary) {
   const Trace& trace = input.trace();
   const std::vector<double> concurrency = Concurrency(input, summary.rows);
   const std::vector<int64_t> unused_by_small = UnusedBySmall(trace, summary, concurrency);
+  const bool may_wait_for_pages = trace.managed_memory.empty() && AllocatesManagedMemory(input);
   Groups groups;
   for (const Row& row : summary.rows) {
     // NCCL takes no more of the GPU than it needs, so that kernels run beside it.
     if (IsWaitingKernel(trace.Text(row.launches.name))) continue;
+    // First launches wait for managed memory, and where there are hardly any others nobody knows how long they worked.
+    if (may_wait_for_pages && row.launches.count < kLaunchesToKnow) continue;
     if (row.launches.time_ns < kShortNs * row.launches.count) continue;
     const double beside = concurrency[row.launches.device], used = std::min(1.0, row.use.Share() * beside);
     const auto unused_ns = static_cast<int64_t>(static_cast<double>(row.launches.time_ns) / beside * (1 - used));

@@ -23,15 +23,6 @@ constexpr double kTimesTheMedian = 10, kEvenTimes = 2;
 constexpr size_t kFewestOthers = 3;
 constexpr int64_t kLeastNs = 1'000'000;  // less may be anything
 
-bool AllocatesManagedMemory(const AnalysisInput& input) {
-  const Trace& trace = input.trace();
-  const std::vector<uint32_t>& calls = input.shared().calls().rare();
-  return std::any_of(calls.begin(), calls.end(), [&](uint32_t call) {
-    const std::string_view function = trace.Text(trace.api_calls[call].function);
-    return function == "cudaMallocManaged" || function == "cuMemAllocManaged";
-  });
-}
-
 // The launches of a kernel: the first, and how long the others took.
 struct Launches {
   int64_t first_start_ns = 0, first_ns = -1;
@@ -68,6 +59,15 @@ int64_t ExcessOf(Launches* launches, double* median_ns) {
 }
 
 }  // namespace
+
+bool AllocatesManagedMemory(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  const std::vector<uint32_t>& calls = input.shared().calls().rare();
+  return std::any_of(calls.begin(), calls.end(), [&](uint32_t call) {
+    const std::string_view function = trace.Text(trace.api_calls[call].function);
+    return function == "cudaMallocManaged" || function == "cuMemAllocManaged";
+  });
+}
 
 void AddFirstTouchFinding(const AnalysisInput& input, std::vector<Finding>* findings) {
   const Trace& trace = input.trace();

@@ -9,6 +9,9 @@ namespace gprof {
 
 class AnalysisInput;
 
+// Whether a program did: the first launch of a kernel may be waiting for most of its time then.
+bool AllocatesManagedMemory(const AnalysisInput& input);
+
 void AddFirstTouchFinding(const AnalysisInput& input, std::vector<Finding>* findings);
 
 }  // namespace gprof

@@ -169,6 +169,26 @@ TEST(Findings, WhatIsCopiedOnceComesAfterTheKernels) {
   EXPECT_EQ(Judge({Make("memcpy.pageable", 170)}, kTotals, {1000, true}), (Lines{"memcpy.pageable 170"}));
 }
 
+TEST(Findings, OfPlacesTheOneWithMostOfTheTimeComesFirst) {
+  const std::vector<Metric> totals = {{"gpu.kernel_ns", "", 700}, {"idle.host_ns", "", 250}, {"idle.sync_ns", "", 30}};
+  const Finding kernels = Make("gpu.kernel_bound", 70);
+  EXPECT_EQ(Judge({Make("idle.host", 233), kernels}, totals), (Lines{"gpu.kernel_bound 70", "idle.host 233"}));
+  EXPECT_EQ(Judge({Make("idle.host", 234), kernels}, totals), (Lines{"idle.host 234", "gpu.kernel_bound 70"}));
+  // What says why the GPU waits comes before what says where.
+  EXPECT_EQ(Judge({Make("idle.host", 200), kernels, Make("sync.drains", 30, Severity::kWarning)}, totals),
+            (Lines{"idle.host 200", "gpu.kernel_bound 70", "sync.drains 30"}));
+}
+
+TEST(Findings, GridsOfALibraryAreMoreToSayOfTheKernels) {
+  const std::vector<Metric> totals = {{"gpu.kernel_ns", "", 900}};
+  Finding grids = Make("occupancy.small_grid", 500, Severity::kWarning);
+  EXPECT_EQ(Judge({grids, Make("gpu.kernel_bound", 100)}, totals),
+            (Lines{"occupancy.small_grid 500", "gpu.kernel_bound 100"}));
+  grids.subject.kernel = "fmha_cutlassF_f32_aligned_64x64_rf_sm80";
+  EXPECT_EQ(Judge({grids, Make("gpu.kernel_bound", 100)}, totals),
+            (Lines{"gpu.kernel_bound 100", "occupancy.small_grid 500"}));
+}
+
 TEST(Findings, WaitingForALateRankIsClaimedOnce) {
   const std::vector<Metric> totals = {{"nccl.exposed_ns", "", 260}, {"idle.sync_ns", "", 0}};
   EXPECT_EQ(Judge({Make("balance.uneven", 240, Severity::kWarning), Make("nccl.straggler", 240, Severity::kWarning),

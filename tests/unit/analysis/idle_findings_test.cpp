@@ -161,6 +161,42 @@ TEST(IdleFindings, WhatIsLoadedAgainIsNoStartUp) {
 }
 
 // A copy in, own code, one kernel, a copy out.
+// 60 kernels of one name, and 20 ms of the host's own code before the 50th of them.
+TraceMaker WorksLate() {
+  TraceMaker maker;
+  int64_t now_ns = 0;
+  for (int64_t i = 0; i < 60; ++i) {
+    if (i == 50) now_ns += 20 * kMs;
+    const uint32_t call = maker.AddCall(now_ns, now_ns + 5 * kUs, "cudaLaunchKernel");
+    maker.AddKernel(now_ns + 5 * kUs, now_ns + 105 * kUs, call, "convolution");
+    now_ns += 105 * kUs;
+  }
+  return maker;
+}
+constexpr int64_t kWorksLateNs = 50 * 105 * kUs;
+
+TEST(IdleFindings, WhatALibraryCompilesForAKernelOfTheSameNameIsStartUp) {
+  TraceMaker maker = WorksLate();
+  maker.AddCall(kWorksLateNs + 19 * kMs, kWorksLateNs + 20 * kMs, "cuModuleLoadData");
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  const Finding* first = FindingOf(result, "startup.first_launches");
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->gain_ns, 20 * kMs);
+  EXPECT_EQ(FindingOf(result, "idle.host"), nullptr);
+}
+
+TEST(IdleFindings, WhatXlaSaysThatItCompilesIsStartUp) {
+  const auto gain_of = [](int64_t compiles_ns) {
+    TraceMaker maker = WorksLate();
+    maker.AddRange(kWorksLateNs + 14 * kMs - compiles_ns, kWorksLateNs + 14 * kMs, "TSL/XlaCompile:#module=jit_step#");
+    const AnalysisResult result = RunIdle(maker.Finish(), {});
+    const Finding* first = FindingOf(result, "startup.first_launches");
+    return first == nullptr ? 0 : first->gain_ns;
+  };
+  EXPECT_EQ(gain_of(10 * kMs), 14 * kMs);  // tracing a function comes before compiling it
+  EXPECT_EQ(gain_of(6 * kMs), 0);          // less than half of what came until then
+}
+
 TEST(IdleFindings, WhereNoKernelRunsTwiceAllIsStartUp) {
   TraceMaker maker;
   maker.AddPageable(0, 100 * kUs, kMegabyte, maker.AddCall(0, 100 * kUs, "cudaMemcpy"));

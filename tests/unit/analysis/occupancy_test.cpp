@@ -104,6 +104,21 @@ AnalysisResult OneKernel(const trace::KernelShapeRecord& shape) {
   return RunOccupancy(maker.Finish(), {});
 }
 
+// Its first launches may have waited for pages for all of their time.
+TEST_F(OccupancyTest, AFewLaunchesOnManagedMemoryAreNotToldToTakeMore) {
+  const auto is_told = [](int64_t launches) {
+    TraceMaker maker;
+    maker.trace().devices[0].facts = H200();
+    maker.trace().shapes.push_back(Shape(2, 64, 16));
+    maker.AddCall(0, 10 * kUs, "cudaMallocManaged");
+    for (int64_t i = 0; i < launches; ++i) maker.AddKernel(i * kMs, (i + 1) * kMs, kNone, "set").shape = 0;
+    const AnalysisResult result = RunOccupancy(maker.Finish(), {});
+    return FindingOf(result, "occupancy.small_grid") != nullptr;
+  };
+  EXPECT_FALSE(is_told(3));
+  EXPECT_TRUE(is_told(4));
+}
+
 TEST_F(OccupancyTest, NcclIsNotToldToTakeMore) {
   TraceMaker maker;
   maker.trace().devices[0].facts = H200();

@@ -191,7 +191,38 @@ TEST(Startup, ARunWithHardlyAnyWorkIsSaidToBeStartUp) {
             "largest parts were 100.00 ms CUDA context creation, 100.00 ms host code before the first CUDA call, "
             "10.00 ms host code between CUDA calls");
   EXPECT_EQ(finding->severity, Severity::kWarning);
-  EXPECT_EQ(OnlyOf(3 * kMs, &result), nullptr);  // more than 1 %
+  EXPECT_EQ(OnlyOf(11 * kMs, &result), nullptr);  // more than 1 %, and than a tenth of making the context
+}
+
+// `kernels` that begin after 210 ms and take 5 ms together, of which 100 ms were for the context; then the host checks
+// the results.
+const Finding* OnlyOfSome(int64_t kernels, int64_t checked_ns, AnalysisResult* result) {
+  TraceMaker maker;
+  maker.trace().processes[0].name = maker.Name("add");
+  maker.AddCall(100 * kMs, 200 * kMs, "cudaMalloc");
+  for (int64_t i = 0; i < kernels; ++i) {
+    const int64_t start_ns = 210 * kMs + i * 5 * kMs / kernels;
+    maker.Launch(start_ns, start_ns + 10, start_ns + 20, start_ns + 5 * kMs / kernels - 100);
+  }
+  maker.AddCall(215 * kMs + checked_ns, 215 * kMs + checked_ns + 10, "cudaFree");
+  *result = RunStartup(maker.Finish(), {});
+  return FindingOf(*result, "startup.only");
+}
+
+TEST(Startup, SoIsOneOfAFewOperationsThatTakeLessThanATenthOfMakingTheContext) {
+  AnalysisResult result;
+  EXPECT_NE(OnlyOfSome(32, 0, &result), nullptr);  // 2.3 %
+  EXPECT_EQ(OnlyOfSome(33, 0, &result), nullptr);
+}
+
+TEST(Startup, WhatTheHostDoesAfterTheGpuIsNotCalledStartUp) {
+  AnalysisResult result;
+  const Finding* finding = OnlyOfSome(1, 5000 * kMs, &result);
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message.find("The GPU hardly shows in the run: the GPU work of add (100) spans 5.00 ms of 5.22 s, "
+                                  "0.1%, and the host went on for 5.00 s after it; until it began, "),
+            0u)
+      << finding->message;
 }
 
 }  // namespace

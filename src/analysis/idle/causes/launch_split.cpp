@@ -18,7 +18,8 @@ constexpr int64_t kLongCallNs = 20'000;    // a launch of what is loaded takes a
 constexpr int64_t kLatencyNs = 20'000;     // from the return of a launch to the start on an idle GPU, at most
 constexpr int64_t kLongGapNs = 5'000'000;  // compiling a kernel takes at least as long
 
-constexpr uint32_t kSoon = 64;  // operations, such as what prepares the buffers of a new kernel
+constexpr int64_t kTimesOfTheLoad = 4;  // looking code up and reading it takes no longer, compiling it does
+constexpr uint32_t kSoon = 64;          // operations, such as what prepares the buffers of a new kernel
 
 // Adds what the host did, within the time.
 void AddHost(const Gap& gap, std::span<const Part> parts, const Interval& time, Preparation* sum) {
@@ -41,7 +42,8 @@ int64_t ImportedNs(const Trace& trace, const CodeLoads& loads, const Gap& gap) {
 
 }  // namespace
 
-FirstKernels::FirstKernels(const AnalysisInput& input) : input_(input), loads_(input.shared().code_loads()) {
+FirstKernels::FirstKernels(const AnalysisInput& input)
+    : input_(input), loads_(input.shared().code_loads()), compilers_(input.trace()) {
   const Trace& trace = input.trace();
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   std::map<std::pair<uint32_t, NameId>, uint32_t> first_of;
@@ -78,13 +80,21 @@ Interval FirstKernels::UntilFirst(const Gap& gap) const {
 }
 
 int64_t FirstKernels::LoadedNs(const Gap& gap, std::span<const Part> parts) const {
-  if (loads_.AreAside({gap.start_ns, gap.end_ns})) return gap.start_ns;
-  int64_t loaded_ns = gap.start_ns;
-  ForEachPartOf(gap, parts, [&](int64_t, int64_t end_ns, const Part& part) {
+  const Trace& trace = input_.trace();
+  const Interval time{gap.start_ns, gap.end_ns};
+  const bool is_long = time.DurationNs() >= kLongGapNs;
+  const int64_t compiled_ns =
+      is_long && gap.after != kNone ? compilers_.DoneNs(trace.ops[gap.after].process, time) : gap.start_ns;
+  if (loads_.AreAside(time)) return compiled_ns;
+  int64_t loaded_ns = gap.start_ns, load_ns = 0;
+  ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
     if (part.cause != Cause::kLoad || part.call() == kNone) return;
-    if (LoadsCode(input_.trace().Text(input_.trace().api_calls[part.call()].function))) loaded_ns = end_ns;
+    load_ns += end_ns - start_ns;
+    if (LoadsCode(trace.Text(trace.api_calls[part.call()].function))) loaded_ns = end_ns;
   });
-  return loaded_ns == gap.start_ns || RunAfter(gap) ? loaded_ns : gap.start_ns;
+  // Code that is read again takes about as long as loading it: what took much longer compiled it.
+  const bool is_compiled = is_long && loaded_ns - gap.start_ns > (kTimesOfTheLoad + 1) * load_ns;
+  return is_compiled || RunAfter(gap) ? std::max(loaded_ns, compiled_ns) : compiled_ns;
 }
 
 Preparation LaunchSplit::OfFirsts() const {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "analysis/calls/code_loads.h"
+#include "analysis/calls/compiler_ranges.h"
 #include "analysis/idle/causes/host_walk.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "gprof/analysis.h"
@@ -21,8 +22,9 @@ class FirstKernels {
   // A gap long enough for a compiler, after which such a kernel ran at once or soon.
   bool AreAfter(const Gap& gap) const;
   // The end of the last call in the gap that handed code to the driver, where such a kernel ran at once or soon after
-  // it; else the start of the gap. What the host did until then was for that code: compiling it, or setting up its
-  // library.
+  // it or the host took so long before that it compiled the code: the kernels that a library compiles often have one
+  // name. Or the end of a compiler's own range. Else the start of the gap. What the host did until then was for that
+  // code: compiling it, or setting up its library.
   int64_t LoadedNs(const Gap& gap, std::span<const Part> parts) const;
   // The gap, and what came until such a kernel ran soon after it: buffers are made before its code is loaded.
   Interval UntilFirst(const Gap& gap) const;
@@ -33,6 +35,7 @@ class FirstKernels {
 
   const AnalysisInput& input_;
   const CodeLoads& loads_;
+  const CompilerRanges compilers_;
   std::unordered_set<uint32_t> ops_;
 };
 
