@@ -1,5 +1,6 @@
 """Python stacks of CUDA calls, against what the program says of its own frames; with every CPython that is here."""
 import csv
+import functools
 import glob
 import io
 import json
@@ -23,6 +24,12 @@ def answer(python, code, env=None):
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+@functools.cache
+def told_by(place):
+    """Its version in two numbers, whether it is without a GIL, and its path."""
+    return answer(place, "import ctypes, sys; print(*sys.version_info[:2], 't' in getattr(sys, 'abiflags', ''), sys.executable)").split(" ", 3)
+
+
 def interpreters(without_gil=False):
     """One for each minor version: those on the path, those that pyenv has beside them, and those that GPROF_TEST_PYTHONS names."""
     found = {}
@@ -30,7 +37,7 @@ def interpreters(without_gil=False):
     places += glob.glob(os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions/*/bin/python3"))
     places += os.environ.get("GPROF_TEST_PYTHONS", "").split(":")
     for place in filter(None, places):
-        told = answer(place, "import ctypes, sys; print(*sys.version_info[:2], 't' in getattr(sys, 'abiflags', ''), sys.executable)").split(" ", 3)
+        told = told_by(place)
         if len(told) == 4 and told[0] == "3" and int(told[1]) in MINORS and (told[2] == "True") == without_gil:
             found.setdefault(int(told[1]), told[3])
     return found
