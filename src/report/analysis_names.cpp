@@ -60,7 +60,9 @@ constexpr Pair kNeeds[] = {
      "No NVTX range repeats often enough to be a step. Put a range around each iteration, or name one: --step."},
     {"nvtx", "The trace has no NVTX ranges. Mark phases of the program with them (in PyTorch: torch.cuda.nvtx.range)."},
     {"python_lines", "The trace has no Python call stacks. gprof-cli profile records those of CUDA calls by default."},
-    {"ops", "The trace has no PyTorch operators. Record them with gprof-cli profile --pytorch ops."},
+    {"ops",
+     "The trace has no PyTorch operators. Record them with gprof-cli profile --pytorch ops, which begins when PyTorch "
+     "initialises CUDA."},
     {"modules", "The trace has no PyTorch modules. Record them with gprof-cli profile --pytorch modules."},
     {"os_calls",
      "The trace has no long operating system calls. Shorter ones: gprof-cli profile -t osrt --osrt-threshold NS."},
