@@ -101,7 +101,7 @@ void SetActivities(const AnalysisInput& input, CallPlaces* places, WaitSums* sum
     const uint32_t process = key.second == kNone ? kNone : trace.threads[key.second].process;
     const bool is_of_us = holder != kNone && trace.threads[holder].process == process;
     if (is_of_us) sum.meanwhile = MainActivity(input, holder, TimesOf(trace, key, holder), places);
-    const bool is_busy = !sum.meanwhile.empty() && !sum.meanwhile.starts_with("in ");
+    const bool is_busy = sum.meanwhile.find(" running ") != std::string::npos;
     if (!is_busy && process != kNone && IsHandover(key.first.object_kind))
       sum.workers = WorkerActivity(trace, process, TimesOf(trace, key, kNone), places);
     if (holder == kNone || is_of_us || !sum.workers.empty()) continue;
@@ -229,7 +229,7 @@ class WaitWords {
     finding.basis = "GPU idle time in those calls";
     return finding;
   }
-  std::string Meanwhile() const { return sum_.meanwhile.empty() ? "" : ", mostly " + sum_.meanwhile; }
+  std::string Meanwhile() const { return sum_.meanwhile.empty() ? "" : ", " + sum_.meanwhile; }
   std::string HeldBy() const { return holder_.empty() ? "" : "; held by " + holder_ + Meanwhile(); }
   std::string WokenBy() const { return holder_.empty() ? "" : "; woken by " + holder_ + Meanwhile(); }
   std::string Workers() const { return sum_.workers.empty() ? "" : "; " + sum_.workers; }

@@ -1,16 +1,21 @@
 #include "analysis/host/thread_activity.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/places/running_samples.h"
 #include "analysis/samples/sampled_functions.h"
+#include "base/units.h"
 
 namespace gprof {
 namespace {
+
+constexpr double kPercentWorthAWord = 20;
 
 // Of [start, end), within the times.
 int64_t Overlap(const std::vector<Interval>& times, int64_t start_ns, int64_t end_ns) {
@@ -62,9 +67,16 @@ class Activities {
   std::string Main() const {
     int64_t all_ns = 0;
     for (const Interval& time : times_) all_ns += time.end_ns - time.start_ns;
-    const auto largest =
-        std::max_element(sums_.begin(), sums_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    return largest == sums_.end() || largest->second * 2 < all_ns ? "" : largest->first;
+    const auto is_less = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const auto largest = std::max_element(sums_.begin(), sums_.end(), is_less);
+    if (largest != sums_.end() && largest->second * 2 >= all_ns) return "mostly " + largest->first;
+    // Threads that share a processor, or Python's lock, run for a part of the time.
+    const auto is_running = [](const auto& sum) { return sum.first.starts_with("running "); };
+    std::map<std::string, int64_t> running;
+    std::copy_if(sums_.begin(), sums_.end(), std::inserter(running, running.end()), is_running);
+    const auto work = std::max_element(running.begin(), running.end(), is_less);
+    const double percent = work == running.end() ? 0 : PercentOf(work->second, all_ns);
+    return percent < kPercentWorthAWord ? "" : FormatPercent(percent) + " of the time " + work->first;
   }
 
  private:
