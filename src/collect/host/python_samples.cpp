@@ -20,6 +20,9 @@ namespace {
 constexpr int64_t kMillisecondNs = 1'000'000;
 // Threads come and go, and Python may be loaded late.
 constexpr int64_t kLookNs = 100 * kMillisecondNs;
+constexpr double kIdleNs = 1e6;  // in kLookNs
+// Each takes two descriptors.
+constexpr std::size_t kMostBeside = 128;
 constexpr double kUsualHz = 200, kAskedForHz = 1000;
 constexpr CostLimit kCostLimit = {5, 100 * kMillisecondNs};
 constexpr int64_t kWatchNs = 2 * kSecondNs;
@@ -71,7 +74,14 @@ int64_t PythonSamples::Drain(int64_t now_ns, Journal* journal) {
   if (now_ns >= next_look_ns_) LookForThreads(now_ns, journal);
   bool has_threads = false;
   for (auto& [pid, process] : processes_) {
-    for (auto& [tid, thread] : process.threads) Sample(pid, tid, &process, &thread, journal);
+    for (auto& [tid, thread] : process.threads) {
+      // There may be hundreds of them, and what they wait for is known from their calls.
+      if (thread.is_beside && thread.is_idle) {
+        thread.sampled_ns = 0;
+      } else {
+        Sample(pid, tid, &process, &thread, journal);
+      }
+    }
     has_threads |= !process.threads.empty();
   }
   own_cost_.StepDown(kCostLimit, now_ns, kWatchNs, &period_ns_, journal);
@@ -88,8 +98,12 @@ PythonSamples::Wanted PythonSamples::WantedNow(Journal* journal) {
   Wanted launching = Launching();
   if (!is_of_all && !launching.empty() && !std::exchange(is_somebody_launching_, true)) ForgetOthers(journal);
   Wanted wanted = is_of_all || !is_somebody_launching_ ? WholeTree() : WorkersOf(launching);
-  for (const auto& [pid, threads] : launching) wanted.erase(pid);
-  if (samples_launching_) wanted.merge(launching);
+  for (auto& [pid, threads] : launching) {
+    wanted.erase(pid);
+    threads.has_launching = samples_launching_;
+    threads.has_others = !is_of_all && options_.mode == PythonSampling::kAsNeeded;
+    if (threads.has_launching || threads.has_others) wanted.emplace(pid, std::move(threads));
+  }
   return wanted;
 }
 
@@ -109,7 +123,7 @@ void PythonSamples::Close(int64_t /*now_ns*/, Journal* journal) {
 
 PythonSamples::Wanted PythonSamples::WholeTree() {
   Wanted wanted;
-  for (const auto& [pid, process] : tree_->Look(true)) wanted.emplace(pid, std::nullopt);
+  for (const auto& [pid, process] : tree_->Look(true)) wanted.emplace(pid, Threads{});
   return wanted;
 }
 
@@ -120,7 +134,7 @@ PythonSamples::Wanted PythonSamples::WorkersOf(const Wanted& launching) {
   for (const auto& [pid, threads] : launching) {
     auto& family = families_[pid];
     if (family == nullptr) family = std::make_unique<RunProcesses>(RunProcesses::Options{"/proc", "", pid, true});
-    for (const auto& [member, process] : family->Look(is_thorough_)) wanted.emplace(member, std::nullopt);
+    for (const auto& [member, process] : family->Look(is_thorough_)) wanted.emplace(member, Threads{});
   }
   return wanted;
 }
@@ -129,9 +143,9 @@ PythonSamples::Wanted PythonSamples::Launching() const {
   Wanted wanted;
   for (const TracedProcess& process : TracedProcessesIn(run_.folder)) {
     if (process.threads.empty()) continue;
-    std::optional<std::set<pid_t>>& threads = wanted[process.pid];
-    if (!threads) threads.emplace();
-    threads->insert(process.threads.begin(), process.threads.end());
+    Threads& threads = wanted[process.pid];
+    threads.has_others = false;
+    threads.launching.insert(process.threads.begin(), process.threads.end());
   }
   return wanted;
 }
@@ -146,10 +160,13 @@ void PythonSamples::LookForThreads(int64_t now_ns, Journal* journal) {
     LookForPython(pid, now_ns, &process, journal);
     if (process.reader == nullptr) continue;
     std::map<pid_t, Thread> threads;
+    std::size_t beside = 0;
     for (const auto& [tid, state] : process.reader->Threads()) {
-      if (wanted && wanted->count(tid) == 0) continue;
+      const bool is_beside = !wanted.launching.empty() && !wanted.IsLaunching(tid);
+      if (!wanted.Has(tid) || (is_beside && ++beside > kMostBeside)) continue;
       Thread& thread = threads[tid] = std::move(process.threads[tid]);
       thread.state = state;
+      thread.is_beside = is_beside;
       LookHowMuchItRuns(pid, tid, &thread);
     }
     process.threads = std::move(threads);
@@ -167,6 +184,7 @@ void PythonSamples::LookHowMuchItRuns(pid_t pid, pid_t tid, Thread* thread) {
   const auto ran = static_cast<double>(now->ran_ns - before.ran_ns);
   const auto delayed = static_cast<double>(now->waited_ns - before.waited_ns);
   if (ran > 0) thread->running_share = ran / (ran + delayed);
+  thread->is_idle = ran + delayed < kIdleNs;
 }
 
 void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, Journal* journal) {
@@ -217,6 +235,7 @@ void PythonSamples::Sample(pid_t pid, pid_t tid, Process* process, Thread* threa
   const std::string_view stat = thread->stat.Read();
   if (stat.empty()) return;  // it has ended
   const bool is_running = IsRunning(stat);
+  if (thread->is_beside && !is_running) return void(thread->sampled_ns = MonotonicNs());
   int64_t now_ns = 0;
   bool is_whole = false;
   const bool is_read = ReadStack(process, *thread, &now_ns, &is_whole);

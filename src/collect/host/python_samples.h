@@ -42,6 +42,8 @@ class PythonSamples : public Collector {
     std::vector<uint32_t> nodes;
     ProcessorTimes times;
     double running_share = 1;  // of the time in which it could have run
+    bool is_beside = false;    // those that call CUDA or NVTX: of interest while it runs
+    bool is_idle = false;      // it hardly ran since the look before
   };
   struct Process {
     std::unique_ptr<PythonReader> reader;  // null: no Python was found yet
@@ -50,8 +52,14 @@ class PythonSamples : public Collector {
     int64_t try_ns = 0, try_step_ns = 0;  // when Python is looked for again
     uint32_t good = 0, torn = 0;          // readings of stacks
   };
-  // By process: the threads that are sampled. None: all of Python.
-  using Wanted = std::map<pid_t, std::optional<std::set<pid_t>>>;
+  // The threads of a process that are sampled.
+  struct Threads {
+    std::set<pid_t> launching;
+    bool has_launching = true, has_others = true;
+    bool IsLaunching(pid_t tid) const { return launching.count(tid) != 0; }
+    bool Has(pid_t tid) const { return IsLaunching(tid) ? has_launching : has_others; }
+  };
+  using Wanted = std::map<pid_t, Threads>;
 
   Wanted WantedNow(Journal* journal);
   Wanted WholeTree();

@@ -79,6 +79,15 @@ class PythonSamples(harness.Case):
         run = self.record(sys.executable, 4, program=HOT, options=("--python-sampling", "false"))
         self.assertEqual(run.trace.of("cpu_sample"), [])
 
+    def test_threads_beside_those_that_launch_are_sampled_while_they_run(self):
+        run = self.profile(sys.executable, HOT, 40, env={"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1"}, options=("--nvml", "off"))
+        self.assertEqual(run.code, 0, run.err)
+        launching = {c["tid"] for c in run.trace.calls("cudaDeviceSynchronize")}
+        beside = [s for s in run.trace.of("cpu_sample") if s["tid"] not in launching]
+        self.assertEqual({s["sample_kind"] for s in beside}, {PYTHON})
+        self.assertEqual(len({s["tid"] for s in beside}), 1)
+        self.assertGreater(self.lines(run)[f"python_hot.py:{line_with('ELSEWHERE')} (other)"][0], 0.05)
+
     def test_takes_the_place_of_perf_events_that_are_refused(self):
         run = self.record(sys.executable, 10, program=HOT, options=("-s", "launching"), preexec_fn=forbid_perf)
         said = [n["message"] for n in run.trace.of("notice")]
