@@ -84,7 +84,7 @@ constexpr FindingInfo kFindings[] = {
      "step.",
      {{"idle.os_ns"}}},
     {"os.sleep",
-     "the launching thread slept",
+     "the launching thread slept, or waited until a time-out",
      From(25),
      "os_sum",
      At("kind:os_call", "name", &Subject::function),
