@@ -1,6 +1,7 @@
 #include "tracer/cupti/activity/kernel_switch.h"
 
 #include <atomic>
+#include <utility>
 
 #include "tracer/cupti/library/cupti_api.h"
 #include "tracer/system/clock.h"
@@ -14,8 +15,8 @@ constexpr uint32_t kMaxContexts = 256;
 constinit std::atomic<CUcontext> contexts[kMaxContexts] = {};
 constinit std::atomic<CUcontext> being_switched{nullptr};
 constinit std::atomic<bool> has_more{false};  // than there is room for
-constinit std::atomic<bool> is_paused{false};
-bool is_enabled = false;  // as a whole
+bool is_enabled = false;                      // as a whole
+bool is_paused = false;                       // in the contexts that there were
 
 CUptiResult SwitchIn(CUcontext context, bool on) {
   return on ? Cupti().cuptiActivityEnableContext(context, kKernels)
@@ -48,18 +49,17 @@ bool KnowsContexts() {
 }  // namespace
 
 CUptiResult RecordKernels() {
-  const bool was_paused = is_paused.exchange(false);
   if (!is_enabled) {
     const CUptiResult result = Cupti().cuptiActivityEnable(kKernels);
     if (result != CUPTI_SUCCESS) return result;
     is_enabled = true;
   }
-  return was_paused ? SwitchInEach(true) : CUPTI_SUCCESS;
+  return std::exchange(is_paused, false) ? SwitchInEach(true) : CUPTI_SUCCESS;
 }
 
 CUptiResult PauseKernels() {
   if (!KnowsContexts()) return ReleaseKernels();
-  is_paused.store(true);
+  is_paused = true;
   return SwitchInEach(false);
 }
 
@@ -76,9 +76,6 @@ void KnowContext(CUcontext context) {
     none = nullptr;
   }
   has_more = has_more || i == kMaxContexts;
-  if (!is_paused || i == kMaxContexts) return;
-  SwitchIn(context, false);
-  if (!is_paused) SwitchIn(context, true);  // a capture began meanwhile
 }
 
 void LeaveContext(CUcontext context) {

@@ -13,7 +13,7 @@ CUptiResult PauseKernels();
 // Leaves CUPTI as it was before the first of them, for a guest.
 CUptiResult ReleaseKernels();
 
-// What the resource callbacks say of a context. [any thread]
+// What the resource callbacks say of a context. One that is made in a pause records until the next. [any thread]
 void KnowContext(CUcontext context);
 void LeaveContext(CUcontext context);
 // A session begins: nothing is known of contexts.
