@@ -51,9 +51,10 @@ class Counters : public Command {
     arguments_.AddMetrics(app);
     AddPlanning(app);
     arguments_.AddCollection(app);
-    is_named_ = app.add_option("-o,--output", output_, "trace file (default run.trace, or run.2.trace and so on)")
-                    ->type_name("FILE")
-                    ->group("Output");
+    is_named_ =
+        app.add_option("-o,--output,--export", output_, "trace file (default run.trace, or run.2.trace and so on)")
+            ->type_name("FILE")
+            ->group("Output");
     app.add_flag("-f,--force-overwrite", may_overwrite_, "overwrite an existing trace file")->group("Output");
     app.add_option("-i,--import", imported_,
                    "print results of a trace or of CSV output of ncu instead of running a program")
