@@ -150,14 +150,14 @@ std::string FilterFor(const std::vector<std::string>& functions) {
   return filter + ")$'";
 }
 
-// "gprof-cli counters --set full -k Fan2 -c 3 ./gaussian, or: ncu --set full -k Fan2 -c 3 ./gaussian"
-std::string CommandsFor(const Trace& trace, const std::vector<std::string>& functions) {
+// "gprof-cli counters --set full -k Fan2 -c 3 ./gaussian (ncu takes the same options)"
+std::string CommandFor(const Trace& trace, const std::vector<std::string>& functions) {
   std::string program = "APP";
   if (trace.processes.size() == 1 && trace.processes[0].command_line != NameId{}) {
     program = trace.Text(trace.processes[0].command_line);
   }
-  const std::string options = " --set full -k " + FilterFor(functions) + " -c 3 " + program;
-  return "gprof-cli counters" + options + ", or: ncu" + options;
+  return "gprof-cli counters --set full -k " + FilterFor(functions) + " -c 3 " + program +
+         " (ncu takes the same options)";
 }
 
 // What counters say of kernels, where the run has them: of profile --counters, or of another trace of the program.
@@ -252,7 +252,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   }
   finding.message += counted.text();
   finding.advice += counted.HasReasonsOf(named) ? " The findings kernel.* say what limits them."
-                                                : " To see what limits them: " + CommandsFor(input.trace(), functions);
+                                                : " To see what limits them: " + CommandFor(input.trace(), functions);
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
   SetGain(sum, share, "kernels", &finding);
