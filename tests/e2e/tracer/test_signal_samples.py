@@ -164,7 +164,7 @@ class Shares(test_samples.SamplesCase):
         pass  # needs no perf events
 
     def test_known_shares_of_cpu_time(self):
-        """Of its CPU time the program spends 16 ms in one function for each 4 ms in another."""
+        """Of its CPU time the program spends 16 ms in one function for each 4 ms in another, on average."""
         run = self.profile("sampled", 150, version=None, options=OPTIONS, preexec_fn=test_samples.forbid_perf)
         self.assertEqual(run.code, 0, run.err)
         trace = run.trace

@@ -18,6 +18,15 @@ int64_t ThreadCpuNs() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
+// Rounds of one length would show a sampling period that fits into it the same places of each, and so a wrong share.
+// Two after each other are as long as two of 100 %.
+int64_t length_percent = 100;
+void ChooseLength(int round) {
+  static uint32_t state = 1;
+  state = state * 1664525u + 1013904223u;
+  length_percent = round % 2 == 0 ? 75 + (state >> 24) % 51 : 200 - length_percent;
+}
+
 }  // namespace
 
 // Not static, so that they keep their names; what follows their calls keeps them on the stack.
@@ -30,8 +39,8 @@ __attribute__((noinline)) int Burn(int64_t cpu_ns) {
   }
   return rounds;
 }
-__attribute__((noinline)) int SpinMuch() { return Burn(16'000'000) + 1; }
-__attribute__((noinline)) int SpinLittle() { return Burn(4'000'000) + 2; }
+__attribute__((noinline)) int SpinMuch() { return Burn(160'000 * length_percent) + 1; }
+__attribute__((noinline)) int SpinLittle() { return Burn(40'000 * length_percent) + 2; }
 __attribute__((noinline)) int SpinElsewhere() { return Burn(1'000'000) + 3; }
 
 int main(int count, char** values) {
@@ -43,6 +52,7 @@ int main(int count, char** values) {
   });
   for (int i = 0; i < rounds; ++i) {
     nvtxRangePushA("step");
+    ChooseLength(i);
     sink += SpinMuch() + SpinLittle();
     const timespec pause = {0, 2'000'000};
     nanosleep(&pause, nullptr);
