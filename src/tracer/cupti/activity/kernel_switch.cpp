@@ -64,7 +64,7 @@ CUptiResult PauseKernels() {
 }
 
 CUptiResult ReleaseKernels() {
-  if (!is_enabled) return CUPTI_SUCCESS;
+  if (!is_enabled || Cupti().cuptiActivityDisable == nullptr) return CUPTI_SUCCESS;
   const CUptiResult result = Cupti().cuptiActivityDisable(kKernels);
   is_enabled = result != CUPTI_SUCCESS;
   return result;
