@@ -473,7 +473,7 @@ bool SetApiCallbacks(bool on) {
       is_heard ? SwitchCallbackOn(domain, cbid) : SwitchCallbackOff(domain, cbid);
     }
   }
-  return on || FinishSwitchingOff();
+  return FinishSwitchingOff();
 }
 
 void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
