@@ -42,10 +42,14 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+# What is compiled is shared between checkouts: no path of this one counts.
 find_program(GPROF_CCACHE ccache)
+if(GPROF_CCACHE)
+  set(gprof_ccache "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${GPROF_CCACHE}")
+endif()
 if(GPROF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER "${GPROF_CCACHE}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${GPROF_CCACHE}")
+  set(CMAKE_C_COMPILER_LAUNCHER "${gprof_ccache}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${gprof_ccache}")
 endif()
 add_library(gprof_warnings INTERFACE)
 target_compile_options(gprof_warnings INTERFACE
