@@ -36,10 +36,11 @@ class Waits(harness.Case):
         for function, times in told.items():
             found = [c["duration_ns"] for c in self.calls(trace, tid, function=function) if c["duration_ns"] > MS]
             self.assertEqual(len(found), len(times), function)
-            # The program looks at the clock a little earlier and a little later, and may be preempted in between.
+            # The program looks at the clock earlier and later, by as much as it is preempted in between: what it waited
+            # for at least is what it or the other thread asked for. A point in time may come sooner.
+            least = {"nanosleep": 2 * MS, "pthread_cond_timedwait": MS}.get(function, 3 * MS)
             for ours, its in zip(found, times):
-                self.assertLessEqual(ours, its + 1000, function)
-            self.assertGreater(sum(found), 0.8 * sum(times), function)
+                self.assertTrue(least <= ours <= its + 1000, (function, ours, its))
         self.assertEqual({f: len(t) for f, t in told.items()},
                          {"pthread_mutex_lock": 4, "pthread_rwlock_rdlock": 1, "sem_wait": 2, "futex": 2, "read": 6,
                           "pthread_cond_timedwait": 3, "poll": 2, "nanosleep": 3, "usleep": 2, "pthread_join": 1})

@@ -156,7 +156,7 @@ void WaitForLocks() {
     pthread_mutex_lock(&mutex);
     timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 3 * kMs;
+    until.tv_nsec += 30 * kMs;  // a point in time that a preempted thread must not come after
     until.tv_sec += until.tv_nsec / 1'000'000'000;
     until.tv_nsec %= 1'000'000'000;
     const Fact fact("pthread_cond_timedwait");
@@ -224,7 +224,9 @@ void WaitForOthers(const char* path) {
     const Fact fact("usleep");
     Check(usleep(3000) == 0, "usleep");
   }
-  std::thread thread([] { Pause(4 * kMs); });
+  main_goes = false;
+  std::thread thread(LetMainWait);
+  main_goes = true;
   {
     const Fact fact("pthread_join");
     thread.join();
