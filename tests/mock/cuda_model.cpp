@@ -279,7 +279,9 @@ void Enter(Frame* frame) {
   t.frame = frame;
   const Observer* o = TheObserver();
   if (o != nullptr) frame->kernel_switches = o->kernel_switches();
-  if (o == nullptr || t.callback_depth > 0 || !o->wants_api(frame->domain, frame->cbid)) return;
+  if (o == nullptr || t.callback_depth > 0) return;
+  const ApiWish wish = o->wants_api(frame->domain, frame->cbid);
+  if (!wish.callback && !wish.record) return;
   if (frame->correlation == 0) {
     frame->correlation = o->next_correlation();
     for (Frame* f = frame->outer; f != nullptr; f = f->outer) f->correlation = frame->correlation;
@@ -287,22 +289,24 @@ void Enter(Frame* frame) {
   frame->is_reported = true;
   frame->start_ns = NowNs();
   CallbackScope scope;
-  o->api(frame, false, nullptr, 0);
+  o->api(frame, false, wish, nullptr, 0);
 }
 
 void Exit(Frame* frame, void* return_value, uint32_t result) {
   ThreadState& t = ThisThread();
   const Observer* o = TheObserver();
-  if (o != nullptr && t.callback_depth == 0 && o->wants_api(frame->domain, frame->cbid)) {
+  const bool is_heard = o != nullptr && t.callback_depth == 0;
+  const ApiWish wish = is_heard ? o->wants_api(frame->domain, frame->cbid) : ApiWish{};
+  if (wish.callback || wish.record) {
     // Whether an exit comes without its entry when a callback is enabled in between is not documented: both are tested.
     if (frame->is_reported || EnvNumber("MOCK_EXIT_WITHOUT_ENTER", 0) != 0) {
       CallbackScope scope;
-      o->api(frame, true, return_value, result);
+      o->api(frame, true, wish, return_value, result);
     }
-  }
-  // As libcupti 13.0 on an H200: for it, the thread is within this call for ever, and so are all calls after it.
-  if (frame->is_reported && o != nullptr && !o->wants_api(frame->domain, frame->cbid) && t.left_correlation == 0)
+  } else if (frame->is_reported && o != nullptr && t.left_correlation == 0) {
+    // As libcupti 13.0 on an H200: for it, the thread is within this call for ever, and so are all calls after it.
     t.left_correlation = frame->correlation;
+  }
   // So is a thread, for its kernels, when their kind is enabled or disabled within a launch: it has none from then on.
   if (o != nullptr && IsLaunch(*frame) && frame->kernel_switches != o->kernel_switches()) t.loses_kernels = true;
   t.frame = frame->outer;

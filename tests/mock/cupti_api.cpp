@@ -1,4 +1,6 @@
 // The functions that the libcupti double exports. Result codes are those measured on the real library.
+#include <unistd.h>
+
 #include "cupti_session.h"
 
 namespace mock {
@@ -201,6 +203,11 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscrib
   const CUptiResult usable = Guard("cuptiEnableCallback");
   if (usable != CUPTI_SUCCESS) return usable;
   if (subscriber != Handle() || cbid == 0 || cbid > LastId(domain)) return CUPTI_ERROR_INVALID_PARAMETER;
+  // Who switches a callback off may be preempted within it, here for launches.
+  static const long off_ms = EnvNumber("MOCK_OFF_MS", 0);
+  const bool is_launch =
+      domain == CUPTI_CB_DOMAIN_RUNTIME_API && cbid == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+  if (enable == 0 && is_launch && off_ms > 0) usleep(static_cast<useconds_t>(off_ms * 1000));
   TheSession().callbacks[domain][cbid] = enable != 0 ? 1 : 0;
   return CUPTI_SUCCESS;
 }

@@ -15,11 +15,11 @@ uint32_t ThreadId() {
   return static_cast<uint32_t>(pthread_self());
 }
 
-bool WantsApi(uint32_t domain, uint32_t cbid) {
+ApiWish WantsApi(uint32_t domain, uint32_t cbid) {
   const Session& s = TheSession();
-  if (s.is_dead || cbid > (domain == kDriver ? kLastDriverId : kLastRuntimeId)) return false;
+  if (s.is_dead || cbid > (domain == kDriver ? kLastDriverId : kLastRuntimeId)) return {};
   const uint32_t kind = domain == kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
-  return s.callbacks[domain][cbid] != 0 || IsOn(kind);
+  return {.callback = s.is_subscribed && cbid < 1024 && s.callbacks[domain][cbid] != 0, .record = IsOn(kind)};
 }
 
 uint32_t NextCorrelation() {
@@ -42,7 +42,7 @@ void CheckGraphCall([[maybe_unused]] const Frame& frame) {
 #endif
 }
 
-void Api(Frame* frame, bool is_exit, void* return_value, uint32_t result) {
+void Api(Frame* frame, bool is_exit, ApiWish wish, void* return_value, uint32_t result) {
   const Hub* hub = TheSession().hub;
   ContextInfo context{};
   hub->context_info(nullptr, &context);
@@ -57,10 +57,9 @@ void Api(Frame* frame, bool is_exit, void* return_value, uint32_t result) {
   data.correlationData = &frame->correlation_data;
   data.correlationId = frame->correlation;
   if (is_exit) CheckGraphCall(*frame);
-  Dispatch(static_cast<CUpti_CallbackDomain>(frame->domain), frame->cbid, &data);
+  if (wish.callback) CallBack(static_cast<CUpti_CallbackDomain>(frame->domain), frame->cbid, &data);
   if (!is_exit) CheckGraphCall(*frame);
-  const uint32_t kind = frame->domain == kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
-  if (!is_exit || !IsOn(kind)) return;
+  if (!is_exit || !wish.record) return;
   CUpti_ActivityAPI r{};
   r.cbid = frame->cbid;
   r.start = frame->start_ns;
@@ -69,7 +68,7 @@ void Api(Frame* frame, bool is_exit, void* return_value, uint32_t result) {
   r.threadId = ThreadId();
   r.correlationId = frame->correlation;
   r.returnValue = result;
-  EmitRecord(r, kind);
+  EmitRecord(r, frame->domain == kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
 }
 
 // The streams that every context owns are told as well: seen with libcupti 13.0 on an H200.

@@ -68,6 +68,11 @@ CUptiResult Guard(const char* function) {
 void Dispatch(CUpti_CallbackDomain domain, uint32_t cbid, const void* data) {
   Session& s = TheSession();
   if (s.is_dead || !s.is_subscribed || cbid >= 1024 || s.callbacks[domain][cbid] == 0) return;
+  CallBack(domain, cbid, data);
+}
+
+void CallBack(CUpti_CallbackDomain domain, uint32_t cbid, const void* data) {
+  Session& s = TheSession();
   ThreadFlags& flags = Flags();
   const bool was_in_resource = flags.is_in_resource_callback;
   flags.is_in_resource_callback = was_in_resource || domain == CUPTI_CB_DOMAIN_RESOURCE;

@@ -76,7 +76,9 @@ const Hub* FindHub();
 bool AttachObserver();
 void Finalize();
 
+// Calls the tool back where it has switched that on; CallBack() does whether it has or not.
 void Dispatch(CUpti_CallbackDomain domain, uint32_t cbid, const void* data);
+void CallBack(CUpti_CallbackDomain domain, uint32_t cbid, const void* data);
 inline bool IsOn(uint32_t kind) { return TheSession().kinds[kind].load(std::memory_order_relaxed) != 0; }
 
 // Puts a record into the calling thread's buffer: at once, or when the virtual device is there.

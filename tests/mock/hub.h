@@ -83,11 +83,17 @@ struct NodeInfo {
   CUgraphNodeType type;
 };
 
+// What is wanted of a call: asked once where it is entered and once where it is left, as the answer may change
+// meanwhile.
+struct ApiWish {
+  bool callback, record;
+};
+
 // What libcupti installs to hear of everything. None of these is called after Detach.
 struct Observer {
-  bool (*wants_api)(uint32_t domain, uint32_t cbid);
+  ApiWish (*wants_api)(uint32_t domain, uint32_t cbid);
   uint32_t (*next_correlation)();
-  void (*api)(Frame* frame, bool is_exit, void* return_value, uint32_t result);
+  void (*api)(Frame* frame, bool is_exit, ApiWish wish, void* return_value, uint32_t result);
   void (*init_finished)();
   void (*context)(const ContextInfo& info, bool is_created);
   void (*stream)(const StreamInfo& info, bool is_created, uint32_t correlation);

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -213,4 +214,6 @@ def main():
         if not needed.exists():
             print(f"skipped: {needed} is not built")
             sys.exit(77)
+    # A shell that runs tests in the background ignores the signal, and so would all programs that they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     unittest.main(verbosity=1)

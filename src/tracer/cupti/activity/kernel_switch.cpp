@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tracer/cupti/library/cupti_api.h"
-#include "tracer/system/clock.h"
+#include "tracer/system/patience.h"
 
 namespace gprof::tracer {
 namespace {
@@ -79,17 +79,16 @@ void KnowContext(CUcontext context) {
 }
 
 void LeaveContext(CUcontext context) {
-  constexpr uint64_t kPatienceNs = 1000000;
   for (std::atomic<CUcontext>& entry : contexts) {
     CUcontext known = context;
     entry.compare_exchange_strong(known, nullptr);
   }
-  for (const uint64_t end = MonotonicNs() + kPatienceNs; being_switched.load() == context && MonotonicNs() < end;) {
-  }
+  WaitWhile([context] { return being_switched.load() == context; });
 }
 
 void ForgetKnownContexts() {
   for (std::atomic<CUcontext>& entry : contexts) entry.store(nullptr);
+  being_switched = nullptr;
   has_more = false;
   is_paused = false;
   is_enabled = false;

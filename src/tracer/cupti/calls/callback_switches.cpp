@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "tracer/cupti/calls/call_counts.h"
-#include "tracer/system/clock.h"
+#include "tracer/system/patience.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -31,17 +31,23 @@ bool Change(std::atomic<State>& state, State from, State to) {
   return state.compare_exchange_strong(from, to, std::memory_order_seq_cst);
 }
 
-// The call has begun, so its exit has to come.
+// The call has begun, so its exit has to come. CUPTI is told before the state says so, as other threads rely on it.
 void KeepOn(std::atomic<State>& state, uint32_t domain, uint32_t cbid) {
   if (Change(state, State::kClosing, State::kLingers)) return;
-  // Telling CUPTI takes a fraction of a microsecond; nobody is waited for who does not come back.
-  constexpr uint64_t kPatienceNs = 1000000;
-  for (const uint64_t end = MonotonicNs() + kPatienceNs; state.load() == State::kDisabling && MonotonicNs() < end;) {
-  }
-  if (state.load() != State::kOff && state.load() != State::kDisabling) return;
+  WaitWhile([&state] { return state.load() == State::kDisabling; });
   ErrnoGuard errno_guard;
-  Tell(domain, cbid, true);
-  Change(state, State::kOff, State::kLingers);
+  if (state.load() == State::kOff) {
+    Tell(domain, cbid, true);
+    Change(state, State::kOff, State::kLingers);
+  } else if (Change(state, State::kDisabling, State::kLingers)) {
+    Tell(domain, cbid, true);
+  }
+}
+
+// Whoever wanted the callback meanwhile may have told CUPTI before us.
+void Disable(std::atomic<State>& state, uint32_t domain, uint32_t cbid) {
+  Tell(domain, cbid, false);
+  if (!Change(state, State::kDisabling, State::kOff)) Tell(domain, cbid, true);
 }
 
 // The functions that threads are within.
@@ -125,8 +131,7 @@ bool FinishSwitchingOff() {
     if (entered.Has(domain, cbid)) {
       Change(state, State::kClosing, State::kLingers);
     } else if (Change(state, State::kClosing, State::kDisabling)) {
-      Tell(domain, cbid, false);
-      state.store(State::kOff);
+      Disable(state, domain, cbid);
     }
     is_done = is_done && state.load() != State::kLingers;
   });
