@@ -6,13 +6,13 @@ import re
 
 from launcher import DEADLINE_S, LauncherTest, wait_until
 
-# Uses the processor for as many seconds of it as it is told, and says what it took in the end.
+# Uses the processor for as many seconds of it as it is told, and says what it took in the end, and when that was.
 BUSY = """
 import os, sys, time
 print(os.getpid(), flush=True)
 while time.process_time() < float(sys.argv[1]):
     pass
-print(time.process_time(), flush=True)
+print(time.process_time(), time.monotonic_ns(), flush=True)
 """
 FIELD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
 
@@ -44,7 +44,16 @@ def collectors_of(launcher):
     return found
 
 
+def naps_of(pid):
+    """How often a process has gone to sleep."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M).group(1))
+
+
 class CollectTest(LauncherTest):
+    # A program lives until its test has seen what it waits for, however long that takes.
+    UNTIL_GO = "until test -e go; do sleep 0.01; done; "
+
     def setUp(self):
         super().setUp()
         (self.folder / "part").write_bytes(self.trace_bytes())
@@ -52,6 +61,19 @@ class CollectTest(LauncherTest):
 
     # The stub records nothing, so the program adds to its trace itself.
     RECORD = 'cat part >> "$GPROF_OUTPUT"; '
+
+    def until_sampled(self):
+        """A line of a script that waits until its trace has a sample, for programs with a short --flush-ms."""
+        return f"until '{self.cli}' dump \"$GPROF_OUTPUT\" 2> dump.err | grep -q '^metric_block '; do sleep 0.05; done; "
+
+    def go(self):
+        (self.folder / "go").touch()
+
+    @staticmethod
+    def wait_for_looks(collector, count=6):
+        """A collector sleeps after each look; what it sees is in its memory at first."""
+        enough = naps_of(collector) + count
+        wait_until(lambda: naps_of(collector) >= enough, f"the collector has looked {count} times more")
 
     def shell(self, script, *options, command="profile", **others):
         # One collector says what is true of all.
@@ -75,13 +97,12 @@ class CollectTest(LauncherTest):
 
     def tracks(self, name="run.trace"):
         """{(what, pid): [(start_ns, duration_ns, value)]}; pid 0 is the machine."""
-        sources, tracks = {}, {}
-        for line in self.dump(name):
-            kind, fields = line.split(" ", 1)[0], fields_of(line)
-            if kind == "metric_source":
-                sources[fields["id"]] = (fields["name"], int(fields.get("pid", 0)))
+        lines = [(line.split(" ", 1)[0], fields_of(line)) for line in self.dump(name)]
+        sources = {fields["id"]: (fields["name"], int(fields.get("pid", 0))) for kind, fields in lines if kind == "metric_source"}
+        tracks = {}
+        for kind, fields in lines:
             if kind == "metric_block":
-                self.assertIn(fields["source"], sources, "a sample comes behind its source")
+                self.assertIn(fields["source"], sources, "a sample has a source")
                 sample = tuple(int(fields.get(key, 0)) for key in ("start_ns", "duration_ns", "value"))
                 tracks.setdefault(sources[fields["source"]], []).append(sample)
         return tracks
