@@ -228,7 +228,7 @@ class Helper {
   // to know what ran without CUDA. So records wait until somebody else has written, as long as there is room for them.
   void Flush(bool is_last) {
     flush_ns_ = is_on_ ? MonotonicNs() + flush_step_ns_ : kNever;
-    if (journal_->IsEmpty()) return;
+    if (journal_->IsEmpty() && journal_->lost_records() == 0) return;
     if (SizeOf(journal_->output()) == uint64_t{0}) {
       if (!is_last && !journal_->IsFilling()) return;
       if (!run_.wants_untraced) return Forget(is_last);
