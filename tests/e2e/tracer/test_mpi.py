@@ -20,6 +20,10 @@ class Mpi:
     """Mixed into a test case for each library."""
     suffix = ""
 
+    def setUp(self):
+        super().setUp()
+        self.ticks = {}  # of processors, by process, when it was first asked for
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -131,13 +135,23 @@ class Mpi:
                                    env=self.environment("13.0", AS_ROOT), stdin=subprocess.DEVNULL)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
+        pids = {}
         for _ in range(RANKS):
-            self.assertIn(b"ready", process.stdout.readline())
+            fact = json.loads(process.stdout.readline())
+            self.assertEqual(fact["fact"], "ready")
+            pids[fact["rank"]] = fact["pid"]
+        harness.wait_for(lambda: self.waits(pids[0]), "the call")
         done = subprocess.run(["pkill", "-KILL", "-f", f"^{program} hang"], check=False)
         self.assertEqual(done.returncode, 0)
         process.wait(timeout=harness.DEADLINE_S)
         unfinished = [c for c in harness.Trace(path).of("mpi_call") if c["is_unfinished"]]
         self.assertEqual([c["function"] for c in unfinished], ["MPI_Recv"])
+
+    def waits(self, pid):
+        """Whether the first thread of a process that has only a call left sleeps in it, or has asked in vain for some ticks."""
+        fields = pathlib.Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks = int(fields[11]) + int(fields[12])
+        return fields[0] == "S" or ticks >= self.ticks.setdefault(pid, ticks) + 5
 
     def test_it_can_be_left_out(self):
         run = self.record(self.build("mpi_facts", "mpicc", "mpi_facts.c"), options=("-t", "cuda,nvtx"))

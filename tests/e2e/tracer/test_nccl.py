@@ -104,7 +104,8 @@ class Operations(harness.Case):
             self.assertLessEqual(sum(row.get(wait, 0) for wait in waits), row["duration_ns"])
         sent = next(row for row in rows if row["peer"] == 1)
         received = next(row for row in rows if row["peer"] == 2)
-        self.assertGreaterEqual(sent["peer_ns"], 5 * 4_000_000)  # of the oldest step, although the next one waits for the GPU
+        # Of the oldest step, although the next one waits for the GPU. Being preempted between two steps is taken for such a wait, too.
+        self.assertGreaterEqual(sent["peer_ns"], 5 * 20_000_000)
         self.assertLess(sent.get("gpu_ns", 0), sent["peer_ns"] / 2)
         self.assertGreaterEqual(received["network_ns"], 5 * 3_000_000)
         self.assertGreaterEqual(received["gpu_ns"], 5 * 2_000_000)

@@ -187,9 +187,11 @@ C_PROGRAM = """
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t begin;
 static int sum;
 
 static void* Work(void* values) {
+  pthread_barrier_wait(&begin);
   for (int i = 0; i < 20; ++i) {
     pthread_mutex_lock(&lock);
     char* const copy = malloc(1000 + i);
@@ -206,6 +208,7 @@ int main(int count, char** names) {
   static char values[1000] = {1, 1, 1, 1, 1};
   if (count > 1 && !dlopen(names[1], RTLD_NOW)) return 9;  // calls NVTX
   pthread_t threads[4];
+  pthread_barrier_init(&begin, 0, 4);
   for (int i = 0; i < 4; ++i) pthread_create(&threads[i], 0, Work, values);
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], 0);
   const clock_t until = clock() + CLOCKS_PER_SEC / 20;

@@ -211,10 +211,12 @@ def spin(seconds):
     while time.thread_time() < end:
         sum(i * i for i in range(200))
 def much():
-    spin(0.016)
+    spin(0.016 * length)
 def little():
-    spin(0.004)
-for _ in range(250):
+    spin(0.004 * length)
+# As in sampled.cpp, rounds differ in length, and two after each other are as long as two of 1.
+for i in range(250):
+    length = 0.75 + i * 37 % 51 / 100 if i % 2 == 0 else 2 - length
     much()
     little()
 """

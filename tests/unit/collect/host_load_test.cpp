@@ -214,7 +214,8 @@ TEST_F(HostLoadTest, MeasuresThisProcess) {
   };
   const int64_t start_ns = now_ns(CLOCK_MONOTONIC), cpu_start_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
   load.Drain(start_ns, journal_.get());
-  while (now_ns(CLOCK_PROCESS_CPUTIME_ID) < cpu_start_ns + 50 * kMs) {
+  const int64_t cpu_begin_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+  while (now_ns(CLOCK_PROCESS_CPUTIME_ID) < cpu_begin_ns + 50 * kMs) {
   }
   const int64_t end_ns = now_ns(CLOCK_MONOTONIC);
   load.Drain(end_ns, journal_.get());

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -89,6 +90,22 @@ void RunChild() {
   waitpid(child, nullptr, 0);
 }
 
+// Whether the main thread sleeps in the kernel.
+bool IsMainAsleep() {
+  std::FILE* const file = std::fopen("/proc/self/stat", "r");
+  char text[512] = {};
+  const bool is_read = file != nullptr && std::fgets(text, sizeof text, file) != nullptr;
+  if (file != nullptr) std::fclose(file);
+  const char* const end = is_read ? std::strrchr(text, ')') : nullptr;
+  return end != nullptr && end[2] == 'S';
+}
+
+// Some milliseconds after the main thread has begun to wait, however late it does.
+void LetMainWait(const std::atomic<bool>& goes_to_wait) {
+  while (!goes_to_wait || !IsMainAsleep()) usleep(100);
+  usleep(3 * kWaitUs);
+}
+
 // Waits for a semaphore and a condition, and says who ends that.
 void BeWoken() {
   sem_t semaphore;
@@ -96,17 +113,20 @@ void BeWoken() {
   std::mutex mutex;
   std::condition_variable condition;
   bool is_ready = false;
+  std::atomic<bool> waits_for_semaphore{false}, waits_for_condition{false};
   std::thread waker([&] {
     std::printf("{\"fact\": \"waker\", \"tid\": %ld}\n", syscall(SYS_gettid));
-    usleep(3 * kWaitUs);
+    LetMainWait(waits_for_semaphore);
     sem_post(&semaphore);
-    usleep(3 * kWaitUs);
+    LetMainWait(waits_for_condition);
     const std::lock_guard guard(mutex);
     is_ready = true;
     condition.notify_one();
   });
+  waits_for_semaphore = true;
   sem_wait(&semaphore);
   std::unique_lock lock(mutex);
+  waits_for_condition = true;
   condition.wait(lock, [&] { return is_ready; });
   lock.unlock();
   waker.join();

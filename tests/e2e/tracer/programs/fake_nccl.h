@@ -37,7 +37,7 @@ struct FakeOperation {
 };
 
 /* Of each step of a proxy thread. */
-enum { kFakeChannel = 3, kFakeStepBytes = 1000, kFakePeerWaitUs = 4000, kFakeNetworkUs = 3000, kFakeGpuWaitUs = 2000 };
+enum { kFakeChannel = 3, kFakeStepBytes = 1000, kFakePeerWaitUs = 20000, kFakeNetworkUs = 3000, kFakeGpuWaitUs = 2000 };
 
 int FakeNcclLoad(int newest); /* the version that was found, 0 for none */
 void FakeNcclInit(struct FakeComm* comm);

@@ -104,7 +104,7 @@ int main(int count, char** arguments) {
   } else if (strcmp(what, "late") == 0) {
     ComeLate();
   } else if (strcmp(what, "hang") == 0) {
-    printf("{\"fact\":\"ready\",\"rank\":%d}\n", rank);
+    printf("{\"fact\":\"ready\",\"rank\":%d,\"pid\":%d}\n", rank, (int)getpid());
     fflush(stdout);
     if (rank == 0) MPI_Recv(&count, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     sleep(100);

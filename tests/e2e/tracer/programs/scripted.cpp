@@ -8,7 +8,7 @@
 //   crowd FILE            the same on three threads at once
 //   queue FILE            launches again and again until that file exists, and never waits
 //   malloc N              allocates and frees N bytes           say TEXT         a line on stdout
-//   exit CODE | term      leaves                               leave CODE       by _exit
+//   exit CODE | term      leaves                               leave CODE       by _exit, once the tracer knows of that
 //   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the
 //   answer
 #include <dlfcn.h>
@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/import_slot.h"
 #include "cuda_work.h"
 #include "facts.h"
 
@@ -175,6 +176,11 @@ void CrowdUntil(const std::string& file) {
   for (std::thread& thread : threads) thread.join();
 }
 
+[[noreturn]] void Leave(int code) {
+  for (int i = 0; i < 10'000 && !gprof::bench::LeadsToTracer("_exit"); ++i) usleep(1000);
+  _exit(code);
+}
+
 void Do(const std::string& what, const std::string& argument) {
   if (what == "mark")
     Mark(argument);
@@ -203,7 +209,7 @@ void Do(const std::string& what, const std::string& argument) {
   else if (what == "exit")
     std::exit(std::atoi(argument.c_str()));
   else if (what == "leave")
-    _exit(std::atoi(argument.c_str()));
+    Leave(std::atoi(argument.c_str()));
   else
     std::exit(97);
 }

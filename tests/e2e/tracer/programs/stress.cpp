@@ -35,16 +35,19 @@ void MarkNumber(uint64_t number) {
 void Threads(int one_by_one, int at_once) {
   for (int i = 0; i < one_by_one; ++i) std::thread(MarkNumber, static_cast<uint64_t>(i)).join();
   std::atomic<bool> is_go{false};
+  std::atomic<size_t> begun{0};
   std::vector<std::thread> threads;
   try {
     for (int i = 0; i < at_once; ++i) {
-      threads.emplace_back([i, one_by_one, &is_go] {
+      threads.emplace_back([i, one_by_one, &is_go, &begun] {
         MarkNumber(static_cast<uint64_t>(one_by_one + i));
+        ++begun;
         is_go.wait(false);
       });
     }
   } catch (const std::system_error&) {
   }
+  while (begun < threads.size()) usleep(1000);  // else those that come late need not wait
   is_go = true;
   is_go.notify_all();
   for (std::thread& t : threads) t.join();
