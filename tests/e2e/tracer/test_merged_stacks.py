@@ -37,7 +37,7 @@ class Stacks:
 
 
 class MergedStacks(SamplesCase):
-    def record(self, python, *options, seconds="3"):
+    def record(self, python, *options, seconds="2"):
         env = {"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1"}
         run = self.profile(python, PROGRAM, seconds, options=("-s", "process-tree", "--sampling-frequency", "500", *options),
                            version=None, env=env)

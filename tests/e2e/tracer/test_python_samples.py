@@ -67,7 +67,7 @@ class PythonSamples(harness.Case):
     def test_times_of_lines_are_those_of_the_program(self):
         for minor, python in interpreters().items():
             with self.subTest(minor=minor):
-                run = self.record(python, 40, program=HOT,
+                run = self.record(python, 25, program=HOT,
                                   options=("--python-sampling", "process-tree", "--python-sampling-frequency", "200"))
                 times, lines = json.loads(run.out), self.lines(run)
                 much = lines[f"python_hot.py:{line_with('HOT')} (much)"][0]
@@ -78,7 +78,7 @@ class PythonSamples(harness.Case):
                 # Samples count time, the program its processor time: on a busy machine they differ.
                 for sampled, known in ((much + little, times["much"] + times["little"]), (other, times["other"])):
                     self.assertTrue(known / 2.5 < sampled < known * 2.5, (sampled, known))
-                self.assertGreater(waits, 0.1)
+                self.assertGreater(waits, 0.06)
 
     def test_threads_that_launch_nothing_are_sampled_with_the_tree_only(self):
         for scope, wanted in (("true", 1), ("process-tree", 2)):

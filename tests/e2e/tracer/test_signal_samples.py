@@ -215,7 +215,7 @@ def much():
 def little():
     spin(0.004 * length)
 # As in sampled.cpp, rounds differ in length, and two after each other are as long as two of 1.
-for i in range(250):
+for i in range(150):
     length = 0.75 + i * 37 % 51 / 100 if i % 2 == 0 else 2 - length
     much()
     little()

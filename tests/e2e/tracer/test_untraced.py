@@ -15,7 +15,7 @@ cuda = ctypes.CDLL(os.environ["TEST_CUDART"])
 
 
 def decode():
-    end = time.monotonic() + 0.25
+    end = time.monotonic() + SECONDS
     total = 0
     while time.monotonic() < end:
         for i in range(2000):
@@ -53,12 +53,13 @@ if __name__ == "__main__":
     cuda.cudaDeviceSynchronize()
 """
 
+# Two processes that are busy for some of their own time.
 SPINS = """
 import os, subprocess, sys, threading, time
 
 
 def much():
-    end = time.process_time() + 0.8
+    end = time.process_time() + SECONDS
     while time.process_time() < end:
         sum(range(5000))  # HOT
 
@@ -85,7 +86,8 @@ class UntracedCase(harness.Case):
         path.write_text(text)
         return path
 
-    def record(self, text, *options, name="program.py", version=None, code=0):
+    def record(self, text, *options, name="program.py", version=None, code=0, seconds=0.8):
+        text = text.replace("SECONDS", str(seconds))
         env = {"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1"}
         run = self.profile(sys.executable, self.write(name, text), options=options, env=env, version=version)
         self.assertEqual(run.code, code, run.err)
@@ -137,7 +139,7 @@ class Untraced(UntracedCase):
     def test_nothing_is_recorded_unasked(self):
         """Who says what is traced, or that it is those that launch, gets no other."""
         for options in (("-t", "cuda,nvtx"), ("-s", "launching"), ("-s", "none"), ("-c", "cudaProfilerApi")):
-            run = self.record(SPINS, *options)
+            run = self.record(SPINS, *options, seconds=0.1)
             self.assertIn("nothing was recorded", run.err)
             self.assertEqual(os.path.getsize(run.trace_path), 0)
 
@@ -154,7 +156,7 @@ class Workers(UntracedCase):
         for method in ("fork", "spawn"):
             with self.subTest(method=method):
                 text = LOADER.replace("METHOD", f'"{method}"')
-                run = self.record(text, name="loader.py", version="13.0")
+                run = self.record(text, name="loader.py", version="13.0", seconds=0.25)
                 report = self.report_of(run)
                 said = [f["message"] for f in report["findings"] if f["id"] == "os.handover"]
                 self.assertEqual(len(said), 1, report["findings"])
@@ -167,7 +169,7 @@ class Workers(UntracedCase):
         text = LOADER.replace("METHOD", '"fork"')
         for choice in ("launching", "none"):
             with self.subTest(choice=choice):
-                run = self.record(text, "-s", choice, name="loader.py", version="13.0")
+                run = self.record(text, "-s", choice, name="loader.py", version="13.0", seconds=0.05)
                 root = run.trace.of("process")[0]["pid"]
                 workers = {p["pid"] for p in run.trace.seen if p["kind"] == "process"}
                 writers = {c["other_tid"] for c in run.trace.of("os_call", object_kind=PIPE) if c["chunk_pid"] == root}
