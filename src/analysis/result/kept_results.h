@@ -30,6 +30,7 @@ struct KeptAmount {
 
 struct KeptResults {
   std::vector<KeptAnalysis> analyses;  // in the order of the registry
+  std::vector<Table> stats;            // of `stats`, what no analysis has (report/nsys/nsys_reports.h)
   std::vector<TraceSummary> traces;    // one for each rank
   std::vector<KeptAmount> amounts;     // in the order in which `info` shows them
   FactSet unknown = FactSet::None();   // all of UnknownFacts

@@ -17,6 +17,7 @@
 #include "cli/render/render_stats.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
+#include "fleet/partial/keep_results.h"
 #include "report/nsys/nsys_reports.h"
 
 namespace gprof::cli {
@@ -82,13 +83,15 @@ class Stats : public Command {
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const AnalysisInput input(selection.IsEmpty() ? whole : selected);
     Tables tables;
-    std::string left_out;
+    std::string left_out, cut;  // of a partial
     for (const NsysReport* report : reports) {
-      if (whole.kept != nullptr && !IsOfAnalysis(*report)) {
+      if (!CanMake(*report, whole)) {
         left_out += (left_out.empty() ? "" : ", ") + std::string(report->name);
         continue;
       }
       Table table = report->make(input);
+      if (whole.kept != nullptr && table.rows.size() >= kKeptRows)
+        cut += (cut.empty() ? "" : ", ") + std::string(report->name);
       table.title = std::string(report->title) + " (" + std::string(report->name) + ")";
       const bool is_asked_for = !reports_.empty();
       if (!table.rows.empty() || (is_asked_for && !IsText())) {
@@ -97,7 +100,10 @@ class Stats : public Command {
         Tell(std::string(report->name) + ": no such events were recorded");
       }
     }
-    if (!left_out.empty()) Tell("not in a partial, use the trace: " + left_out);
+    if (!left_out.empty()) TellLeftOut(left_out, tables.empty());
+    if (!cut.empty())
+      Tell("of each rank, a partial keeps " + std::to_string(kKeptRows) +
+           " rows of a table; the trace has all of: " + cut);
     if (tables.empty() && reports_.empty() && left_out.empty()) Tell("no events were recorded for these tables");
     if (output_.empty() || output_ == "-") {
       WritePaged(AsOne(tables));
@@ -112,6 +118,15 @@ class Stats : public Command {
 
   void Tell(const std::string& message) const {
     if (!is_quiet_) Say(message);
+  }
+
+  // Of tables that were asked for, and none of which there is, that is an error.
+  void TellLeftOut(const std::string& names, bool is_all) const {
+    if (is_all && !reports_.empty()) {
+      throw Error(ExitCode::kUsage, "not in a partial: " + names,
+                  "use the trace; gprof-cli analyze --recipe NAME has some of these tables for all ranks");
+    }
+    Tell("not in a partial, use the trace: " + names);
   }
 
   bool IsText() const { return format_ == "table" || format_ == "column"; }

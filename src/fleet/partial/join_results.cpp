@@ -67,6 +67,7 @@ class ResultsJoin::State {
     kept_.unknown = merged.lacks | unknown_of_any_ | Fact::kOneTrace;
     for (const auto& [name, of] : analyses_) kept_.analyses.push_back({name, Joined(*of, ordinals, merged)});
     JoinRatios();
+    JoinStats();
     kept_.breakdown.wall_ns = merged.end_ns - merged.start_ns;
     for (DeviceTime& device : kept_.breakdown.devices) {
       device.device = Renamed(device.device, ordinals);
@@ -154,6 +155,10 @@ class ResultsJoin::State {
   }
 
   void AddRest(const KeptResults& kept) {
+    for (const Table& table : kept.stats) {
+      stats_[table.id].Add(table, kKeptRows);
+      ++ranks_with_stats_[table.id];
+    }
     unknown_of_any_ = unknown_of_any_ & kept.unknown;
     kept_.traces.insert(kept_.traces.end(), kept.traces.begin(), kept.traces.end());
     for (const KeptAmount& amount : kept.amounts) {
@@ -281,6 +286,14 @@ class ResultsJoin::State {
     }
   }
 
+  // Not where a rank has none, as its partial is of an earlier version.
+  void JoinStats() {
+    const auto ranks = static_cast<int64_t>(kept_.traces.size());
+    for (auto& [id, join] : stats_) {
+      if (ranks_with_stats_[id] == ranks) kept_.stats.push_back(join.Finish(ranks, histograms_));
+    }
+  }
+
   static Finding FindingOf(const JoinedFinding& joined, int64_t ranks) {
     Finding finding = joined.largest;
     finding.gain_ns = joined.gain_ns;
@@ -296,6 +309,8 @@ class ResultsJoin::State {
   uint64_t records_ = 0;
   std::shared_ptr<const KeptResults> first_;
   std::vector<std::pair<std::string, std::unique_ptr<OfAnalysis>>> analyses_;
+  std::map<std::string, TableJoin> stats_;
+  std::map<std::string, int64_t> ranks_with_stats_;
   std::map<std::string, std::map<int64_t, int64_t>> histograms_;  // by kernel
   std::vector<std::vector<bool>> used_;
   FactSet unknown_of_any_ = FactSet::None();

@@ -12,6 +12,7 @@
 #include "analysis/result/kept_results.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/trust/unknown_facts.h"
+#include "report/nsys/nsys_reports.h"
 #include "report/trace_amounts.h"
 #include "report/trace_summary.h"
 #include "trace/model/name_table.h"
@@ -140,6 +141,7 @@ Trace KeepResults(const AnalysisInput& input, std::vector<AnalysisResult> result
     CutScopes(&results[i]);
     kept.analyses.push_back({std::string(AllAnalyses()[i].name), std::move(results[i])});
   }
+  kept.stats = cli::KeptStats(input, kKeptRows);
   const auto of = [&](std::string_view name) -> const AnalysisResult& {
     return std::find_if(kept.analyses.begin(), kept.analyses.end(), [&](const auto& a) { return a.name == name; })
         ->result;

@@ -113,6 +113,8 @@ Json ResultsJson(const KeptResults& kept) {
                {"breakdown", kept.breakdown}, {"used", kept.is_used},    {"why_no_gpu_work", kept.why_no_gpu_work}};
   json["analyses"] = Json::array();
   for (const KeptAnalysis& analysis : kept.analyses) json["analyses"].push_back(AnalysisJson(analysis));
+  json["stats"] = Json::array();
+  for (const Table& table : kept.stats) json["stats"].push_back(TableJson(table));
   return json;
 }
 
@@ -128,6 +130,8 @@ KeptResults ResultsFrom(const Json& json) {
   json.at("used").get_to(kept.is_used);
   json.at("why_no_gpu_work").get_to(kept.why_no_gpu_work);
   for (const Json& analysis : json.at("analyses")) kept.analyses.push_back(AnalysisFrom(analysis));
+  // Partials of earlier versions have none.
+  for (const Json& table : json.value("stats", Json::array())) kept.stats.push_back(TableFrom(table));
   return kept;
 }
 

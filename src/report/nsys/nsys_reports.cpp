@@ -58,7 +58,17 @@ std::string MigrationName(trace::ManagedKind kind) {
   }
 }
 
+// As KeptStats has it, with the headings of nsys as keys again.
+Table FromKept(const AnalysisInput& input, std::string_view name) {
+  const std::vector<Table>& stats = input.trace().kept->stats;
+  const auto found = std::find_if(stats.begin(), stats.end(), [name](const Table& table) { return table.id == name; });
+  Table table = found == stats.end() ? Table() : *found;
+  for (Column& column : table.columns) column.key = column.title;
+  return table;
+}
+
 Table MemoryTimes(const AnalysisInput& input) {
+  if (input.trace().kept != nullptr) return FromKept(input, "cuda_gpu_mem_time_sum");
   SamplesByName samples;
   for (const GpuOp& op : TransfersOf(input)) samples[{OperationName(op)}].push_back(op.DurationNs());
   for (const ManagedMemory& event : input.trace().managed_memory) {
@@ -69,6 +79,7 @@ Table MemoryTimes(const AnalysisInput& input) {
 }
 
 Table MemorySizes(const AnalysisInput& input) {
+  if (input.trace().kept != nullptr) return FromKept(input, "cuda_gpu_mem_size_sum");
   SamplesByName samples;
   const auto add = [&samples](const std::string& name, uint64_t bytes) {
     samples[{name}].push_back(static_cast<int64_t>(bytes));
@@ -102,7 +113,10 @@ Table Ranges(const AnalysisInput& input, RangeStyle style) {
   return TableOfSamples(std::move(samples), "Instances", Unit::kNs, columns);
 }
 
-Table AllRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kBoth); }
+Table AllRanges(const AnalysisInput& input) {
+  if (input.trace().kept != nullptr) return FromKept(input, "nvtx_sum");
+  return Ranges(input, RangeStyle::kBoth);
+}
 Table PushPopRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kPushPop); }
 Table StartEndRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kStartEnd); }
 
@@ -126,6 +140,7 @@ Table MpiCalls(const AnalysisInput& input) {
 
 // As nsys: sends and receives of each call are messages of their own.
 Table MpiSizes(const AnalysisInput& input) {
+  if (input.trace().kept != nullptr) return FromKept(input, "mpi_msg_size_sum");
   SamplesByName samples;
   for (const MpiCall& call : input.trace().mpi_calls) {
     const std::string name(input.trace().Text(call.function));
@@ -171,12 +186,44 @@ constexpr NsysReport kReports[] = {
     {"nccl_gpu_proj_sum", "", "nccl", nullptr},
 };
 
+// Those that a partial keeps beside the results of the analyses.
+constexpr std::string_view kKept[] = {"nvtx_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "mpi_msg_size_sum"};
+
+// "Avg (ns)" is mean_ns.
+std::string OurKey(const Column& column) {
+  static constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
+      {"Total", "total"}, {"Avg", "mean"}, {"Med", "median"}, {"Min", "min"}, {"Max", "max"}, {"StdDev", "stddev"}};
+  if (column.unit == Unit::kText) return column.key;
+  if (column.unit == Unit::kPercent) return "percent";
+  if (column.unit == Unit::kCount) return "count";
+  for (const auto& [title, key] : kKeys) {
+    if (column.key.starts_with(title)) return std::string(key) + (column.unit == Unit::kBytes ? "_bytes" : "_ns");
+  }
+  return column.key;
+}
+
 }  // namespace
+
+std::vector<Table> KeptStats(const AnalysisInput& input, uint32_t max_rows) {
+  std::vector<Table> tables;
+  for (const std::string_view name : kKept) {
+    Table table = FindNsysReport(name)->make(input);
+    table.id = name;
+    for (Column& column : table.columns) column.key = OurKey(column);
+    CutRows(&table, max_rows);
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
 
 std::span<const NsysReport> NsysReports() { return kReports; }
 
-bool IsOfAnalysis(const NsysReport& report) {
-  return report.make == Kernels || report.make == Api || report.make == OsCalls || report.make == MpiCalls;
+bool CanMake(const NsysReport& report, const Trace& trace) {
+  if (trace.kept == nullptr || report.make == Kernels || report.make == Api || report.make == OsCalls ||
+      report.make == MpiCalls)
+    return true;
+  const std::vector<Table>& stats = trace.kept->stats;
+  return std::any_of(stats.begin(), stats.end(), [&](const Table& table) { return table.id == report.name; });
 }
 
 const NsysReport* FindNsysReport(std::string_view name) {

@@ -21,7 +21,11 @@ struct NsysReport {
 // In the order in which nsys stats prints them.
 std::span<const NsysReport> NsysReports();
 const NsysReport* FindNsysReport(std::string_view name);
-// A table of what an analysis found, which a partial has, too; the others are made of records.
-bool IsOfAnalysis(const NsysReport& report);
+// Of a partial only what it keeps: what analyses found, and KeptStats. The others are made of records.
+bool CanMake(const NsysReport& report, const Trace& trace);
+
+// What a partial keeps of the tables that no analysis makes: with keys of ours, so that those of many ranks can be
+// joined. Each is there, even without rows.
+std::vector<Table> KeptStats(const AnalysisInput& input, uint32_t max_rows);
 
 }  // namespace gprof::cli
