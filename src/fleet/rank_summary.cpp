@@ -19,6 +19,7 @@
 #include "fleet/partial/histogram.h"
 #include "fleet/partial/keep_results.h"
 #include "fleet/partial/kept_json.h"
+#include "fleet/rank_memory.h"
 #include "fleet/rank_ranges.h"
 #include "fleet/verdict/rank_steps.h"
 #include "report/trace_summary.h"
@@ -98,7 +99,7 @@ class Summarizer {
     Copies();
     Calls();
     Places();
-    rank_.ranges = RangesOf(input_);
+    rank_.memory = MemoryOf(input_), rank_.ranges = RangesOf(input_);
     rank_.steps = StepColumnsOf(input_, {kernels_, others_});
     MpiCollectives();
     NcclCollectives();
@@ -121,8 +122,7 @@ class Summarizer {
     rank_.records = static_cast<int64_t>(trace_.record_count);
     if (trace_.processes.empty()) return;
     const Process& process = trace_.processes[process_];
-    rank_.host = KeptName(trace_.Text(process.host));
-    rank_.program = KeptName(trace_.Text(process.name));
+    rank_.host = KeptName(trace_.Text(process.host)), rank_.program = KeptName(trace_.Text(process.name));
     rank_.rank_source = KeptName(trace_.Text(process.rank_source));
     rank_.rank = process.rank, rank_.local_rank = process.local_rank;
     rank_.world_size = process.world_size, rank_.pid = process.pid, rank_.start_ns = process.start_ns;

@@ -53,6 +53,14 @@ struct IdlePlace {
   int64_t idle_ns = 0;
 };
 
+// At most, of the GPU with the most of it; -1: not known.
+struct RankMemory {
+  int64_t allocated_bytes = -1;                    // by calls of CUDA
+  int64_t used_bytes = -1;                         // by all processes, as NVML saw it
+  int64_t tensor_bytes = -1, reserved_bytes = -1;  // of PyTorch's allocator
+  int64_t gpu_bytes = 0;                           // what there is; 0: not known
+};
+
 // Each entry is of `steps_in_one` iterations in a row, the last one of what is left; all are sums.
 struct StepColumns {
   std::string path;  // kTimeSlicesPath: slices of time, as there are no steps; empty: neither
@@ -92,7 +100,8 @@ struct RankSummary {
   std::array<int64_t, kCauseCount> idle_ns{};
   int64_t clock_mhz = 0, throttled_ns = -1;  // median; 0 and -1: not known
   int64_t ecc_errors = -1;                   // uncorrected, of its GPUs; -1: not known
-  std::vector<RankKernel> kernel_times;      // the most time first; the last one may be of all others, without a name
+  RankMemory memory;
+  std::vector<RankKernel> kernel_times;  // the most time first; the last one may be of all others, without a name
   std::vector<RankCopies> copies;
   std::vector<RankCalls> api, mpi;
   std::vector<RankRange> ranges;  // the most GPU time first

@@ -35,6 +35,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankCalls, name, count, total_ns
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankKernel, name, count, total_ns, min_ns, max_ns, buckets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankCopies, direction, memory, count, bytes, total_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankRange, path, count, total_ns, gpu_busy_ns, kernels)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankMemory, allocated_bytes, used_bytes, tensor_bytes, reserved_bytes,
+                                                gpu_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(IdlePlace, cause, kind, name, idle_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepColumns, path, count, steps_in_one, wall_ns, kernel_ns, copy_ns,
                                                 exposed_ns, idle_ns)
@@ -45,8 +47,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankSummary, source, unreadable,
                                                 lost_records, problems, has_day, day_offset_ns, day_uncertainty_ns,
                                                 gpus, gpu_uuids, wall_ns, window_ns, busy_ns, kernel_ns, nccl_ns,
                                                 exposed_ns, kernels, api_calls, api_ns, mpi_ns, idle_ns, clock_mhz,
-                                                throttled_ns, ecc_errors, kernel_times, copies, api, mpi, ranges,
-                                                places, steps, communicators)
+                                                throttled_ns, ecc_errors, memory, kernel_times, copies, api, mpi,
+                                                ranges, places, steps, communicators)
 
 namespace {
 
@@ -116,6 +118,10 @@ void BoundSummary(RankSummary* rank) {
               r.nccl_ns, r.exposed_ns, r.kernels, r.api_calls, r.api_ns, r.mpi_ns, r.clock_mhz);
   r.ecc_errors = std::clamp(r.ecc_errors, int64_t{-1}, kMostCount);
   r.throttled_ns = std::clamp(r.throttled_ns, int64_t{-1}, kMostCount);
+  for (int64_t* bytes : {&r.memory.allocated_bytes, &r.memory.used_bytes, &r.memory.tensor_bytes,
+                         &r.memory.reserved_bytes, &r.memory.gpu_bytes}) {
+    *bytes = std::clamp(*bytes, int64_t{-1}, kMostCount);
+  }
   for (int64_t& ns : r.idle_ns) BoundCounts(ns);
   for (RankKernel& kernel : r.kernel_times) BoundKernel(kernel);
   for (RankCopies& copy : r.copies) BoundCounts(copy.count, copy.bytes, copy.total_ns);

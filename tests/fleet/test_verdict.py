@@ -1,8 +1,10 @@
 """1,024 ranks of which some are not as the others: each of them is named, with the reason, and nobody else is."""
 
 import csv
+import math
 import random
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -82,6 +84,47 @@ class Verdict(fleet.FleetTest):
             parts = [rank["kernel_ns"], rank["copy_ns"], *rank["idle_ns"].values()]
             # The first and the last one reach out of the time from the first GPU operation to the last.
             self.assertEqual([sum(column) for column in zip(*parts)][1:-1], rank["wall_ns"][1:-1])
+
+    def test_the_critical_path_of_the_run(self):
+        path, steps = self.verdict["critical_path"], self.verdict["steps"]
+        host = range(self.faults.late_host * HOST, self.faults.late_host * HOST + HOST)
+        self.assertTrue(path["ranks_wait_for_one_another"])
+        self.assertTrue(set(path["slowest"]) <= set(host), path["slowest"])
+        own = {rank["rank"]: rank["own_ns"] for rank in steps["ranks"]}
+        for entry, slowest in enumerate(path["slowest"]):
+            self.assertEqual(own[slowest][entry], max(column[entry] for column in own.values()))
+        self.assertEqual(path["above_median_ns"], sum(own[rank][i] - steps["median_own_ns"][i] for i, rank in enumerate(path["slowest"])))
+        parts = path["parts"]
+        self.assertEqual(sum(parts["idle_ns"].values()) + sum(ns for key, ns in parts.items() if key != "idle_ns"), path["wall_ns"])
+        self.assertEqual(max(parts["idle_ns"], key=parts["idle_ns"].get), "os")
+        table = {row["part"]: row["time_ns"] for row in self.rows("critical_path")}
+        self.assertEqual((table["idle: os"], table["exposed NCCL"]), (parts["idle_ns"]["os"], parts["exposed_ns"]))
+        self.assertEqual(sum(row["entries"] for row in self.rows("critical_ranks")), self.STEPS)
+        self.assertEqual({row["mostly"] for row in self.rows("critical_ranks")}, {"idle: os"})
+
+    def test_times_of_steps(self):
+        steps = self.verdict["steps"]
+        times = {row["part"]: row for row in self.rows("step_times")}
+        of_all = sorted(ns for rank in steps["ranks"] for ns in rank["own_ns"])
+        self.assertEqual((times["own time"]["min_ns"], times["own time"]["max_ns"]), (of_all[0], of_all[-1]))
+        self.assertEqual(times["own time"]["p95_ns"], of_all[math.ceil(0.95 * len(of_all)) - 1])
+        slow = self.rows("steps")
+        self.assertEqual(sorted(int(row["step"]) for row in slow), list(range(1, self.STEPS + 1)))
+        host = {str(self.faults.late_host * HOST + i) for i in range(HOST)}
+        for row in slow:
+            first, second, third, _ = row["slowest"].split(", ")
+            self.assertTrue({first, second, third} <= host)
+            self.assertEqual(row["own_ns"] - row["median_ns"], row["above_median_ns"])
+
+    def test_peak_memory_by_rank(self):
+        text = ["chunk pid=9", 'process start_ns=5 pid=9 name="app" host="n" rank={} world_size=2', 'device name="GPU" memory_bytes=10000',
+                "context context=1 null_stream=7", 'kernel start_ns=1000 duration_ns=100 context=1 stream=7 name="k"',
+                "memory time_ns=900 address=4096 size_bytes={} context=1 operation=1 memory=3", "end time_ns=20000 reason=1"]
+        for rank in range(2):
+            made = "\n".join(text).format(rank, 1000 * (rank + 2))
+            (self.folder / f"{rank}.trace").write_bytes(subprocess.run([fleet.ASSEMBLE], input=made.encode(), capture_output=True, check=True).stdout)
+        tables = {table["id"]: table["rows"] for table in self.analyze(self.folder / "0.trace", self.folder / "1.trace")["tables"]}
+        self.assertEqual([(row["rank"], row["allocated_bytes"], row["percent"]) for row in tables["memory"]], [("1", 3000, 30), ("0", 2000, 20)])
 
     def test_a_rank_given_twice(self):
         copy = self.folder / "copy.trace"

@@ -23,31 +23,37 @@ void Begin(const RankSummary& rank, RowWriter& row) {
 }
 
 FlatTable RankTable(const Ranks& ranks) {
-  return {"ranks",
-          {"rank",        "trace",        "local_rank",   "world_size", "host",      "program",      "pid",
-           "is_complete", "records",      "lost_records", "wall_ns",    "window_ns", "busy_ns",      "kernel_ns",
-           "nccl_ns",     "exposed_ns",   "idle_ns",      "mpi_ns",     "api_ns",    "kernels",      "api_calls",
-           "clock_mhz",   "throttled_ns", "ecc_errors",   "gpu",        "gpu_uuid",  "day_offset_ns"},
-          [&ranks](RowWriter& row) {
-            for (const RankSummary& r : ranks) {
-              Begin(r, row);
-              Known(r.local_rank, row);
-              r.world_size == 0 ? row.Nothing() : row.Integer(r.world_size);
-              row.Text(r.host), row.Text(r.program), row.Integer(r.pid), row.Truth(r.is_complete);
-              for (const int64_t value :
-                   {r.records, r.lost_records, r.wall_ns, r.window_ns, r.busy_ns, r.kernel_ns, r.nccl_ns, r.exposed_ns,
-                    r.IdleNs(), r.mpi_ns, r.api_ns, r.kernels, r.api_calls}) {
-                row.Integer(value);
-              }
-              r.clock_mhz == 0 ? row.Nothing() : row.Integer(r.clock_mhz);
-              Known(r.throttled_ns, row);
-              Known(r.ecc_errors, row);
-              row.Text(r.gpus.empty() ? "" : r.gpus.front());
-              row.Text(r.gpu_uuids.empty() ? "" : r.gpu_uuids.front());
-              r.has_day ? row.Integer(r.day_offset_ns) : row.Nothing();
-              row.EndRow();
-            }
-          }};
+  return {
+      "ranks",
+      {"rank",        "trace",        "local_rank",     "world_size", "host",      "program",       "pid",
+       "is_complete", "records",      "lost_records",   "wall_ns",    "window_ns", "busy_ns",       "kernel_ns",
+       "nccl_ns",     "exposed_ns",   "idle_ns",        "mpi_ns",     "api_ns",    "kernels",       "api_calls",
+       "clock_mhz",   "throttled_ns", "ecc_errors",     "gpu",        "gpu_uuid",  "day_offset_ns", "allocated_bytes",
+       "used_bytes",  "tensor_bytes", "reserved_bytes", "gpu_bytes"},
+      [&ranks](RowWriter& row) {
+        for (const RankSummary& r : ranks) {
+          Begin(r, row);
+          Known(r.local_rank, row);
+          r.world_size == 0 ? row.Nothing() : row.Integer(r.world_size);
+          row.Text(r.host), row.Text(r.program), row.Integer(r.pid), row.Truth(r.is_complete);
+          for (const int64_t value :
+               {r.records, r.lost_records, r.wall_ns, r.window_ns, r.busy_ns, r.kernel_ns, r.nccl_ns, r.exposed_ns,
+                r.IdleNs(), r.mpi_ns, r.api_ns, r.kernels, r.api_calls}) {
+            row.Integer(value);
+          }
+          r.clock_mhz == 0 ? row.Nothing() : row.Integer(r.clock_mhz);
+          Known(r.throttled_ns, row);
+          Known(r.ecc_errors, row);
+          row.Text(r.gpus.empty() ? "" : r.gpus.front());
+          row.Text(r.gpu_uuids.empty() ? "" : r.gpu_uuids.front());
+          r.has_day ? row.Integer(r.day_offset_ns) : row.Nothing();
+          for (const int64_t bytes : {r.memory.allocated_bytes, r.memory.used_bytes, r.memory.tensor_bytes,
+                                      r.memory.reserved_bytes, r.memory.gpu_bytes > 0 ? r.memory.gpu_bytes : -1}) {
+            Known(bytes, row);
+          }
+          row.EndRow();
+        }
+      }};
 }
 
 FlatTable KernelTable(const Ranks& ranks) {

@@ -56,6 +56,7 @@ class FleetText {
   std::string Render() {
     out_ += LabeledLine("Ranks", RanksLine(verdict_), prose_);
     out_ += LabeledLine("Clocks", ClocksLine(verdict_), prose_);
+    if (const std::string path = PathText(verdict_); !path.empty()) out_ += LabeledLine("Path", path, prose_);
     AddFindings();
     AddMap();
     return RenderTables();

@@ -72,6 +72,7 @@ class Judge {
     CompareKernels();
     CompareRest();
     MakeMatrix();
+    verdict_.path = FindJobPath(verdict_.ranks, verdict_.steps);
     FindStragglers();
     FindNetwork();
     FindSkewedClocks();

@@ -9,6 +9,7 @@
 #include "fleet/partial/exact_times.h"
 #include "fleet/rank_summary.h"
 #include "fleet/verdict/clock_alignment.h"
+#include "fleet/verdict/job_path.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -43,6 +44,7 @@ struct FleetVerdict {
   std::vector<int64_t> missing;
   Alignment alignment;
   StepMatrix steps;
+  JobPath path;
   ExactTimes exact;               // of kernels whose percentiles were looked for in the traces
   std::vector<Finding> findings;  // what costs the most first
   std::vector<Table> tables;
@@ -53,12 +55,18 @@ FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_
 
 // verdict_tables.cpp
 std::vector<Table> FleetTables(const FleetVerdict& verdict, uint32_t max_rows);
+std::string NameInTables(const RankVerdict& rank);  // its number, else the name of its file
+
+// step_tables.cpp: the critical path, the ranks on it, the distribution of step times, the steps that last too long.
+std::vector<Table> StepTables(const FleetVerdict& verdict, uint32_t max_rows);
 
 // verdict_json.cpp: "schema": "gprof.analyze/1", described in docs/commands/analyze.md.
 std::string VerdictJson(const FleetVerdict& verdict);
 
 // "1-3, 7"
 std::string RangesText(const std::vector<int64_t>& sorted);
+// What the critical path of the run is made of, whose it is, and what it has above the median rank; empty: not known.
+std::string PathText(const FleetVerdict& verdict);
 // "SM clock 1,200 MHz (median of all ranks 1,980 MHz)"
 std::string ClockText(const FleetVerdict& verdict, const RankSummary& rank);
 

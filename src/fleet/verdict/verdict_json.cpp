@@ -51,6 +51,33 @@ Json StepsJson(const FleetVerdict& verdict) {
   return json;
 }
 
+Json PartsJson(const PathParts& parts) {
+  Json json = Json::object();
+  json["kernel_ns"] = parts[kPathKernels];
+  json["copy_ns"] = parts[kPathCopies];
+  json["exposed_ns"] = parts[kPathExposed];
+  json["idle_ns"] = Json::object();
+  ForEachCause([&](Cause cause) {
+    const int64_t ns = parts[kPathIdle + static_cast<std::size_t>(cause)];
+    if (ns != 0) json["idle_ns"][std::string(InfoOf(cause).name)] = ns;
+  });
+  json["outside_ns"] = parts[kPathOutside];
+  return json;
+}
+
+Json PathJson(const FleetVerdict& verdict) {
+  const JobPath& path = verdict.path;
+  if (path.wall_ns == 0) return nullptr;
+  Json json = {{"wall_ns", path.wall_ns},
+               {"above_median_ns", path.above_median_ns},
+               {"ranks_wait_for_one_another", path.are_linked},
+               {"parts", PartsJson(path.parts_ns)},
+               {"median_parts", PartsJson(path.median_ns)}};
+  json["slowest"] = Json::array();
+  for (const std::size_t rank : path.slowest) json["slowest"].push_back(verdict.ranks[rank].rank->rank);
+  return json;
+}
+
 }  // namespace
 
 std::string VerdictJson(const FleetVerdict& verdict) {
@@ -88,6 +115,7 @@ std::string VerdictJson(const FleetVerdict& verdict) {
                                 {"basis", finding.basis}});
   }
   json["steps"] = StepsJson(verdict);
+  json["critical_path"] = PathJson(verdict);
   json["tables"] = Json::array();
   for (const Table& table : verdict.tables) json["tables"].push_back(TableJson(table));
   return cli::ToText(json);

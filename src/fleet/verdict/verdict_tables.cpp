@@ -13,8 +13,7 @@
 namespace gprof {
 namespace {
 
-std::string Key(int64_t rank, const RankSummary& summary) { return rank >= 0 ? std::to_string(rank) : summary.source; }
-std::string Key(const RankVerdict& rank) { return Key(rank.rank->rank, *rank.rank); }
+std::string Key(const RankVerdict& rank) { return NameInTables(rank); }
 
 Cause LargestCause(const RankSummary& rank) {
   const auto most = std::max_element(rank.idle_ns.begin(), rank.idle_ns.end());
@@ -341,19 +340,66 @@ Table CollectiveTable(const FleetVerdict& verdict, uint32_t max_rows) {
   return table;
 }
 
+Cell KnownBytes(int64_t bytes) { return bytes < 0 ? Cell() : Cell(bytes); }
+
+// The largest figure there is: what a rank that is short of memory is short of.
+int64_t PeakOf(const RankMemory& memory) {
+  return std::max({memory.used_bytes, memory.reserved_bytes, memory.allocated_bytes, memory.tensor_bytes});
+}
+
+Table PeakMemoryTable(const FleetVerdict& verdict, uint32_t max_rows) {
+  Table table{"memory",
+              "Peak GPU memory by rank",
+              {{"rank", "Rank", Unit::kText, false},
+               {"used_bytes", "Used", Unit::kBytes, false},
+               {"allocated_bytes", "Allocated", Unit::kBytes, false},
+               {"reserved_bytes", "Reserved", Unit::kBytes, false},
+               {"tensor_bytes", "In tensors", Unit::kBytes, false},
+               {"percent", "Of GPU memory", Unit::kPercent, false},
+               {"host", "Host", Unit::kText, false},
+               {"gpu_bytes", "GPU memory", Unit::kBytes, true},
+               {"gpu", "GPU", Unit::kText, true}},
+              {},
+              "Used: by all processes, sampled by NVML. Allocated: by CUDA calls. Reserved, in tensors: by PyTorch. Of "
+              "GPU memory: the largest of them."};
+  std::vector<const RankVerdict*> order;
+  for (const RankVerdict& rank : verdict.ranks) {
+    if (PeakOf(rank.rank->memory) >= 0) order.push_back(&rank);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return PeakOf(a->rank->memory) > PeakOf(b->rank->memory); });
+  for (const RankVerdict* rank : order) {
+    const RankMemory& m = rank->rank->memory;
+    table.rows.push_back({Key(*rank), KnownBytes(m.used_bytes), KnownBytes(m.allocated_bytes),
+                          KnownBytes(m.reserved_bytes), KnownBytes(m.tensor_bytes),
+                          m.gpu_bytes > 0 ? Cell(PercentOf(PeakOf(m), m.gpu_bytes)) : Cell(), rank->rank->host,
+                          m.gpu_bytes > 0 ? Cell(m.gpu_bytes) : Cell(),
+                          rank->rank->gpus.empty() ? "" : rank->rank->gpus.front()});
+  }
+  CutRows(&table, max_rows);
+  return table;
+}
+
 }  // namespace
+
+std::string NameInTables(const RankVerdict& rank) {
+  return rank.rank->rank >= 0 ? std::to_string(rank.rank->rank) : rank.rank->source;
+}
 
 std::vector<Table> FleetTables(const FleetVerdict& verdict, uint32_t max_rows) {
   if (verdict.ranks.empty()) return {};
-  std::vector<Table> tables = {RankTable(verdict, max_rows),
-                               SpreadTable(verdict),
-                               HostTable(verdict, max_rows),
-                               CollectiveTable(verdict, max_rows),
-                               KernelTable(verdict, max_rows),
-                               CopyTable(verdict),
-                               RangeTable(verdict, max_rows),
-                               CallTable(verdict, max_rows, "api_calls", "CUDA calls of all ranks", &RankSummary::api),
-                               CallTable(verdict, max_rows, "mpi_calls", "MPI calls of all ranks", &RankSummary::mpi)};
+  std::vector<Table> tables = {RankTable(verdict, max_rows)};
+  const auto add = [&tables](Table table) { tables.push_back(std::move(table)); };
+  for (Table& table : StepTables(verdict, max_rows)) add(std::move(table));
+  add(PeakMemoryTable(verdict, max_rows));
+  add(SpreadTable(verdict));
+  add(HostTable(verdict, max_rows));
+  add(CollectiveTable(verdict, max_rows));
+  add(KernelTable(verdict, max_rows));
+  add(CopyTable(verdict));
+  add(RangeTable(verdict, max_rows));
+  add(CallTable(verdict, max_rows, "api_calls", "CUDA calls of all ranks", &RankSummary::api));
+  add(CallTable(verdict, max_rows, "mpi_calls", "MPI calls of all ranks", &RankSummary::mpi));
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;
 }
