@@ -6,7 +6,7 @@ import { mountDiff } from "./diff/diff";
 import { mountFleet } from "./fleet/fleet";
 import { announce, el } from "./shared/dom";
 import { formatNs } from "./shared/format";
-import { hasTimeline, openTable, showPlace, whenLoaded } from "./shared/jump";
+import { hasTimeline, openTable, showPlace, whenLoaded, type ShowPlace } from "./shared/jump";
 import { startLinks } from "./shared/link";
 import { visible } from "./shared/names";
 import { mountOverview } from "./overview/overview";
@@ -31,6 +31,7 @@ function themeButton(): HTMLElement {
 
 function subtitle(page: PageData): string {
   const lines = page.timelines.map((t) => `${visible(t.label)}, ${formatNs(t.duration_ns)}`);
+  if (lines.length === 0 && page.report) return `${visible(page.report.trace.path)}, ${formatNs(page.report.trace.duration_ns)}: a partial, so without a timeline`;
   return lines.join("  ·  ");
 }
 
@@ -61,11 +62,12 @@ function tabsOf(state: State): TabSpec[] {
   }
   const { report } = page;
   if (!report) return [timeline];
-  const links = { show: (place: Parameters<typeof showPlace>[1]) => showPlace(state, place), openTable: (id: string) => openTable(state, id),
+  const show: ShowPlace = hasTimeline(state) ? (place) => showPlace(state, place) : null;
+  const links = { show, openTable: (id: string) => openTable(state, id),
     whenLoaded: (then: Parameters<typeof whenLoaded>[1]) => whenLoaded(state, then) };
   return [
     { id: "overview", title: "Overview", mount: (root) => mountOverview(root, page, report, links) },
-    timeline,
+    ...(hasTimeline(state) ? [timeline] : []),
     { id: "tables", title: "Tables", mount: (root) => mountTables(root, state) },
     { id: "charts", title: "Charts", mount: (root) => mountCharts(root, state, report) },
   ];
@@ -97,7 +99,7 @@ async function loadEvents(state: State): Promise<void> {
   if (state.page.fleet) return; // its heat map is read when it is shown
   state.setRuns(await decodePage(state.page));
   document.body.dataset["events"] = "loaded";
-  announce("The timeline is ready.");
+  if (hasTimeline(state)) announce("The timeline is ready.");
 }
 
 /** Runs after what has been built so far was painted, and the rest of the file was read. */

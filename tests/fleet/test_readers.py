@@ -5,8 +5,8 @@ import csv
 import gzip
 import json
 import math
+import os
 import pathlib
-import re
 import shutil
 import subprocess
 import unittest
@@ -79,24 +79,32 @@ class OneRank(Readers):
         of_trace, of_part = (json.loads(self.cli("info", path, "--format", "json").stdout) for path in (self.trace, self.part))
         for what in ("contents", "health", "devices", "processes"):
             self.assertEqual(of_part[what], of_trace[what], what)
-        for name in ("cuda_gpu_kern_sum", "cuda_api_sum", "osrt_sum"):
-            self.assertEqual(*(self.cli("stats", path, "-r", name).stdout for path in (self.trace, self.part)))
-        made = self.cli("stats", self.part)
-        self.assertIn("not in a partial, use the trace: nvtx_sum, cuda_gpu_mem_time_sum", made.stderr)
+        self.assertEqual(*(self.cli("stats", path).stdout for path in (self.trace, self.part)))
+        for name in ("cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum"):
+            of_trace, of_part = (self.cli("stats", path, "-r", name, "-f", "csv").stdout
+                                 for path in (DATA / "normalise_v1.trace", self.partial("copies.gpart", DATA / "normalise_v1.trace")))
+            self.assertEqual(of_part, of_trace)
+            self.assertIn("[CUDA memcpy Host-to-Device]", of_part)
+        made = self.cli("stats", self.part, "-r", "nvtx_sum,gpu_gaps")
+        self.assertIn("not in a partial, use the trace: gpu_gaps", made.stderr)
+        self.assertIn("--recipe", self.cli("stats", self.part, "-r", "gpu_gaps", code=2).stderr)
 
     def test_what_needs_the_records_says_so(self):
-        for words in (["report", self.part, "--time-range", "0:1ms"], ["report", self.part, "--format", "html", "-o", "a.html"],
-                      ["report", self.part, "--step", "step"], ["report", self.part, "--min-gap", "1us"], ["view", self.part],
+        for words in (["report", self.part, "--time-range", "0:1ms"], ["view", self.part, "--device", "0"],
+                      ["report", self.part, "--step", "step"], ["report", self.part, "--min-gap", "1us"], ["view", self.part, "--perfetto"],
                       ["export", self.part, "--format", "chrome"], ["report", self.part, self.trace],
                       ["check", self.part, "--fail-if", "gpu.idle_ns > 1", "--step", "step"],
                       ["diff", self.part, self.part, "--device", "0"]):
             error = self.cli(*words, code=2).stderr
             self.assertRegex(error, "needs the records of a trace|cannot be read as one run")
             self.assertIn("hint:", error)
-        for words in (["report", self.part, "--format", "html", "-o", "a.html"], ["view", self.part]):
-            hint = re.search("'(gprof-cli analyze [^']*)'", " ".join(self.cli(*words, code=2).stderr.split())).group(1)
-            self.cli(*hint.split()[1:])
-            self.assertIn("<html", (self.folder / "page.html").read_text(encoding="utf-8"))
+
+    def test_a_page_without_a_timeline_says_where_one_is(self):
+        told = self.cli("report", self.part, "--format", "html", "-o", "a.html").stderr
+        self.assertIn("its page has no timeline; 'gprof-cli view one.trace'", told)
+        self.assertIn("<html", (self.folder / "a.html").read_text(encoding="utf-8"))
+        self.assertNotIn('id="events-0"', (self.folder / "a.html").read_text(encoding="utf-8"))
+        self.cli("view", self.part, "--no-open", env={**os.environ, "TMPDIR": str(self.folder)})
 
     def test_what_takes_no_partial_says_what_does(self):
         error = self.cli("dump", self.part, code=3).stderr
@@ -210,6 +218,28 @@ class ManyRanks(Readers):
         path = self.folder / f"made{rank}.trace"
         path.write_bytes(subprocess.run([fleet.ASSEMBLE], input="\n".join(text).encode(), capture_output=True, check=True).stdout)
         return path
+
+    def test_tables_of_nsys_stats(self):
+        def rows(name, *paths):
+            return {row[text]: row for text in ("Range", "Operation", "Name") for row in json.loads(
+                self.cli("stats", *paths, "-r", name, "-f", "json").stdout) if text in row}
+        copies = [self.assemble(900 + rank, [f'memcpy start_ns={1000 * (rank + 1)} duration_ns={100 * (rank + 1)} context=1 stream=7 copy_kind=1 '
+                                             f'size_bytes={4096 * (rank + 1)}']) for rank in range(2)]
+        part = self.partial("copies.gpart", *copies)
+        for name, joined, traces in (("nvtx_sum", self.all, self.whole), ("cuda_gpu_mem_time_sum", part, copies), ("cuda_gpu_mem_size_sum", part, copies)):
+            of_part, of_traces = rows(name, joined), rows(name, *traces)
+            self.assertEqual(of_part.keys(), of_traces.keys())
+            self.assertGreater(len(of_part), 0, name)
+            for key, row in of_part.items():
+                wanted = {column: value for column, value in of_traces[key].items() if column[:3] not in ("Med", "Std")}
+                self.assertEqual({column: row[column] for column in wanted}, wanted)
+
+    def test_the_page_of_all_ranks_is_that_of_analyze(self):
+        environment = {**os.environ, "TMPDIR": str(self.folder)}
+        shown = pathlib.Path(self.cli("view", self.all, "--no-open", env=environment).stdout.strip())
+        self.cli("analyze", self.all, "--format", "html", "-o", "page.html")
+        self.assertEqual(shown.read_bytes(), (self.folder / "page.html").read_bytes())
+        self.assertIn("compares its ranks", self.cli("report", self.all, "--format", "html", "-o", "joined.html").stderr)
 
     def test_the_page(self):
         text = self.cli("report", self.all).stdout

@@ -26,7 +26,6 @@
 #include "cli/render/render_fleet.h"
 #include "cli/talk.h"
 #include "fleet/partial/partial_file.h"
-#include "html/page/fleet_page.h"
 #include "html/page/report_page.h"
 
 namespace gprof::cli {
@@ -160,7 +159,7 @@ class Analyze : public Command {
     }
     KeepTable(&verdict);
     if (format_ == "html") {
-      WritePageTo(PagePath(), PageOfFleet(verdict, WordsOf(verdict, paths)));
+      WritePageTo(PagePath(), PageOfRanks(verdict, paths));
     } else {
       WritePaged(format_ == "json" ? VerdictJson(verdict) : Text(verdict));
     }
@@ -200,18 +199,6 @@ class Analyze : public Command {
   std::string PagePath() const {
     if (engine_ == "mpi") return output_ + "/all.html";
     return IsPartial(output_) ? "" : output_;
-  }
-
-  static FleetWords WordsOf(const FleetVerdict& verdict, const std::vector<std::string>& paths) {
-    FleetWords words;
-    const auto named = std::find_if(verdict.ranks.begin(), verdict.ranks.end(),
-                                    [](const RankVerdict& rank) { return !rank.rank->program.empty(); });
-    words.title = named == verdict.ranks.end() ? "ranks" : named->rank->program;
-    words.lines = {"Ranks: " + RanksLine(verdict), "Clocks: " + ClocksLine(verdict)};
-    for (const std::string& path : paths) {
-      if (!IsPartial(path)) words.paths[fs::path(path).filename()] = path;
-    }
-    return words;
   }
 
   // Each process leaves the partial of its share in the folder. The first one waits for all and joins them; the others

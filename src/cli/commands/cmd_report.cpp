@@ -28,7 +28,6 @@
 #include "html/page/report_page.h"
 #include "report/analysis_names.h"
 #include "report/report.h"
-#include "trace/model/require_records.h"
 
 namespace gprof::cli {
 namespace {
@@ -133,7 +132,7 @@ class ReportCommand : public Command {
     const Selection selection = selection_.Read();
     std::vector<TraceSummary> summaries;
     const Trace whole = LoadTraces(paths_, &summaries);
-    CheckPartial(whole);
+    RefuseOptionsOfRecords(whole, options_);  // the analyses of a partial were run when it was made
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const Trace& trace = selection.IsEmpty() ? whole : selected;
     if (!options_.step.empty() && !FindStep(trace, options_.step)) {
@@ -168,12 +167,6 @@ class ReportCommand : public Command {
   }
 
  private:
-  // The analyses of a partial were run when it was made.
-  void CheckPartial(const Trace& trace) const {
-    if (format_ == "html") RequireRecords(trace, "a page with a timeline", PageOfRanks(trace.path));
-    RefuseOptionsOfRecords(trace, options_);
-  }
-
   Trace LoadBaseline(const Trace& trace) const {
     std::vector<TraceSummary> summaries;
     Trace baseline = LoadTraces({baseline_}, &summaries);
@@ -201,6 +194,7 @@ class ReportCommand : public Command {
   }
 
   int WriteHtml(const Report& report) const {
+    SayWhatPartialsLack(report.trace);
     WritePageTo(output_, PageOfReport(report, event_budget_.value_or(kDefaultEventBudget)));
     return CodeOf(ExitCode::kGood);
   }

@@ -19,16 +19,19 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/result/kept_results.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/selection_arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/fleet/fleet_workers.h"
 #include "cli/recording/leftovers.h"
 #include "cli/render/html_pages.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
 #include "export/exporters.h"
+#include "fleet/partial/partial_file.h"
 #include "html/page/report_page.h"
 #include "html/view/browser.h"
 #include "html/view/loopback_server.h"
@@ -100,7 +103,7 @@ void RemoveOldPages(const std::string& folder) {
 // Of the characters that no address and no shell has a meaning for.
 std::string PlainName(const std::string& path) {
   std::string name = fs::path(path).filename().string();
-  for (const std::string_view end : {".trace", ".gz", ".json", ".sqlite", ".html"}) {
+  for (const std::string_view end : {".trace", ".gpart", ".gz", ".json", ".sqlite", ".html"}) {
     if (name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
   }
   constexpr std::size_t kLongest = 100;
@@ -116,7 +119,8 @@ std::string PlainName(const std::string& path) {
 class View : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", paths_, "trace to view, the traces of all ranks of a run, or an HTML page written earlier")
+    app.add_option("TRACE", paths_,
+                   "trace or partial to view, the traces of all ranks of a run, or an HTML page written earlier")
         ->type_name("");
     app.add_option("--port", port_, "serve the page on this local port until Ctrl-C; 0 for any port")
         ->type_name("N")
@@ -142,7 +146,7 @@ class View : public Command {
       if (is_perfetto_ || !selection.IsEmpty())
         throw Error(ExitCode::kUsage, "'" + paths_.front() + "' is an HTML page, not a trace",
                     "give the trace it was made from");
-      return ShowPage();
+      return ShowWritten();
     }
     if (is_perfetto_ && port_) {
       throw Error(ExitCode::kUsage,
@@ -156,18 +160,29 @@ class View : public Command {
     RecoverEarlierRuns();
     std::vector<TraceSummary> summaries;
     const Trace whole = LoadTraces(paths_, &summaries);
-    RequireRecords(whole, "a timeline", PageOfRanks(whole.path));
+    if (is_perfetto_) RequireRecords(whole, "Perfetto");
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const Trace& trace = selection.IsEmpty() ? whole : selected;
     if (is_perfetto_) return ShowInPerfetto(*server, trace);
+    if (trace.kept != nullptr && trace.kept->traces.size() > 1) return ShowRanks(server);
+    SayWhatPartialsLack(trace);
     Report report = ReportOn(trace, std::move(summaries));
     if (!selection.IsEmpty()) report.whole = &whole;
     report.selected = Describe(selection);
-    const PageContents page = PageOfReport(report, kDefaultEventBudget);
-    return server ? Serve(*server, PageText(page)) : Show(page);
+    return ShowPage(server, PageOfReport(report, kDefaultEventBudget));
   }
 
  private:
+  // A partial of several ranks: what only many of them tell, as `analyze` has it.
+  int ShowRanks(const std::optional<LoopbackServer>& server) const {
+    const std::vector<RankSummary> ranks = ReadPartial(MergeFiles(paths_), paths_.front());
+    return ShowPage(server, PageOfRanks(JudgeFleet(ranks, kPageRows), paths_));
+  }
+
+  int ShowPage(const std::optional<LoopbackServer>& server, const PageContents& page) const {
+    return server ? Serve(*server, PageText(page)) : Show(page);
+  }
+
   static Report ReportOn(const Trace& trace, std::vector<TraceSummary> summaries) {
     std::vector<const Analysis*> all;
     for (const Analysis& analysis : AllAnalyses()) all.push_back(&analysis);
@@ -186,7 +201,7 @@ class View : public Command {
     return OpenFile(path);
   }
 
-  int ShowPage() const {
+  int ShowWritten() const {
     if (!port_) return OpenFile(paths_.front());
     std::ifstream file(paths_.front(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};

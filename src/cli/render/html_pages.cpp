@@ -2,20 +2,40 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "analysis/result/kept_results.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
+#include "cli/render/render_fleet.h"
 #include "cli/talk.h"
 #include "export/output/fresh_output.h"
 #include "export/output/output_stream.h"
+#include "fleet/partial/partial_file.h"
 #include "gate/diff/diff_words.h"
 #include "gprof/error.h"
+#include "html/page/fleet_page.h"
 
 namespace gprof::cli {
 namespace {
+
+namespace fs = std::filesystem;
+
+void AddTracesBeside(const std::string& partial, const FleetVerdict& verdict,
+                     std::map<std::string, std::string>* paths) {
+  for (const RankVerdict& rank : verdict.ranks) {
+    const fs::path path = fs::path(partial).parent_path() / rank.rank->source;
+    std::error_code error;
+    if (fs::is_regular_file(path, error)) paths->try_emplace(rank.rank->source, path);
+  }
+}
 
 bool IsStdout(const std::string& path) { return path.empty() || path == "-"; }
 
@@ -45,8 +65,29 @@ PageContents PageOfDiff(const Diff& diff, std::string document) {
   return contents;
 }
 
-std::string PageOfRanks(const std::string& partial) {
-  return "; 'gprof-cli analyze --format html -o page.html " + ShellQuoted(partial) + "' makes a page of its ranks";
+void SayWhatPartialsLack(const Trace& trace) {
+  if (trace.kept == nullptr) return;
+  const bool is_one = trace.kept->traces.size() == 1;
+  Say("a partial has no events, so its page has no timeline; " +
+      (is_one ? "'gprof-cli view " + ShellQuoted(trace.kept->traces.front().path) + "' shows that of its trace"
+              : "'gprof-cli view " + ShellQuoted(trace.path) + "' compares its ranks"));
+}
+
+PageContents PageOfRanks(const FleetVerdict& verdict, const std::vector<std::string>& paths) {
+  FleetWords words;
+  const auto named = std::find_if(verdict.ranks.begin(), verdict.ranks.end(),
+                                  [](const RankVerdict& rank) { return !rank.rank->program.empty(); });
+  words.title = named == verdict.ranks.end() ? "ranks" : named->rank->program;
+  words.lines = {"Ranks: " + RanksLine(verdict), "Clocks: " + ClocksLine(verdict)};
+  if (const std::string path = PathText(verdict); !path.empty()) words.lines.push_back("Critical path: " + path);
+  for (const std::string& path : paths) {
+    if (IsPartialFile(path)) {
+      AddTracesBeside(path, verdict, &words.paths);
+    } else {
+      words.paths[fs::path(path).filename()] = path;
+    }
+  }
+  return PageOfFleet(verdict, words);
 }
 
 void WritePageTo(const std::string& path, const PageContents& contents) {

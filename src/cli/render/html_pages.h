@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "fleet/verdict/fleet_verdict.h"
 #include "gate/diff/diff.h"
 #include "html/page/page.h"
 
@@ -12,8 +14,12 @@ namespace gprof::cli {
 // to a terminal: `path` is what -o says.
 void RequirePage(const std::string& path);
 
-// What there is of a partial instead, for RequireRecords().
-std::string PageOfRanks(const std::string& partial);
+// Of a partial: that its page has no timeline, and what does.
+void SayWhatPartialsLack(const Trace& trace);
+
+// The page of `analyze` on many ranks. A rank whose trace is in `paths`, or beside a partial in it, says how to see its
+// timeline.
+PageContents PageOfRanks(const FleetVerdict& verdict, const std::vector<std::string>& paths);
 
 // `document`: the comparison in JSON. Timelines are added by those who have the traces.
 PageContents PageOfDiff(const Diff& diff, std::string document);

@@ -27,8 +27,11 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget) {
   std::vector<Finding> findings;
   for (const RankedFinding& ranked : RankedFindings(report)) findings.push_back(*ranked.finding);
   contents.places = PlacesOf(findings);
-  contents.flame = FlameJson(report.input);
-  contents.timelines.push_back({report.input, report.Whole().path, report.step});
+  // A partial has no events.
+  if (report.input.trace().kept == nullptr) {
+    contents.flame = FlameJson(report.input);
+    contents.timelines.push_back({report.input, report.Whole().path, report.step});
+  }
   contents.event_budget = event_budget;
   return contents;
 }

@@ -2,7 +2,7 @@
 import type { ReportDocument } from "../shared/data";
 import { svg } from "../shared/dom";
 import { formatNs, formatNumber } from "../shared/format";
-import { showPlace } from "../shared/jump";
+import { hasTimeline, showPlace } from "../shared/jump";
 import { causeColor } from "../shared/labels";
 import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, linear, live } from "./plot";
 import { num, rowsOf, str, tableOf, type Row } from "../shared/report";
@@ -86,7 +86,7 @@ export function stepChart(state: State, report: ReportDocument): HTMLElement {
   const table = tableOf(report, "step_iterations");
   const bars = svg("g", {}, ...rows.map((row, i) => {
     const mark = { row, x: INNER.left + i * width + Math.min(2, width * 0.1), width: Math.max(0.8, width * 0.9 - Math.min(2, width * 0.1)), y };
-    const place = table ? placeOf(table, row) : null;
+    const place = table && hasTimeline(state) ? placeOf(table, row) : null;
     return live(areDots ? stepDot(mark) : stepBar(mark, parts), wordsOf(row, parts), place ? () => showPlace(state, place) : null);
   }));
   const line = svg("g", { class: "median" },

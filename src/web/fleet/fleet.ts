@@ -52,13 +52,14 @@ async function heatOf(fleet: FleetData): Promise<HeatMap | null> {
 }
 
 const MOST_WORST = 12;
+const WORTH_NAMING = 0.02; // of its own time, above the median rank: as on the map
 
 export function mountFleet(root: HTMLElement, state: State, fleet: FleetData): void {
   const card = el("section", { class: "card", id: "rank", attributes: { "aria-label": "Chosen rank", "aria-live": "polite" } });
   const place = el("div", {}, el("p", { class: "soft", text: fleet.heat ? "Loading the heat map …" : "These ranks have no steps and no operations in common, so there is no heat map." }));
   const ranks = fleet.heat?.ranks ?? [];
   const show = (rank: number): void => card.replaceChildren(...rankCard(ranks[rank]));
-  const worst = ranks.map((rank, i) => ({ rank, i })).filter(({ rank }) => rank.above_median_ns > 0).sort((a, b) => b.rank.above_median_ns - a.rank.above_median_ns);
+  const worst = ranks.map((rank, i) => ({ rank, i })).filter(({ rank }) => rank.above_median_ns > WORTH_NAMING * rank.own_ns).sort((a, b) => b.rank.above_median_ns - a.rank.above_median_ns);
   const worstList = el("ol", { class: "worst" }, ...worst.slice(0, MOST_WORST).map(({ rank, i }) =>
     el("li", {}, button(visible(rank.name), () => show(i), { class: "link" }), el("span", { class: "soft", text: ` +${formatNs(rank.above_median_ns)}` }))));
   root.append(

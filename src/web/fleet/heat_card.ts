@@ -87,7 +87,7 @@ export class HeatCard {
   private columnName(column: number): string {
     const { is_time, steps_in_one, columns } = this.map.heat;
     if (is_time) return `${formatPercent((100 * column) / columns)} of the run`;
-    const first = column * steps_in_one;
+    const first = column * steps_in_one + 1; // as reports number them
     return steps_in_one === 1 ? `step ${formatNumber(first)}` : `steps ${formatNumber(first)}–${formatNumber(first + steps_in_one - 1)}`;
   }
 

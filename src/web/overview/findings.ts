@@ -2,11 +2,11 @@
 import type { Finding, PageData, ReportDocument } from "../shared/data";
 import { button, el } from "../shared/dom";
 import { countOf, formatNs } from "../shared/format";
-import type { Place } from "../shared/jump";
+import type { ShowPlace } from "../shared/jump";
 import { visible } from "../shared/names";
 
 export interface FindingLinks {
-  show(place: Place): void;
+  show: ShowPlace;
   openTable(id: string): void;
 }
 
@@ -55,10 +55,11 @@ function actions(page: PageData, report: ReportDocument, index: number, links: F
   const finding = report.findings[index];
   const place = page.places.find((p) => p.finding === index);
   const table = tableOfFinding(report, finding);
+  const { show } = links;
   if (!place && !table) return null;
   const title = report.tables.find((t) => t.id === table)?.title ?? "";
   return el("p", { class: "actions" },
-    place ? button("Show on the timeline", () => links.show({ query: place.query, label: finding.id, isSteady: !finding.id.startsWith("startup.") }), {
+    place && show ? button("Show on the timeline", () => show({ query: place.query, label: finding.id, isSteady: !finding.id.startsWith("startup.") }), {
       class: finding.severity === "warning" ? "go" : "go plain", attributes: { "aria-label": `Show on the timeline: ${visible(finding.message).slice(0, 80)}` },
     }) : null,
     table ? button(`Table: ${title}`, () => links.openTable(table), { class: "quiet" }) : null);

@@ -1,8 +1,8 @@
 // One bar for each GPU: where its time went, from the first to the last operation, to the nanosecond.
 import type { ReportDocument } from "../shared/data";
-import { el } from "../shared/dom";
+import { button, el } from "../shared/dom";
 import { formatNs, formatPercent } from "../shared/format";
-import type { Place } from "../shared/jump";
+import type { ShowPlace } from "../shared/jump";
 import { CAUSES, causeColor, causeMeaning } from "../shared/labels";
 import { visible } from "../shared/names";
 import { metric, num, rowsOf, str, type Row } from "../shared/report";
@@ -65,11 +65,11 @@ function segment(part: Part, window: number): HTMLElement {
   return made;
 }
 
-function legendRow(part: Part, window: number, show: (place: Place) => void): HTMLElement {
+function legendRow(part: Part, window: number, show: ShowPlace): HTMLElement {
   const swatch = el("span", { class: part.isIdle ? "swatch idle" : "swatch", attributes: { "aria-hidden": "true" } });
   swatch.style.backgroundColor = `var(${part.color})`;
-  const link = el("button", { class: "link", text: part.label, attributes: { type: "button", "aria-label": `${part.label}: show the longest on the timeline` } });
-  link.addEventListener("click", () => show({ query: part.query, label: part.label }));
+  const link = show ? button(part.label, () => show({ query: part.query, label: part.label }),
+    { class: "link", attributes: { "aria-label": `${part.label}: show the longest on the timeline` } }) : part.label;
   return el("tr", {},
     el("th", { attributes: { scope: "row" } }, swatch, link),
     el("td", { class: "number", text: formatPercent((100 * part.ns) / window) }),
@@ -77,25 +77,31 @@ function legendRow(part: Part, window: number, show: (place: Place) => void): HT
     el("td", { class: "meaning", text: part.meaning }));
 }
 
+const MOST_GPUS = 8; // of a machine, as a rule
+
 /** A bar, and its figures below. `show` follows a link to the timeline. */
-export function timeSplit(report: ReportDocument, show: (place: Place) => void): HTMLElement {
+export function timeSplit(report: ReportDocument, show: ShowPlace): HTMLElement {
   const devices = rowsOf(report, "devices");
   const section = el("section", { class: "card split", attributes: { "aria-labelledby": "split-title" } },
     el("h2", { id: "split-title", text: "GPU time" }));
-  for (const row of devices) {
+  // Findings stand below: of many GPUs most are folded.
+  const rest = devices.length > MOST_GPUS ? el("details", {}, el("summary", { text: `${devices.length - MOST_GPUS} more GPUs` })) : null;
+  for (const [index, row] of devices.entries()) {
     const window = num(row, "window_ns");
     const parts = partsOf(report, row);
     const bar = el("div", { class: "bar", attributes: { "aria-hidden": "true" } }, ...parts.map((p) => segment(p, window)));
     const figures = el("table", { class: "figures" },
       el("caption", { class: "hidden", text: `Time of ${str(row, "device")}` }),
       el("tbody", {}, ...parts.map((p) => legendRow(p, window, show))));
-    section.append(el("div", { class: "device" },
+    const parent = rest && index >= MOST_GPUS ? rest : section;
+    parent.append(el("div", { class: "device" },
       el("h3", {},
         el("b", { text: str(row, "device") }), ` ${visible(str(row, "name"))} `,
         el("span", { class: "soft", text: `${formatNs(window)}, first to last operation` })),
       bar,
       devices.length > 1 ? el("details", { attributes: { open: row === devices[0] } }, el("summary", { text: "Figures" }), figures) : figures));
   }
+  if (rest) section.append(rest);
   const outside = rowsOf(report, "outside");
   if (outside.length === 1) {
     section.append(el("p", { class: "note", text:

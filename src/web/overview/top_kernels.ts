@@ -1,9 +1,9 @@
 // The kernels that take most of the time; of several GPUs with the share of each.
 import type { ReportDocument } from "../shared/data";
-import { el } from "../shared/dom";
+import { button, el } from "../shared/dom";
 import { isProjected } from "../shared/filter";
 import { formatNs, formatNumber, formatPercent } from "../shared/format";
-import { durationOf, quoted, type Place } from "../shared/jump";
+import { durationOf, quoted, type ShowPlace } from "../shared/jump";
 import { shortName, tooltip } from "../shared/names";
 import { num, rowsOf, str, type Row } from "../shared/report";
 import { trackAround } from "../shared/events";
@@ -12,7 +12,7 @@ import type { Run } from "../shared/state";
 const MOST = 5;
 
 export interface KernelLinks {
-  show(place: Place): void;
+  show: ShowPlace;
   whenLoaded(then: (runs: readonly Run[]) => void): void;
 }
 
@@ -38,10 +38,10 @@ export function sharesByGpu(run: Run, names: ReadonlySet<string>): Map<string, M
 
 function kernelRow(row: Row, devices: readonly string[], links: KernelLinks): HTMLElement {
   const name = str(row, "name");
-  const link = el("button", {
-    class: "link", text: shortName(name, 56), title: tooltip(name), attributes: { type: "button", "aria-label": `${shortName(name, 80)}: show the longest on the timeline` },
-    on: { click: () => links.show({ query: `kind:kernel name:${quoted(name)}`, label: name }) },
-  });
+  const { show } = links;
+  const link = show ? button(shortName(name, 56), () => show({ query: `kind:kernel name:${quoted(name)}`, label: name }), {
+    class: "link", title: tooltip(name), attributes: { "aria-label": `${shortName(name, 80)}: show the longest on the timeline` },
+  }) : el("span", { text: shortName(name, 56), title: tooltip(name) });
   const shares = devices.map((device) => el("td", { class: "number", text: "…", attributes: { "data-gpu": device, "data-kernel": name } }));
   return el("tr", {}, el("th", { attributes: { scope: "row" } }, link),
     ...(devices.length > 1 ? shares : [el("td", { class: "number", text: formatPercent(num(row, "percent")) })]),
@@ -54,7 +54,7 @@ function kernelRow(row: Row, devices: readonly string[], links: KernelLinks): HT
 export function topKernels(report: ReportDocument, links: KernelLinks): HTMLElement | null {
   const rows = rowsOf(report, "kernels").slice(0, MOST);
   if (rows.length === 0) return null;
-  const devices = rowsOf(report, "devices").map((row) => str(row, "device"));
+  const devices = links.show ? rowsOf(report, "devices").map((row) => str(row, "device")) : []; // events tell the share of each
   const head = (text: string): HTMLElement => el("th", { class: "number", text, attributes: { scope: "col" } });
   const table = el("table", { class: "figures top-kernels" },
     el("thead", {}, el("tr", {}, el("th", { text: "Kernel", attributes: { scope: "col" } }),

@@ -108,6 +108,17 @@ function gpuText(devices: Json[]): string {
   return [...count].map(([name, n]) => (n > 1 ? `${n} × ${name}` : name)).join(", ");
 }
 
+/** "0-3, 7" of sorted numbers. */
+function rangesText(numbers: readonly number[]): string {
+  const parts: [first: number, last: number][] = [];
+  for (const n of numbers) {
+    const part = parts.at(-1);
+    if (part && n <= part[1] + 1) part[1] = n;
+    else parts.push([n, n]);
+  }
+  return parts.map(([first, last]) => (last > first ? `${first}-${last}` : String(first))).join(", ");
+}
+
 export function runSection(report: ReportDocument): HTMLElement {
   const { trace } = report;
   const processes = report.processes.map(object);
@@ -122,7 +133,7 @@ export function runSection(report: ReportDocument): HTMLElement {
     el("h2", { id: "run-title", text: "This run" }),
     fields([
       ["Program", programText(report)],
-      ["Ranks", ranks.length > 0 ? ranks.join(", ") : ""],
+      [ranks.length === 1 ? "Rank" : "Ranks", rangesText(ranks)],
       ["Host", unique(processes.map((p) => text(p["host"]))).join(", ")],
       ["GPU", gpuText(devices)],
       ["Each GPU", number(d["sm_count"]) > 0

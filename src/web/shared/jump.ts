@@ -19,12 +19,15 @@ export interface Place {
   at_ns?: number; // where there is no such event, this time is shown
 }
 
+/** null: the page has no timeline. */
+export type ShowPlace = ((place: Place) => void) | null;
+
 /** Text in the language of the filter box, meant to the letter. */
 export function quoted(text: string): string {
   return `"${text.replace(/(["\\])/g, "\\$1")}"`;
 }
 
-/** A comparison of measurements without their traces has none. */
+/** Neither a comparison of measurements without their traces nor the report of a partial has one. */
 export function hasTimeline(state: State): boolean {
   return state.page.timelines.length > 0;
 }
