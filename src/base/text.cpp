@@ -248,10 +248,10 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
   if (word.empty() || word.size() > kLongestWord) return {};
   std::string best;
   // One slip in three characters, and never so many that nothing of the word is left.
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  const std::string_view letters = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+  std::size_t least = std::max<std::size_t>(1, letters.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     // Somebody who types a part of the word has forgotten the rest of it.
-    const std::string_view letters = word.substr(std::min(word.find_first_not_of('-'), word.size()));
     const bool is_part = letters.size() >= 4 && candidate.find(letters) != std::string::npos;
     const std::size_t distance = is_part ? 1 : Distance(word, candidate);
     if (distance < least) {

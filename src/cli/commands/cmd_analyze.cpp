@@ -15,6 +15,7 @@
 #include "base/machine/parallel.h"
 #include "base/machine/thread_memory.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/fleet/exact_round.h"
@@ -92,6 +93,7 @@ class Analyze : public Command {
         ->type_name("NAME")
         ->check(OneOf(RecipeNames()))
         ->group("Display");
+    app.add_option("-r,--rule", rule_, "of nsys analyze, which is another command")->group("");
     AddPagerOption(app);
     app.add_option("--format", format_, "text (default), json, or html (self-contained page with a heat map)")
         ->type_name("text|json|html")
@@ -107,6 +109,10 @@ class Analyze : public Command {
 
   int Run() override {
     if (words_.empty()) throw Error(ExitCode::kUsage, "no input given", "usage: gprof-cli analyze INPUT... [options]");
+    if (!rule_.empty()) {
+      throw Error(ExitCode::kUsage, "analyze compares ranks and has no rules",
+                  "findings of the rules of nsys analyze: gprof-cli report " + ShellQuoted(words_.front()));
+    }
     if (is_exact_ && engine_ != "local") {
       throw Error(ExitCode::kUsage, "--exact works with --engine local only",
                   "analyze the partials with it afterwards");
@@ -188,7 +194,11 @@ class Analyze : public Command {
 
   std::string Text(const FleetVerdict& verdict) const {
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
-    if (recipe_.empty()) return RenderFleetText(verdict, terminal);
+    if (recipe_.empty()) {
+      if (verdict.ranks.size() == 1 && verdict.missing.empty())
+        Say("one rank has nobody to be compared with; gprof-cli report says where its time went");
+      return RenderFleetText(verdict, terminal);
+    }
     if (verdict.tables.empty()) Say("no rank has events for " + recipe_);
     return RenderFleetTables(verdict, terminal);
   }
@@ -245,7 +255,7 @@ class Analyze : public Command {
   }
 
   std::vector<std::string> words_;
-  std::string recipe_;
+  std::string recipe_, rule_;
   std::string engine_ = "local", format_ = "text", cluster_, output_;
   bool is_exact_ = false;
   std::optional<uint32_t> rows_;

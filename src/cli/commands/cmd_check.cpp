@@ -133,8 +133,9 @@ class CheckCommand : public Command {
       budget.rules.back().is_warning = true;
     }
     if (budget.rules.empty()) {
+      const std::string condition = baseline_.empty() ? "gpu.idle_percent > 20" : "gpu.window_ns > baseline + 5%";
       throw Error(ExitCode::kUsage, "no rules given",
-                  "add --budget FILE or --fail-if 'gpu.idle_percent > 20'; --init FILE creates a budget");
+                  "add --budget FILE or --fail-if '" + condition + "'; --init FILE creates a budget");
     }
     if (budget.name.empty()) budget.name = "the command line";
     return budget;

@@ -91,6 +91,11 @@ int Dispatch(const std::vector<std::string>& arguments) {
   if (const CommandInfo* info = FindCommand(first)) return RunCommand(*info, rest);
   if (first.starts_with('-')) FailUsage("unknown option " + first, "run gprof-cli help for a list of commands");
 
+  if (first == "recipe") {
+    FailUsage(
+        "'recipe' is not a command",
+        "recipes of nsys: gprof-cli stats -r NAME TRACE, or for many ranks gprof-cli analyze --recipe NAME FOLDER");
+  }
   const std::string nearest(NearestCommand(first));
   std::error_code ignored;
   if (nearest.empty() && std::filesystem::exists(first, ignored)) {

@@ -104,7 +104,7 @@ Table SpreadTable(const FleetVerdict& verdict) {
   add("GPU window", [](const RankVerdict& r) { return r.rank->window_ns; });
   add("GPU busy", [](const RankVerdict& r) { return r.rank->busy_ns; });
   add("kernels", [](const RankVerdict& r) { return r.rank->kernel_ns; });
-  add("copies, no kernel", [](const RankVerdict& r) { return r.rank->CopyNs(); });
+  add("copies (no kernel)", [](const RankVerdict& r) { return r.rank->CopyNs(); });
   add("NCCL", [](const RankVerdict& r) { return r.rank->nccl_ns; });
   add("NCCL, exposed", [](const RankVerdict& r) { return r.rank->exposed_ns; });
   add("MPI calls", [](const RankVerdict& r) { return r.rank->mpi_ns; });
@@ -304,7 +304,8 @@ Table HostTable(const FleetVerdict& verdict, uint32_t max_rows) {
     for (const size_t i : host.ranks) ranks.push_back(verdict.ranks[i].rank->rank);
     std::sort(ranks.begin(), ranks.end());
     const bool is_known = host.collectives > 0;
-    table.rows.push_back({host.host, ranks.front() < 0 ? "" : RangesText(ranks),
+    const auto count = static_cast<int64_t>(ranks.size());
+    table.rows.push_back({host.host, ranks.front() < 0 ? CountOf(count, "process", "processes") : RangesText(ranks),
                           is_known ? Cell(host.offset_ns) : Cell(), is_known ? Cell(host.residual_ns) : Cell(),
                           host.collectives});
   }

@@ -202,6 +202,29 @@ std::string OurKey(const Column& column) {
   return column.key;
 }
 
+// The names that nsys had until 2023: "gpukernsum".
+std::string_view NameOfToday(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kEarlier[] = {
+      {"nvtxsum", "nvtx_sum"},
+      {"nvtxppsum", "nvtx_pushpop_sum"},
+      {"nvtxssesum", "nvtx_startend_sum"},
+      {"osrtsum", "osrt_sum"},
+      {"cudaapisum", "cuda_api_sum"},
+      {"apigpusum", "cuda_api_gpu_sum"},
+      {"gpukernsum", "cuda_gpu_kern_sum"},
+      {"gpumemtimesum", "cuda_gpu_mem_time_sum"},
+      {"gpumemsizesum", "cuda_gpu_mem_size_sum"},
+      {"gpusum", "cuda_gpu_sum"},
+      {"kernexecsum", "cuda_kern_exec_sum"},
+      {"nvtxkernsum", "nvtx_kern_sum"},
+      {"nvtxgpuproj", "nvtx_gpu_proj_sum"},
+      {"umsum", "um_sum"}};
+  for (const auto& [earlier, today] : kEarlier) {
+    if (name == earlier) return today;
+  }
+  return name;
+}
+
 }  // namespace
 
 std::vector<Table> KeptStats(const AnalysisInput& input, uint32_t max_rows) {
@@ -227,6 +250,7 @@ bool CanMake(const NsysReport& report, const Trace& trace) {
 }
 
 const NsysReport* FindNsysReport(std::string_view name) {
+  name = NameOfToday(name);
   const auto* found =
       std::find_if(std::begin(kReports), std::end(kReports), [name](const NsysReport& r) { return r.name == name; });
   return found == std::end(kReports) ? nullptr : found;

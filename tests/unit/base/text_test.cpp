@@ -110,6 +110,7 @@ TEST(Nearest, FindsSlips) {
   EXPECT_EQ(Nearest("--ouput", words), "--output");
   EXPECT_EQ(Nearest("--overwrite", words), "--force-overwrite");
   EXPECT_EQ(Nearest("sideways", words), "");
+  EXPECT_EQ(Nearest("--rule", {"--full"}), "");  // dashes are no letters that agree
   EXPECT_EQ(Nearest("", words), "");
   EXPECT_EQ(Nearest(std::string(100'000, 'x'), words), "");
 }
