@@ -49,7 +49,8 @@ class Libdwfl {
         dwfl_, nullptr, getpid(), &of_threads, nullptr);
   }
 
-  std::vector<uint64_t> Unwind() {
+  std::vector<uint64_t> Unwind(const Snapshot& snapshot) {
+    snapshot_ = &snapshot;
     frames_.clear();
     static const auto unwind = Call<int(Dwfl*, pid_t, int (*)(DwflFrame*, void*), void*)>("dwfl_getthread_frames");
     unwind(dwfl_, getpid(), TakeFrame, nullptr);
@@ -65,6 +66,7 @@ class Libdwfl {
   static pid_t NextThread(Dwfl*, void*, void**) { return 0; }
   static bool GetThread(Dwfl*, pid_t, void*, void**) { return true; }
   static bool ReadMemory(Dwfl*, uint64_t address, uint64_t* result, void*) {
+    const Snapshot& snapshot = *self_->snapshot_;
     const uint64_t into = address - snapshot.sp();
     if (address < snapshot.sp() || into + sizeof *result > snapshot.bytes) return false;
     std::memcpy(result, snapshot.stack + into, sizeof *result);
@@ -72,7 +74,7 @@ class Libdwfl {
   }
   static bool SetRegisters(DwflThread* thread, void*) {
     static const auto set = Call<bool(DwflThread*, int, unsigned, const uint64_t*)>("dwfl_thread_state_registers");
-    const Registers registers = RegistersOf(snapshot.context);
+    const Registers registers = RegistersOf(self_->snapshot_->context);
     return set(thread, 0, kRegisters, registers.values.data());
   }
   static int TakeFrame(DwflFrame* frame, void*) {
@@ -86,6 +88,7 @@ class Libdwfl {
 
   static inline void* library_ = nullptr;
   static inline Libdwfl* self_ = nullptr;
+  const Snapshot* snapshot_ = nullptr;
   Dwfl* dwfl_ = nullptr;
   std::vector<uint64_t> frames_;
 };
@@ -166,25 +169,29 @@ TEST(Unwinder, AgreesWithLibdwflInCodeOfSeveralCompilers) {
   std::size_t frames_in_all = 0;
   {
     const TimerSignals signals;
-    for (std::size_t round = 0; same + shorter + different < kSnapshots && round < 500'000; ++round) {
-      is_snapshot_wanted = true;
-      programs[round % programs.size()]();
-      if (!is_snapshot_taken.exchange(false)) continue;
-      const std::vector<uint64_t> theirs = libdwfl.Unwind();
-      std::vector<UnwoundFrame> ours;
-      unwinder.Unwind(*space, 1, RegistersOf(snapshot.context), snapshot.Copy(), &ours);
-      std::size_t equal = 0;
-      while (equal < theirs.size() && equal < ours.size() && ours[equal].address == theirs[equal]) ++equal;
-      frames_in_all += equal;
-      // libdwfl goes on by guess where tables end, and may not know the outermost frame.
-      const bool is_end_of_ours = equal == ours.size(), is_end_of_theirs = equal == theirs.size();
-      ++(is_end_of_theirs ? same : is_end_of_ours ? shorter : different);
-      if (is_end_of_theirs || is_end_of_ours) continue;
-      Dl_info info = {};
-      dladdr(reinterpret_cast<void*>(equal == 0 ? ours[0].address : ours[equal - 1].address), &info);
-      std::printf("differs at %zu of %zu: %zx instead of %zx, called from %s of %s\n", equal, theirs.size(),
-                  ours[equal].address, theirs[equal], info.dli_sname == nullptr ? "?" : info.dli_sname,
-                  info.dli_fname == nullptr ? "?" : info.dli_fname);
+    // As many of each program, though some are several moments long.
+    std::vector<int> left(programs.size(), kSnapshots / static_cast<int>(programs.size()));
+    for (std::size_t round = 0; *std::max_element(left.begin(), left.end()) > 0 && round < 500'000; ++round) {
+      const std::size_t at = round % programs.size();
+      const int taken = left[at] > 0 ? TakeSnapshots(std::min(left[at], kMostSnapshots), programs[at]) : 0;
+      left[at] -= taken;
+      for (int i = 0; i < taken; ++i) {
+        const std::vector<uint64_t> theirs = libdwfl.Unwind(snapshots[i]);
+        std::vector<UnwoundFrame> ours;
+        unwinder.Unwind(*space, 1, RegistersOf(snapshots[i].context), snapshots[i].Copy(), &ours);
+        std::size_t equal = 0;
+        while (equal < theirs.size() && equal < ours.size() && ours[equal].address == theirs[equal]) ++equal;
+        frames_in_all += equal;
+        // libdwfl goes on by guess where tables end, and may not know the outermost frame.
+        const bool is_end_of_ours = equal == ours.size(), is_end_of_theirs = equal == theirs.size();
+        ++(is_end_of_theirs ? same : is_end_of_ours ? shorter : different);
+        if (is_end_of_theirs || is_end_of_ours) continue;
+        Dl_info info = {};
+        dladdr(reinterpret_cast<void*>(equal == 0 ? ours[0].address : ours[equal - 1].address), &info);
+        std::printf("differs at %zu of %zu: %zx instead of %zx, called from %s of %s\n", equal, theirs.size(),
+                    ours[equal].address, theirs[equal], info.dli_sname == nullptr ? "?" : info.dli_sname,
+                    info.dli_fname == nullptr ? "?" : info.dli_fname);
+      }
     }
   }
   std::printf("%zu programs, %d the same, %d shorter, %d different, %.1f frames each\n", programs.size(), same, shorter,

@@ -57,17 +57,31 @@ struct Snapshot {
   uint64_t sp() const { return SpOf(context); }
   StackCopy Copy() const { return {sp(), {stack, bytes}}; }
 };
-inline Snapshot snapshot;
-inline std::atomic<bool> is_snapshot_wanted{false}, is_snapshot_taken{false};
+// One after another, as many as are wanted.
+inline constexpr int kMostSnapshots = 8;
+inline Snapshot snapshots[kMostSnapshots];
+inline std::atomic<int> snapshots_wanted{0}, snapshots_taken{0};
 inline void (*also_in_handler)() = nullptr;
 
 inline void OnSignal(int, siginfo_t*, void* context) {
-  if (!is_snapshot_wanted.exchange(false)) return;
+  const int number = snapshots_taken;
+  if (number >= snapshots_wanted) return;
+  Snapshot& snapshot = snapshots[number];
   std::memcpy(&snapshot.context, context, sizeof snapshot.context);
   snapshot.bytes = std::min<std::size_t>(sizeof snapshot.stack, stack_top - snapshot.sp());
   std::memcpy(snapshot.stack, reinterpret_cast<const void*>(snapshot.sp()), snapshot.bytes);
   if (also_in_handler != nullptr) also_in_handler();
-  is_snapshot_taken = true;
+  snapshots_taken = number + 1;
+}
+
+// How many were taken while `work` ran, of as many as are wanted.
+template <class Work>
+int TakeSnapshots(int wanted, const Work& work) {
+  snapshots_taken = 0;
+  snapshots_wanted = wanted;
+  work();
+  snapshots_wanted = 0;
+  return snapshots_taken;
 }
 
 class TimerSignals {

@@ -81,9 +81,8 @@ TEST(Unwinder, AgreesWithLibgccAtAnyInstruction) {
   {
     const TimerSignals signals;
     for (unsigned round = 0; same + shorter + different < 3000 && round < 200'000; ++round) {
-      is_snapshot_wanted = true;
-      sink += Work(round);
-      if (!is_snapshot_taken.exchange(false)) continue;
+      if (TakeSnapshots(1, [&] { sink += Work(round); }) == 0) continue;
+      const Snapshot& snapshot = snapshots[0];
       std::vector<UnwoundFrame> frames;
       unwinder.Unwind(*space, 1, RegistersOf(snapshot.context), snapshot.Copy(), &frames);
       const uintptr_t* const end = libgcc_frames + libgcc_count;
