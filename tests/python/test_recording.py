@@ -4,6 +4,7 @@ import environment
 
 environment.run_here_or_there()
 
+import asyncio
 import contextlib
 import io
 import importlib.util
@@ -26,7 +27,8 @@ echo "$@" >> "{log}"
 case $1 in
 status) echo '{{"sessions": [{{"session": "other", "program_pid": 4999999}}, {{"session": "nb", "program_pid": {pid}}}]}}' ;;
 start) while [ "$1" != -o ]; do shift; done; cp "{trace}" "$2" ;;
-profile) while [ "$1" != -o ]; do shift; done; cp "{trace}" "$2"; shift 3; exec "$@" ;;
+profile) case $* in *--nonsense*) exit 125 ;; esac
+    while [ "$1" != -o ]; do shift; done; cp "{trace}" "$2"; shift 3; exec "$@" ;;
 esac
 """
 
@@ -137,7 +139,10 @@ class Cells(unittest.TestCase):
         self.addCleanup(path.stop)
 
     def run_cell(self, line, cell, ran=None):
-        ipython = types.SimpleNamespace(run_cell=(ran if ran is not None else []).append)
+        def run(cell):
+            (ran if ran is not None else []).append(cell)
+            return types.SimpleNamespace(success=True)
+        ipython = types.SimpleNamespace(run_cell=run, transform_cell=lambda cell: cell, should_run_async=lambda *_, **__: False)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             trace = magic.CellMagic(ipython, gprof_cli.read)(line, cell)
         return trace, printed.getvalue(), self.log.read_text().splitlines()
@@ -159,7 +164,7 @@ class Cells(unittest.TestCase):
         ran = []
         with unittest.mock.patch.dict(os.environ, {"GPROF_CAPTURE": "command"}):
             trace, _, asked = self.run_cell("", "x = 1", ran)
-            with self.assertRaises(ValueError):
+            with self.assertRaises(magic.CellError):
                 self.run_cell("--pytorch modules", "x = 1")
         self.assertEqual(ran, ["x = 1"])
         self.assertEqual([line.split(" -f")[0] for line in asked[:3]],
@@ -168,13 +173,49 @@ class Cells(unittest.TestCase):
 
     @unittest.skipUnless(importlib.util.find_spec("IPython"), "IPython is not here")
     def test_ipython_has_the_magic(self):
+        result, printed = self.run_in_ipython("%%gprof\nprint('in a child')")
+        self.assertIn("in a child", printed)
+        self.assertIsInstance(result.result, gprof_cli.Trace)
+
+    def run_in_ipython(self, cell):
         from IPython.core.interactiveshell import InteractiveShell
         shell = InteractiveShell.instance()
         shell.run_line_magic("load_ext", "gprof_cli")
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            result = shell.run_cell("%%gprof\nprint('in a child')")
-        self.assertIn("in a child", printed.getvalue())
-        self.assertIsInstance(result.result, gprof_cli.Trace)
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()):
+            return shell.run_cell(cell), printed.getvalue()
+
+    @unittest.skipUnless(importlib.util.find_spec("IPython"), "IPython is not here")
+    def test_a_cell_that_fails_shows_its_trace_and_is_an_error(self):
+        result, printed = self.run_in_ipython("%%gprof\nprint('until here')\n1/0")
+        self.assertIsInstance(result.error_in_exec, magic.CellError)
+        self.assertIn("ZeroDivisionError", printed)
+        self.assertIn("<Trace ", printed)
+
+    @unittest.skipUnless(importlib.util.find_spec("IPython"), "IPython is not here")
+    def test_what_records_nothing_is_told_without_a_traceback(self):
+        for cell in ("%%gprof --nonsense\npass", "%%gprof\n%time 1"):
+            result, printed = self.run_in_ipython(cell)
+            self.assertIsInstance(result.error_in_exec, magic.CellError)
+            self.assertNotIn("magic.py", printed)
+
+    def test_the_last_value_is_shown(self):
+        for cell, shown in (("a = 6\na * 7", "42"), ("(6 *\n 7)", "42"), ("6 * 7;", ""), ("None", ""), ("a = 1; 'ü', a", "('ü', 1)")):
+            _, printed, _ = self.run_cell("", cell)
+            self.assertEqual(printed.strip(), shown)
+
+    def test_a_cell_may_await(self):
+        _, printed, _ = self.run_cell("", "import asyncio\nprint(await asyncio.sleep(0, 'slept'))")
+        self.assertEqual(printed.strip(), "slept")
+
+    @unittest.skipUnless(importlib.util.find_spec("IPython"), "IPython is not here")
+    def test_a_cell_may_await_in_the_kernel(self):
+        """Whose loop is running then."""
+        async def kernel():
+            return self.run_in_ipython("%%gprof\nimport asyncio\nslept = await asyncio.sleep(0, 'slept')")
+        with unittest.mock.patch.dict(os.environ, {"GPROF_CAPTURE": "command"}):
+            result, printed = asyncio.run(kernel())
+        self.assertTrue(result.success, printed)
+        self.assertEqual(self.run_in_ipython("slept")[0].result, "slept")
 
 
 if __name__ == "__main__":
