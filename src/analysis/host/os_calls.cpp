@@ -13,6 +13,7 @@
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/host/os_findings.h"
 #include "analysis/places/call_places.h"
+#include "analysis/places/python_waits.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/metrics.h"
@@ -78,17 +79,22 @@ Table SlowestTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
                       return std::pair(-a->DurationNs(), a->start_ns) < std::pair(-b->DurationNs(), b->start_ns);
                     });
   StackNames stacks(trace);
+  PythonWaits waits(trace);
   for (size_t i = 0; i < shown; ++i) {
     const OsCall& call = *calls[i];
     const OsCallKind kind = KindOf(call);
+    const std::string& word = waits.Of(call);
     table.rows.push_back({call.start_ns - trace.start_ns, call.DurationNs(), std::string(trace.Text(call.function)),
-                          ObjectName(trace, kind), ThreadName(trace, call.thread), HolderName(trace, kind),
-                          static_cast<int64_t>(call.size_bytes), static_cast<int64_t>(call.error),
-                          (*places)(call.stack), stacks(call.stack)});
+                          word.empty() ? ObjectName(trace, kind) : word, ThreadName(trace, call.thread),
+                          HolderName(trace, kind), static_cast<int64_t>(call.size_bytes),
+                          static_cast<int64_t>(call.error), (*places)(call.stack), stacks(call.stack)});
   }
   NoteLeftOut(&table, calls.size());
   return table;
 }
+
+// " at loader.py:41" of "loader.py:41 (load)".
+std::string At(const std::string& place) { return place.empty() ? "" : " at " + place.substr(0, place.find(" (")); }
 
 Table LockTable(const AnalysisInput& input, CallPlaces* places, uint32_t max_rows) {
   const Trace& trace = input.trace();
@@ -111,10 +117,14 @@ Table LockTable(const AnalysisInput& input, CallPlaces* places, uint32_t max_row
     PlaceSums places;
   };
   const OsCallKinds& kinds = input.shared().os_call_kinds();
-  std::map<OsCallKind, OfLock> locks;
+  // Python makes a semaphore for each wait: what it waits for is told by its own word and the line.
+  std::map<std::pair<OsCallKind, std::string>, OfLock> locks;
+  PythonWaits waits(trace);
   for (const OsCall& call : trace.os_calls) {
     if (!IsLock(call.object_kind)) continue;
-    OfLock& lock = locks[ThingOf(kinds.Of(call))];
+    const std::string& word = waits.Of(call);
+    OfLock& lock =
+        word.empty() ? locks[{ThingOf(kinds.Of(call)), ""}] : locks[{OsCallKind{}, word + At((*places)(call.stack))}];
     ++lock.waits;
     lock.total_ns += call.DurationNs();
     lock.max_ns = std::max(lock.max_ns, call.DurationNs());
@@ -123,8 +133,9 @@ Table LockTable(const AnalysisInput& input, CallPlaces* places, uint32_t max_row
     if (call.other_thread != kNone) lock.holders[call.other_thread] += call.DurationNs();
   }
   const auto name = [&](uint32_t thread) { return thread == kNone ? std::string() : ThreadName(trace, thread); };
-  for (const auto& [kind, lock] : locks) {
-    const std::string object = ObjectName(trace, kind);
+  for (const auto& [thing, lock] : locks) {
+    const auto& [kind, word] = thing;
+    const std::string object = word.empty() ? ObjectName(trace, kind) : word;
     table.rows.push_back({lock.total_ns, lock.waits, lock.max_ns, static_cast<int64_t>(lock.waiters.size()),
                           object.empty() ? ObjectWord(kind.object_kind) : object, name(LargestOf(lock.waiters, kNone)),
                           name(LargestOf(lock.holders, kNone)), lock.places.Main()});

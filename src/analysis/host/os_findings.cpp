@@ -15,6 +15,7 @@
 #include "analysis/host/os_call_kinds.h"
 #include "analysis/host/thread_activity.h"
 #include "analysis/host/worker_activity.h"
+#include "analysis/places/python_waits.h"
 #include "analysis/result/display_names.h"
 #include "base/units.h"
 
@@ -30,6 +31,8 @@ struct WaitSum {
   std::map<NameId, int64_t> functions;  // idle time by function
   std::map<uint32_t, int64_t> holders;
   std::string place;      // that made those calls, in the most time
+  std::string word;       // that Python has for most of them
+  std::string coroutine;  // that went on after most of those in an event loop
   std::string meanwhile;  // what the thread did that was waited for most
   std::string workers;    // what the processes did that this one started
   OsCallKind main;        // the thing and the call with the most idle time
@@ -52,17 +55,37 @@ OsCallKind SubjectOf(const OsCallKind& kind) {
   return handover;
 }
 
+// The coroutine that makes the next CUDA call of the thread: the GPU waited for it.
+std::string CoroutineAfter(const Trace& trace, const OsCall& call) {
+  if (call.thread == kNone) return "";
+  const Trace::Slice calls = trace.thread_api_calls[call.thread];
+  const auto items = trace.api_calls.items();
+  const auto next = std::partition_point(items.begin() + calls.first, items.begin() + calls.last,
+                                         [&](const auto& item) { return item.start_ns() < call.end_ns; });
+  return next == items.begin() + calls.last ? "" : CoroutineOf(trace, trace.api_calls.TraitsAt(next->traits).stack);
+}
+
 // What a program makes of a file before it reads it is called from elsewhere.
 void SetPlaces(const Trace& trace, CallPlaces* places, WaitSums* sums) {
-  std::map<WaitSums::key_type, PlaceSums> of_sums;
+  std::map<WaitSums::key_type, PlaceSums> of_sums, words, coroutines;
+  std::map<WaitSums::key_type, int64_t> all_ns;
+  PythonWaits waits(trace);
   for (const OsCall& call : trace.os_calls) {
-    if (call.stack == kNone) continue;
     const WaitSums::key_type key{SubjectOf(KindOf(call)), call.thread};
     const auto sum = sums->find(key);
     if (sum == sums->end() || !sum->second.functions.contains(call.function)) continue;
-    of_sums[key].Add(places->OfProgram(call.stack), call.DurationNs());
+    all_ns[key] += call.DurationNs();
+    const std::string& word = waits.Of(call);
+    words[key].Add(word, call.DurationNs());
+    if (word == kEventLoop) coroutines[key].Add(CoroutineAfter(trace, call), call.DurationNs());
+    if (call.stack != kNone) of_sums[key].Add(places->OfProgram(call.stack), call.DurationNs());
   }
   for (const auto& [key, of_sum] : of_sums) sums->at(key).place = of_sum.Main();
+  for (const auto& [key, of_sum] : words) {
+    if (2 * of_sum.MainNs() < all_ns[key]) continue;
+    sums->at(key).word = of_sum.Main();
+    if (of_sum.Main() == kEventLoop) sums->at(key).coroutine = coroutines[key].Main();
+  }
 }
 
 void CountRanOut(const Trace& trace, WaitSums* sums) {
@@ -191,7 +214,11 @@ class WaitWords {
       holder_ = ThreadName(trace, holder);
       is_holder_of_us_ = thread != kNone && trace.threads[holder].process == trace.threads[thread].process;
     }
-    if (!sum.place.empty()) from_ = ", called from " + sum.place;
+    if (!sum.coroutine.empty()) {
+      from_ = ", until " + sum.coroutine + " went on";
+    } else if (!sum.place.empty()) {
+      from_ = ", called from " + sum.place;
+    }
   }
 
   std::optional<Finding> FindingOf(double percent) const {
@@ -241,7 +268,10 @@ class WaitWords {
   bool IsLikeSleep() const { return holder_.empty() && sum_.workers.empty() && 2 * sum_.ran_out_ns > sum_.all_ns; }
   bool IsDataLoader() const { return holder_.starts_with("pt_data"); }  // as PyTorch calls its threads
   // One of many semaphores is not worth its number.
-  std::string MainCall() const { return 2 * sum_.main_ns >= sum_.idle_ns ? CallName(trace_, sum_.main) : function_; }
+  std::string MainCall() const {
+    if (!sum_.word.empty()) return sum_.word;
+    return 2 * sum_.main_ns >= sum_.idle_ns ? CallName(trace_, sum_.main) : function_;
+  }
   std::string Handover() const {
     const std::string_view whom = holder_.starts_with("pt_data")                       ? "PyTorch's DataLoader"
                                   : sum_.main.object_kind == trace::OsObject::kProcess ? "another process"

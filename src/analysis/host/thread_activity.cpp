@@ -8,6 +8,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/os_call_kinds.h"
+#include "analysis/places/python_waits.h"
 #include "analysis/places/running_samples.h"
 #include "analysis/samples/sampled_functions.h"
 #include "base/units.h"
@@ -41,8 +42,9 @@ class Activities {
       if (call.thread != thread_) continue;
       const int64_t ns = Overlap(times_, call.start_ns, call.end_ns);
       if (ns <= 0) continue;
-      const std::string place = PlaceOf(call);
-      sums_["in " + CallName(trace_, kinds.Of(call)) + (place.empty() ? "" : ", called from " + place)] += ns;
+      const std::string place = PlaceOf(call), &word = waits_.Of(call);
+      sums_["in " + (word.empty() ? CallName(trace_, kinds.Of(call)) : word) +
+            (place.empty() ? "" : ", called from " + place)] += ns;
     }
   }
   void AddCudaCalls() {
@@ -98,6 +100,7 @@ class Activities {
   const uint32_t thread_;
   const std::vector<Interval>& times_;
   CallPlaces* places_;
+  PythonWaits waits_{trace_};
   std::vector<uint32_t> samples_;  // of the thread, in order of time
   std::map<std::string, int64_t> sums_;
 };

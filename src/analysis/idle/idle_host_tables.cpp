@@ -8,6 +8,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/idle_tables.h"
 #include "analysis/places/call_places.h"
+#include "analysis/places/python_waits.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/tables.h"
 #include "analysis/samples/sampled_functions.h"
@@ -17,16 +18,23 @@ namespace gprof {
 
 namespace {
 
-// Where most of the time in calls of each kind was spent, by thread.
-using Places = std::map<std::pair<OsCallKind, uint32_t>, PlaceSums>;
+// Where most of the time in calls of each kind was spent, by thread, and what Python calls it.
+struct PlaceAndWord {
+  PlaceSums places, words;
+};
+using Places = std::map<std::pair<OsCallKind, uint32_t>, PlaceAndWord>;
 
 Places PlacesOf(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   CallPlaces places(trace, input.shared().python_lines());
+  PythonWaits waits(trace);
   const OsCallKinds& kinds = input.shared().os_call_kinds();
   Places of_kinds;
   for (const OsCall& call : trace.os_calls) {
-    if (call.stack != kNone) of_kinds[{kinds.Of(call), call.thread}].Add(places(call.stack), call.DurationNs());
+    if (call.stack == kNone) continue;
+    PlaceAndWord& of_kind = of_kinds[{kinds.Of(call), call.thread}];
+    of_kind.places.Add(places(call.stack), call.DurationNs());
+    of_kind.words.Add(waits.Of(call), call.DurationNs());
   }
   return of_kinds;
 }
@@ -55,10 +63,12 @@ Table IdleOsTable(const AnalysisInput& input, const IdleSummary& summary, const 
   for (size_t i = 0; i < shown; ++i) {
     const IdleInWait& wait = host.waits[i];
     const bool is_recorded = wait.kind.function != NameId{};
+    const PlaceAndWord& place = places[{wait.kind, wait.thread}];
+    const std::string word = place.words.Main();
     table.rows.push_back({PercentOf(wait.idle_ns, idle_ns), wait.idle_ns, wait.calls,
                           is_recorded ? std::string(trace.Text(wait.kind.function)) : "(not recorded)",
-                          ObjectName(trace, wait.kind), HolderName(trace, wait.kind), wait.bytes,
-                          ThreadName(trace, wait.thread), places[{wait.kind, wait.thread}].Main()});
+                          word.empty() ? ObjectName(trace, wait.kind) : word, HolderName(trace, wait.kind), wait.bytes,
+                          ThreadName(trace, wait.thread), place.places.Main()});
   }
   NoteLeftOut(&table, host.waits.size());
   return table;

@@ -127,6 +127,11 @@ std::string PlaceSums::Main() const {
   return largest == sums_.end() ? "" : largest->first;
 }
 
+int64_t PlaceSums::MainNs() const {
+  const auto largest = sums_.find(Main());
+  return largest == sums_.end() ? 0 : largest->second;
+}
+
 bool HasFunctions(const Trace& trace, uint32_t stack) {
   for (; stack != kNone; stack = trace.stacks[stack].parent) {
     const Module* const module = ModuleOf(trace, trace.stacks[stack].frame);

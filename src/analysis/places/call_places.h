@@ -54,6 +54,7 @@ class PlaceSums {
     if (!place.empty()) sums_[place] += ns;
   }
   std::string Main() const;  // with the most time; empty where no place is known
+  int64_t MainNs() const;    // of that
 
  private:
   std::map<std::string, int64_t> sums_;

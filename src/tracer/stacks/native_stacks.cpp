@@ -170,13 +170,13 @@ Step Walk(ThreadStacks* stacks, CallerFrame now, StackWindow* stack, const WalkE
   return step == Step::kCaller ? Step::kCut : step;
 }
 
-// How many of the frames, from the innermost on, are of functions that Python called.
-uint32_t OutsideOfPython(const uintptr_t* addresses, uint32_t count) {
-  if (count > 0 && python_runs.Has(addresses[count - 1])) --count;
+// Leaves out what is the interpreter's: functions that Python called may wait in it, as those of its module _queue do.
+uint32_t OutsideOfPython(uintptr_t* addresses, uint32_t count) {
+  uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (python_code.Has(addresses[i])) return i;
+    if (!python_code.Has(addresses[i])) addresses[kept++] = addresses[i];
   }
-  return count;
+  return kept;
 }
 
 int FindBuildId(const link_map& map, uintptr_t begin, char (&digits)[65]) {
@@ -343,8 +343,11 @@ uint32_t ReadNativeStack(ThreadLog* log, const CallerFrame& frame, const StackLi
 
 void ForgetModules() { generation.fetch_add(1, std::memory_order_release); }
 
-// Python may be loaded late. dladdr1 is looked up, as glibc gave it a new version in 2.34.
+// Python may be loaded late. dladdr1 is looked up, as glibc gave it a new version in 2.34. From CPython 3.14 on some
+// compilers make a function of each instruction (tail calls): the loop is small then and not on the stack, and what
+// runs frames is somewhere in the interpreter.
 void LookForInterpreter() {
+  constexpr std::size_t kSmallestLoop = 8192;
   if (has_python.load(std::memory_order_relaxed)) return;
   using AddressFunction = int (*)(const void*, Dl_info*, void**, int);
   static const auto symbol_at = reinterpret_cast<AddressFunction>(dlsym(RTLD_DEFAULT, "dladdr1"));
@@ -358,8 +361,8 @@ void LookForInterpreter() {
   void** const place = reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol));
   if (symbol_at(runs, &info, place, RTLD_DL_SYMENT) == 0) return;
   if (symbol == nullptr || !FindObject(begin, &object)) return;
-  python_runs = {begin, begin + symbol->st_size};
   python_code = {object.begin, object.end};
+  python_runs = symbol->st_size < kSmallestLoop ? python_code : Addresses{begin, begin + symbol->st_size};
   has_python.store(true, std::memory_order_release);
 }
 

@@ -1,0 +1,90 @@
+"""Waits in each way that Python has, for something that comes 20 ms later; says by what words and at which lines."""
+import asyncio
+import concurrent.futures
+import ctypes
+import json
+import os
+import queue
+import sys
+import threading
+import time
+
+expected = []
+
+
+def here(word):
+    """The next line is the one that waits."""
+    expected.append([word, sys._getframe(1).f_lineno + 1])
+
+
+def soon(what):
+    def work():
+        time.sleep(0.02)
+        what()
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def queues():
+    items = queue.Queue(), queue.SimpleQueue()
+    soon(lambda: items[0].put(1))
+    here("queue.Queue.get")
+    items[0].get()
+    soon(lambda: items[1].put(1))
+    here("queue.SimpleQueue.get")
+    items[1].get()
+
+
+def locks():
+    for lock in (threading.Lock(), threading.RLock()):
+        has_it = threading.Event()
+
+        def hold():
+            with lock:
+                has_it.set()
+                time.sleep(0.02)
+        threading.Thread(target=hold).start()
+        has_it.wait()
+        here("a Python lock")
+        with lock:
+            pass
+
+
+def conditions():
+    event, condition, semaphore = threading.Event(), threading.Condition(), threading.Semaphore(0)
+    soon(event.set)
+    here("threading.Event.wait")
+    event.wait()
+
+    def notify():
+        with condition:
+            condition.notify()
+    with condition:
+        soon(notify)
+        here("threading.Condition.wait")
+        condition.wait()
+    soon(semaphore.release)
+    here("threading.Semaphore.acquire")
+    semaphore.acquire()
+
+
+def others():
+    thread = soon(lambda: None)
+    here("threading.Thread.join")
+    thread.join()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        future = pool.submit(time.sleep, 0.02)
+        here("concurrent.futures.Future.result")
+        future.result()
+    here("asyncio's event loop")
+    asyncio.run(asyncio.sleep(0.02))
+
+
+cuda = ctypes.CDLL(os.environ["TEST_CUDART"])
+cuda.cudaDeviceSynchronize()
+time.sleep(0.6)  # the tracer finds modules that have come at its next round
+for part in (queues, locks, conditions, others):
+    part()
+cuda.cudaDeviceSynchronize()
+print(json.dumps(expected))
