@@ -313,7 +313,19 @@ void CpuSamples::DrainRings(int64_t now_ns, Journal* journal) {
   TellLosses(now_ns, &visitor, journal);
 }
 
+// The threads of the tracer are in the tree of the program, but none of its own. They have their names from their begin.
+bool CpuSamples::IsOfTracer(pid_t pid, pid_t tid) {
+  if (!WantsTree() || pid == tid) return false;
+  const auto [at, is_new] = of_tracer_.try_emplace(tid);
+  if (is_new) {
+    const ProcFile name("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm");
+    at->second = name.Read().starts_with("gprof-");
+  }
+  return at->second;
+}
+
 void CpuSamples::TakeSample(const PerfSample& sample, Journal* journal) {
+  if (IsOfTracer(sample.pid, sample.tid)) return;
   has_news_ = true;
   uint32_t& since = since_backtrace_[sample.tid];
   const bool has_stack = since == 0;
@@ -343,6 +355,7 @@ void CpuSamples::TakeSwitches(int64_t until_ns, Journal* journal) {
 }
 
 void CpuSamples::TakeSwitch(const PerfSwitch& change, Journal* journal) {
+  if (IsOfTracer(change.pid, change.tid)) return;
   if (change.is_out) {
     off_[change.tid] = {change.time_ns, change.pid, change.cpu, change.is_preempted};
     return;

@@ -64,6 +64,7 @@ class CpuSamples : public Collector {
   bool AddRing(int event, const PerfWish& wish);  // false: refused_ says why
   std::vector<const PerfRing*> EndedRings() const;
   void DrainRings(int64_t now_ns, Journal* journal);
+  bool IsOfTracer(pid_t pid, pid_t tid);
   void TakeSample(const PerfSample& sample, Journal* journal);
   void TakeSwitches(int64_t until_ns, Journal* journal);
   void TakeSwitch(const PerfSwitch& change, Journal* journal);
@@ -88,6 +89,7 @@ class CpuSamples : public Collector {
   std::vector<int> redirected_;                                      // events that write into the ring of another
   std::vector<PerfSwitch> switches_;                                 // not in order yet
   std::map<pid_t, Off> off_;
+  std::map<pid_t, bool> of_tracer_;  // by thread
   SampledStacks stacks_;
   PythonMoments python_;
   bool has_news_ = true;    // the last wake-up was for a sample

@@ -88,6 +88,8 @@ class Samples(SamplesCase):
         self.assertGreater(samples, 40)
         self.assertGreater(counts.get("_Z13SpinElsewherev", 0), 10)
         self.assertGreater(counts.get("_Z8SpinMuchv", 0), 10)
+        # The program has two threads: those of the tracer are not among them.
+        self.assertEqual(len({r["tid"] for kind in ("cpu_sample", "switch") for r in run.trace.of(kind)}), 2)
 
     def test_nothing_is_sampled_unasked_with_t(self):
         """Frames without samples are those of calls of the operating system, which the default has."""
