@@ -313,7 +313,8 @@ void CpuSamples::DrainRings(int64_t now_ns, Journal* journal) {
   TellLosses(now_ns, &visitor, journal);
 }
 
-// The threads of the tracer are in the tree of the program, but none of its own. They have their names from their begin.
+// The threads of the tracer are in the tree of the program, but none of its own. They have their names from their
+// begin.
 bool CpuSamples::IsOfTracer(pid_t pid, pid_t tid) {
   if (!WantsTree() || pid == tid) return false;
   const auto [at, is_new] = of_tracer_.try_emplace(tid);

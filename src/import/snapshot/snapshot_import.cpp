@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMostDevices = 1024;
 constexpr uint64_t kHourNs = 3'600'000'000'000;  // times begin there, so that none is 0
 constexpr std::string_view kAllocate = "alloc";
+constexpr std::string_view kOutOfMemory = "oom";
 constexpr std::string_view kFunction = "CUDACachingAllocator::malloc";
 
 // What an entry adds to the memory that the allocator has from CUDA. Sums wrap around, as damaged files have any size.
@@ -71,11 +72,10 @@ void SnapshotImport::ReadBlocks(Pickle::Value segment, Segments* segments) {
     const auto told = static_cast<uint64_t>(pickle_.GetInt(value, "address"));  // since PyTorch 2.1
     block.address = told != 0 ? told : address;
     address += size_bytes;
-    if (pickle_.GetText(value, "state") != "active_allocated") {
-      segments->largest_free_bytes = std::max(segments->largest_free_bytes, size_bytes);
-      continue;
-    }
-    segments->used_bytes += size_bytes;
+    const std::string_view state = pickle_.GetText(value, "state");
+    if (state == "inactive") segments->largest_free_bytes = std::max(segments->largest_free_bytes, size_bytes);
+    if (state != "inactive") segments->used_bytes += size_bytes;
+    if (state != "active_allocated") continue;  // what was freed may still wait for another stream
     block.size_bytes = static_cast<uint64_t>(pickle_.GetInt(value, "requested_size"));
     if (block.size_bytes == 0) block.size_bytes = size_bytes;
     block.stream = pickle_.GetInt(segment, "stream");
@@ -125,18 +125,19 @@ void SnapshotImport::ReadDevice(uint32_t device, std::span<const Pickle::Value> 
   builder_.Add(r);
   const Tracks tracks = AddTracks(device);
   AddEarlierBlocks(device, entries);
-  uint64_t reserved_bytes = ReservedBefore(device, entries);
+  reserved_bytes_ = ReservedBefore(device, entries);
   Sample(tracks.allocated, kHourNs, allocated_bytes_);
-  Sample(tracks.reserved, kHourNs, reserved_bytes);
+  Sample(tracks.reserved, kHourNs, reserved_bytes_);
   for (const Pickle::Value entry : entries) {
     const std::string_view action = pickle_.GetText(entry, "action");
     const uint64_t time_ns = TimeOf(entry);
     const uint64_t before_bytes = allocated_bytes_;
     if (action == kAllocate) Allocate(device, time_ns, BlockOf(entry));
+    if (action == kOutOfMemory) TellOutOfMemory(device, entry);
     if (action == free_action_) Free(device, time_ns, static_cast<uint64_t>(pickle_.GetInt(entry, "addr")));
     if (allocated_bytes_ != before_bytes) Sample(tracks.allocated, time_ns, allocated_bytes_);
     const uint64_t change_bytes = ReservedBy(action, pickle_.GetInt(entry, "size"));
-    if (change_bytes != 0) Sample(tracks.reserved, time_ns, reserved_bytes += change_bytes);
+    if (change_bytes != 0) Sample(tracks.reserved, time_ns, reserved_bytes_ += change_bytes);
   }
 }
 
@@ -236,6 +237,16 @@ void SnapshotImport::Sample(uint32_t track, uint64_t time_ns, uint64_t size_byte
   r.source = track;
   r.value = static_cast<int64_t>(size_bytes);
   builder_.Add(r);
+}
+
+void SnapshotImport::TellOutOfMemory(uint32_t device, Pickle::Value entry) {
+  const auto bytes = [&](const char* key) { return FormatBytes(static_cast<double>(pickle_.GetInt(entry, key))); };
+  builder_.AddNotice(
+      trace::NoticeLevel::kWarning,
+      fmt::format("cuda:{} ran out of memory: {} requested with {} reserved by PyTorch, {} of it in use, "
+                  "and {} free on the device",
+                  device, bytes("size"), FormatBytes(static_cast<double>(reserved_bytes_)),
+                  FormatBytes(static_cast<double>(allocated_bytes_)), bytes("device_free")));
 }
 
 void SnapshotImport::TellSegments() {

@@ -50,6 +50,7 @@ class SnapshotImport {
   Block BlockOf(Pickle::Value entry);
   void TellWhatIsNotThere();
   void TellSegments();
+  void TellOutOfMemory(uint32_t device, Pickle::Value entry);
 
   const Pickle& pickle_;
   ForeignBuilder builder_;
@@ -59,7 +60,7 @@ class SnapshotImport {
   std::string_view free_action_ = "free_requested";  // what ends a block
   int64_t first_us_ = 0, last_us_ = 0;
   uint64_t entries_ = 0;
-  uint64_t allocated_bytes_ = 0;
+  uint64_t allocated_bytes_ = 0, reserved_bytes_ = 0;  // of the device that is being read
   uint32_t correlation_ = 0, tracks_ = 0;
 };
 

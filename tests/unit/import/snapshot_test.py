@@ -139,6 +139,19 @@ class Snapshots(unittest.TestCase):
         self.assertEqual(sum(int(row["bytes"]) for row in self.table("memory.memory_at_peak")),
                          sum(size for _, size in history.live.values()))
 
+    def test_running_out_of_memory_is_told(self):
+        history = History(5, 0x7F00_0000_0000).run(50)
+        oom = {"action": "oom", "device_free": 3 << 20, "size": 5 << 30, "stream": 0, "time_us": history.time_us, "frames": []}
+        told = snapshot([history])
+        told["device_traces"][0].append(oom)
+        told["segments"][0]["blocks"].append({"address": 8, "size": 900_000, "requested_size": 0, "state": "active_pending_free",
+                                              "frames": []})
+        self.path.write_bytes(pickle.dumps(told))
+        said = " ".join(self.gprof("info", self.path).stdout.split())
+        self.assertIn("cuda:0 ran out of memory: 5.37 GB requested with 1.07 GB reserved by PyTorch", said)
+        self.assertIn("3.15 MB free on the device", said)
+        self.assertIn("largest free block 300.00 kB", said)
+
     def test_no_code_is_run(self):
         made = self.folder / "made"
         for harm in (Harm(str(made)), {"segments": [Harm(str(made))]}):
