@@ -243,6 +243,10 @@ std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::string MakeFolderHint(const std::string& path) {
+  return "the folder does not exist; create it: mkdir -p '" + path.substr(0, path.find_last_of('/')) + "'";
+}
+
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongestWord = 64;
   if (word.empty() || word.size() > kLongestWord) return {};

@@ -36,6 +36,9 @@ bool MatchesPath(std::string_view pattern, std::string_view path, std::string_vi
 // Lines of at most `width` columns, broken at spaces; longer words stay whole.
 std::vector<std::string> Wrap(std::string_view text, std::size_t width);
 
+// What to do where the folder of a file is not there.
+std::string MakeFolderHint(const std::string& path);
+
 // The candidate that `word` is most probably a slip of, empty when none is near.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 

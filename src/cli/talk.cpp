@@ -47,7 +47,7 @@ void WriteLine(std::string_view label, std::string_view message) {
 
 [[noreturn]] void FailToWrite(const std::string& path, int error) {
   throw Error(ExitCode::kUnreadable, "cannot write '" + path + "': " + std::strerror(error),
-              error == ENOENT ? "the folder does not exist" : "");
+              error == ENOENT ? MakeFolderHint(path) : "");
 }
 
 bool IsRegularOrNew(const std::string& path) {

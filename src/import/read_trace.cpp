@@ -5,6 +5,7 @@
 #include "import/ncu/ncu_csv.h"
 #include "import/nsight/nsight.h"
 #include "import/nsight/nsight_report.h"
+#include "import/shared/byte_window.h"
 #include "import/snapshot/pickle.h"
 #include "import/snapshot/snapshot.h"
 #include "trace/file/file_kind.h"
@@ -24,6 +25,17 @@ std::string_view WithoutBlanks(std::string_view bytes) {
 }
 
 std::string_view OwnMagic() { return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic}; }
+
+// CSV of ncu is small enough to be unpacked as a whole.
+Trace ReadPacked(std::string_view bytes, const std::string& path) {
+  constexpr std::size_t kLooked = 1 << 16;
+  ByteWindow text(bytes, kLooked);
+  text.More();
+  if (FormatOf(text.bytes()) != TraceFormat::kUnknown || !IsNcuCsv(text.bytes())) return ReadKineto(bytes, path);
+  while (text.More()) {
+  }
+  return ReadNcuCsv(text.bytes(), path);
+}
 
 }  // namespace
 
@@ -45,7 +57,7 @@ Trace ReadTrace(const std::string& path) {
       if (IsDocumentOfOurs(file.bytes())) break;
       return ReadKineto(file.bytes(), path);
     case TraceFormat::kGzip:
-      return ReadKineto(file.bytes(), path);
+      return ReadPacked(file.bytes(), path);
     case TraceFormat::kPickle:
       return ReadSnapshot(file.bytes(), path);
     case TraceFormat::kUnknown:

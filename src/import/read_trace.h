@@ -14,7 +14,7 @@ enum class TraceFormat : uint8_t {
   kGprof,
   kSqlite,  // Nsight Systems, nvprof
   kJson,    // Kineto, Chrome
-  kGzip,    // of JSON
+  kGzip,    // of JSON or CSV
   kPickle,  // a snapshot of PyTorch's memory
 };
 

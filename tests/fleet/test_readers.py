@@ -109,7 +109,7 @@ class OneRank(Readers):
     def test_what_takes_no_partial_says_what_does(self):
         error = self.cli("dump", self.part, code=3).stderr
         self.assertIn("a partial, which has no records", error)
-        self.assertIn("report, check, diff, info, stats and analyze read it", " ".join(error.split()))
+        self.assertIn("report, view, check, diff, info, stats and analyze read it", " ".join(error.split()))
 
     def test_in_a_folder_traces_go_before_the_partials_beside_them(self):
         folder = self.folder / "run"

@@ -15,7 +15,6 @@
 #include "base/machine/parallel.h"
 #include "base/machine/thread_memory.h"
 #include "base/terminal.h"
-#include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/fleet/exact_round.h"

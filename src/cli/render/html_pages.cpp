@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "analysis/result/kept_results.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/render/render_fleet.h"

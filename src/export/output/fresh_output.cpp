@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "gprof/error.h"
 
 namespace gprof {
@@ -114,7 +115,7 @@ void FreshOutput::MoveFiles() {
 
 void FreshOutput::Fail(int error) const {
   throw Error(ExitCode::kUnreadable, "cannot write '" + path_ + "': " + std::strerror(error),
-              error == ENOENT ? "the folder does not exist" : "");
+              error == ENOENT ? MakeFolderHint(path_) : "");
 }
 
 }  // namespace gprof

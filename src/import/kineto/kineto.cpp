@@ -15,8 +15,8 @@ namespace gprof {
 namespace {
 
 constexpr std::string_view kHint =
-    "gprof-cli reads traces of 'gprof-cli profile', SQLite exports of Nsight Systems, and JSON from torch.profiler "
-    "(Kineto) or Chrome";
+    "gprof-cli reads traces of 'gprof-cli profile', SQLite exports of Nsight Systems, JSON from torch.profiler "
+    "(Kineto) or Chrome, and the output of ncu --csv --page raw";
 
 [[noreturn]] void Fail(const std::string& path, const std::string& why) {
   throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': {}", path, why), std::string(kHint));

@@ -37,7 +37,7 @@ function firstStep(report: ReportDocument): HTMLElement | null {
     ? ` (potential saving: up to ${formatNs(finding.gain_ns)}, ${formatPercent((100 * finding.gain_ns) / window)})` : "";
   // Of idle time the headline has said the rest.
   const says = finding.id.startsWith("idle.") && finding.advice ? finding.advice : finding.message;
-  return el("p", { class: "first-step" }, el("b", { text: "Start here: " }), visible(says) + share);
+  return el("p", { class: "first-step" }, el("b", { text: "Start here: " }), visible(share ? says.replace(/\.$/, "") : says) + share);
 }
 
 export function mountOverview(root: HTMLElement, page: PageData, report: ReportDocument, links: FindingLinks & KernelLinks): void {

@@ -29,6 +29,7 @@ function clocksText(trust: Json): string {
   if (typeof clocks["agree_ns"] !== "number") return "unknown: no clock readings in the trace";
   const read = number(clocks["host_readings"]) + number(clocks["cupti_readings"]);
   const early = number(clocks["early_ops"]);
+  if (read < 2 && early === 0 && number(clocks["read_within_ns"]) === 0) return "not checked: the trace has one clock reading";
   const whose = number(clocks["cupti_readings"]) > 0 ? "CPU and GPU" : "clocks of the CPU";
   return `${whose} agree within ${formatNs(number(clocks["agree_ns"]))}: ${countOf(read, "reading")}, each within ` +
     formatNs(number(clocks["read_within_ns"])) +
@@ -149,7 +150,9 @@ export function runSection(report: ReportDocument): HTMLElement {
 }
 
 export function noticesSection(report: ReportDocument): HTMLElement | null {
-  const notices = list((report as unknown as Json)["notices"]).map(object);
+  // What an import has to say of itself is among the remarks.
+  const remarks = list(object(report.trust)["remarks"]).map(text);
+  const notices = list((report as unknown as Json)["notices"]).map(object).filter((n) => !remarks.includes(text(n["message"])));
   if (notices.length === 0) return null;
   return el("section", { class: "card" }, el("h2", { text: "Tracer messages" }),
     el("ul", {}, ...notices.slice(0, 20).map((n) => el("li", { text: visible(`${text(n["level"])}: ${text(n["message"])}`) }))));

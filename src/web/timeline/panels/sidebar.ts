@@ -22,7 +22,7 @@ const LABEL_PX = 22;
 
 /** Short of room, the middle of a name is left out: its end tells streams and threads apart. */
 function nameLine(name: string): HTMLElement {
-  const [start, end] = splitName(name);
+  const [start, end] = /^thread \d/.test(name) ? [name, ""] : splitName(name); // the number tells threads apart
   return el("span", { class: "tl-name-line" }, el("span", { class: "tl-name-start", text: start }), el("span", { class: "tl-name-end", text: end }));
 }
 
