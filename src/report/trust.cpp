@@ -84,6 +84,8 @@ std::string MatchedText(const TraceHealth& health) {
 std::string ClocksText(const Trust& trust) {
   const ClockQuality& clocks = trust.clocks;
   if (!clocks.IsKnown()) return "unknown: the trace has no clock readings";
+  const bool is_of_import = clocks.host_readings + clocks.cupti_readings == 1 && clocks.read_within_ns == 0;
+  if (is_of_import && trust.trace.health.early_ops == 0) return "not checked: the trace has one clock reading";
   std::string text = "synchronised to " + Ns(clocks.AgreeNs()) + ": read " +
                      CountOf(clocks.host_readings + clocks.cupti_readings, "time") + ", within " +
                      Ns(clocks.read_within_ns);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {
@@ -87,7 +88,8 @@ CLI::Validator OneOf(const std::vector<std::string>& words) {
       if (word == text) return {};
       known += (known.empty() ? "" : &word == &words.back() ? " or " : ", ") + word;
     }
-    return "must be " + known + ", not '" + text + "'";
+    const std::string nearest = Nearest(text, words);
+    return "must be " + known + ", not '" + text + "'" + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
   };
   return CLI::Validator(check, "");
 }

@@ -2,7 +2,7 @@
 import type { ReportDocument } from "../shared/data";
 import { svg } from "../shared/dom";
 import { formatNs, formatNumber } from "../shared/format";
-import { showEvent } from "../shared/jump";
+import { hasTimeline, showEvent } from "../shared/jump";
 import { causeColor } from "../shared/labels";
 import { absentCard, axisY, canvas, chartCard, HEIGHT, INNER, legend, linear, live } from "./plot";
 import { num, rowsOf, str, tableOf } from "../shared/report";
@@ -94,7 +94,7 @@ export function gapChart(state: State, report: ReportDocument): HTMLElement {
   });
   const title = svg("text", { class: "axis-title", text: "gap length", attributes: { x: (INNER.left + INNER.right) / 2, y: HEIGHT - 6, "text-anchor": "middle" } });
   const note = "Bar height: idle time in gaps of that length; above each bar: number of gaps." +
-    (buckets ? " Click a bar for its longest gap." : state.runs.length === 0 ? " Causes appear once the events are loaded." : " Short gaps are merged in this file, so the bars are not split by cause here.");
+    (buckets ? " Click a bar for its longest gap." : !hasTimeline(state) ? "" : state.runs.length === 0 ? " Causes appear once the events are loaded." : " Short gaps are merged in this file, so the bars are not split by cause here.");
   return chartCard("gaps", TITLE, note, [
     canvas(TITLE, axisY(y, "ns"), bars, title),
     legend([...causes].filter((c) => c).map((c) => ({ label: c, color: causeColor(c), isIdle: true }))),

@@ -2,7 +2,7 @@
 import type { ReportDocument } from "../shared/data";
 import { svg } from "../shared/dom";
 import { formatBytes, formatNs } from "../shared/format";
-import { showTime } from "../shared/jump";
+import { hasTimeline, showTime } from "../shared/jump";
 import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, linear } from "./plot";
 import { num, rowsOf, str } from "../shared/report";
 import type { State } from "../shared/state";
@@ -50,7 +50,7 @@ export function memoryChart(state: State, report: ReportDocument): HTMLElement {
   };
   const plot = canvas(TITLE, axisX(x, "ns", "time since the start of the trace"), axisY(y, "bytes"), ...drawn, hit);
   const card = chartCard("memory", TITLE,
-    "Peak use within each time slice, without what was allocated before recording started. Click to show that time on the timeline.",
+    "Peak use within each time slice, without what was allocated before recording started." + (hasTimeline(state) ? " Click to show that time on the timeline." : ""),
     [plot, lines.length > 1 ? legend(lines.map((line, i) => ({ label: line.label, color: LINES[i % LINES.length].color }))) : svg("svg", { class: "hidden" })],
     { head: ["Until", "Highest"], rows: all.slice(0, 200).map((p) => [formatNs(p.at), formatBytes(p.bytes)]) });
   const value = card.querySelector(".chart-value");

@@ -96,7 +96,7 @@ export function stepChart(state: State, report: ReportDocument): HTMLElement {
   const shown = rows.length < total ? ` The first ${formatNumber(rows.length)} of ${formatNumber(total)} steps.` : "";
   const paler = areDots ? "Each dot is a step; slow steps and warm-up steps are orange." : "Warm-up steps are paler and excluded from the median.";
   return chartCard("steps", `${TITLE}: ${str(steps, "path")}`,
-    `${paler}${shown} Click a ${areDots ? "dot" : "bar"} for its step.`,
+    `${paler}${shown}${hasTimeline(state) ? ` Click a ${areDots ? "dot" : "bar"} for its step.` : ""}`,
     [canvas(TITLE, axisX(x, "count", "step"), axisY(y, "ns"), bars, line), legend(areDots ? [] : parts.map((p) => ({ label: p.label, color: p.color, isIdle: p.label.startsWith("idle") })))],
     { head: ["Step", "Length", "Start", "Kind"], rows: rows.slice(0, 200).map((row) => [formatNumber(num(row, "number")), formatNs(num(row, "duration_ns")), formatNs(num(row, "start_ns")), str(row, "kind")]) });
 }

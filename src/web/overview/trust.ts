@@ -113,7 +113,7 @@ function gpuText(devices: Json[]): string {
 function rangesText(numbers: readonly number[]): string {
   const parts: [first: number, last: number][] = [];
   for (const n of numbers) {
-    const part = parts.at(-1);
+    const part = parts[parts.length - 1] as [number, number] | undefined;
     if (part && n <= part[1] + 1) part[1] = n;
     else parts.push([n, n]);
   }

@@ -134,6 +134,7 @@ export function showEvent(state: State, ref: EventRef): void {
 }
 
 export function showTime(state: State, start_ns: number, duration_ns: number): void {
+  if (!hasTimeline(state)) return;
   state.setTab("timeline");
   showAround(state, start_ns, duration_ns);
 }
