@@ -65,8 +65,18 @@ std::string CoroutineAfter(const Trace& trace, const OsCall& call) {
   return next == items.begin() + calls.last ? "" : CoroutineOf(trace, trace.api_calls.TraitsAt(next->traits).stack);
 }
 
-// What a program makes of a file before it reads it is called from elsewhere.
-void SetPlaces(const Trace& trace, CallPlaces* places, WaitSums* sums) {
+// That findings are about: what waited before the first operation on a GPU, or in a warm-up, was called from elsewhere.
+Interval JudgedTimeOf(const AnalysisInput& input) {
+  const std::optional<SteadyTime>& steady = input.shared().judged(input).steady;
+  return steady ? steady->time : input.shared().ops().window();
+}
+
+// Of a call, the part in that time.
+int64_t NsWithin(const Interval& time, const OsCall& call) {
+  return std::max<int64_t>(std::min(call.end_ns, time.end_ns) - std::max(call.start_ns, time.start_ns), 0);
+}
+
+void SetPlaces(const Trace& trace, const Interval& judged, CallPlaces* places, WaitSums* sums) {
   std::map<WaitSums::key_type, PlaceSums> of_sums, words, coroutines;
   std::map<WaitSums::key_type, int64_t> all_ns;
   PythonWaits waits(trace);
@@ -74,11 +84,13 @@ void SetPlaces(const Trace& trace, CallPlaces* places, WaitSums* sums) {
     const WaitSums::key_type key{SubjectOf(KindOf(call)), call.thread};
     const auto sum = sums->find(key);
     if (sum == sums->end() || !sum->second.functions.contains(call.function)) continue;
-    all_ns[key] += call.DurationNs();
+    const int64_t ns = NsWithin(judged, call);
+    if (ns == 0) continue;
+    all_ns[key] += ns;
     const std::string& word = waits.Of(call);
-    words[key].Add(word, call.DurationNs());
-    if (word == kEventLoop) coroutines[key].Add(CoroutineAfter(trace, call), call.DurationNs());
-    if (call.stack != kNone) of_sums[key].Add(places->OfProgram(call.stack), call.DurationNs());
+    words[key].Add(word, ns);
+    if (word == kEventLoop) coroutines[key].Add(CoroutineAfter(trace, call), ns);
+    if (call.stack != kNone) of_sums[key].Add(places->OfProgram(call.stack), ns);
   }
   for (const auto& [key, of_sum] : of_sums) sums->at(key).place = of_sum.Main();
   for (const auto& [key, of_sum] : words) {
@@ -98,12 +110,15 @@ void CountRanOut(const Trace& trace, WaitSums* sums) {
 }
 
 // Of the waits of one thread for one thing, `holder` alone or, with kNone, whoever had it.
-std::vector<Interval> TimesOf(const Trace& trace, const WaitSums::key_type& key, uint32_t holder) {
+std::vector<Interval> TimesOf(const AnalysisInput& input, const WaitSums::key_type& key, uint32_t holder) {
+  const Interval judged = JudgedTimeOf(input);
   std::vector<Interval> times;
-  for (const OsCall& call : trace.os_calls) {
-    if (call.thread != key.second || (holder != kNone && call.other_thread != holder)) continue;
+  for (const OsCall& call : input.trace().os_calls) {
+    if (NsWithin(judged, call) == 0 || call.thread != key.second || (holder != kNone && call.other_thread != holder))
+      continue;
     const OsCallKind subject = SubjectOf(KindOf(call));
-    if (!(subject < key.first) && !(key.first < subject)) times.push_back({call.start_ns, call.end_ns});
+    if (!(subject < key.first) && !(key.first < subject))
+      times.push_back({std::max(call.start_ns, judged.start_ns), std::min(call.end_ns, judged.end_ns)});
   }
   return times;
 }
@@ -123,12 +138,12 @@ void SetActivities(const AnalysisInput& input, CallPlaces* places, WaitSums* sum
     const uint32_t holder = HolderOfMost(sum);
     const uint32_t process = key.second == kNone ? kNone : trace.threads[key.second].process;
     const bool is_of_us = holder != kNone && trace.threads[holder].process == process;
-    if (is_of_us) sum.meanwhile = MainActivity(input, holder, TimesOf(trace, key, holder), places);
+    if (is_of_us) sum.meanwhile = MainActivity(input, holder, TimesOf(input, key, holder), places);
     const bool is_busy = sum.meanwhile.find(" running ") != std::string::npos;
     if (!is_busy && process != kNone && IsHandover(key.first.object_kind))
-      sum.workers = WorkerActivity(trace, process, TimesOf(trace, key, kNone), places);
+      sum.workers = WorkerActivity(trace, process, TimesOf(input, key, kNone), places);
     if (holder == kNone || is_of_us || !sum.workers.empty()) continue;
-    sum.meanwhile = MainActivity(input, holder, TimesOf(trace, key, holder), places);
+    sum.meanwhile = MainActivity(input, holder, TimesOf(input, key, holder), places);
   }
 }
 
@@ -319,7 +334,7 @@ std::vector<Finding> OsFindings(const AnalysisInput& input, CallPlaces* places) 
     return entry.second.calls == 0 || PercentOf(entry.second.idle_ns, window_ns) < kPercentInWaits;
   });
   CountRanOut(input.trace(), &sums);
-  SetPlaces(input.trace(), places, &sums);
+  SetPlaces(input.trace(), JudgedTimeOf(input), places, &sums);
   SetActivities(input, places, &sums);
   for (const auto& [key, sum] : sums) {
     const double percent = PercentOf(sum.idle_ns, window_ns);
