@@ -45,7 +45,9 @@ def count(what, rounds, trace="nvtx"):
     with tempfile.TemporaryDirectory(prefix="gprof-guard-") as folder:
         words = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={folder}/counts",
                  PROGRAM, what, str(rounds)]
-        if what in REPORTS:
+        if what not in REPORTS:
+            words.insert(1, "--toggle-collect=guard_counted")
+        else:
             trace = f"{folder}/fixed.trace"
             subprocess.run([str(GENERATOR), "-n", str(rounds * RECORDS[what]), "--out", trace], check=True,
                            stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_S)
@@ -73,14 +75,18 @@ def check_recorded(trace, rounds):
     done = subprocess.run([str(COMMAND), "report", trace, "--only", "nvtx", "--format", "json"], stdout=subprocess.PIPE,
                           text=True, timeout=TIME_LIMIT_S, check=True)
     metrics = {m["id"]: m["value"] for m in json.loads(done.stdout)["metrics"] if not m.get("scope")}
-    if metrics.get("nvtx.ranges") != rounds * RECORDS["nvtx"]:
-        raise RuntimeError(f"{metrics.get('nvtx.ranges')} ranges were recorded of {rounds * RECORDS['nvtx']}")
+    wanted = 1 + rounds * RECORDS["nvtx"]
+    if metrics.get("nvtx.ranges") != wanted:
+        raise RuntimeError(f"{metrics.get('nvtx.ranges')} ranges were recorded of {wanted}")
 
 
 def for_each_record(what):
-    """What a second and third round cost more than one alone. Of system calls, what they cost more when they are recorded."""
+    """What a round costs. Of reports, what a second and third one cost more than one alone; of system calls, what they cost more
+    when they are recorded."""
     def cost(trace):
-        return (count(what, 3, trace) - count(what, 1, trace)) / (2 * RECORDS[what])
+        return count(what, 2, trace) / (2 * RECORDS[what])
+    if what in REPORTS:
+        return (count(what, 3) - count(what, 1)) / (2 * RECORDS[what])
     return cost("nvtx,osrt") - cost("nvtx") if what in ("lock", "poll") else cost("nvtx")
 
 
