@@ -13,6 +13,7 @@
 #include "fleet/partial/partial_file.h"
 #include "fleet/rank_summary.h"
 #include "gprof/error.h"
+#include "report/nsys/nsys_reports.h"
 #include "report/report.h"
 #include "report/report_head.h"
 
@@ -30,6 +31,9 @@ std::string ReportOf(const Trace& trace) {
   for (const Analysis& analysis : AllAnalyses()) all.push_back(&analysis);
   const cli::Report report = cli::RunAnalyses(trace, all, {});
   EXPECT_FALSE(cli::HeadOf(report, 80).empty());
+  for (const cli::NsysReport& stats : cli::NsysReports()) {
+    if (stats.make != nullptr && cli::CanMake(stats, trace)) stats.make(AnalysisInput(trace));
+  }
   return cli::RenderReportJson(report);
 }
 
