@@ -90,7 +90,7 @@ class Steps(unittest.TestCase):
                     pass
             self.train(3, wait=0, warmup=0, active=1)
         self.assertEqual(self.told, [0, 1, 2])
-        self.assertEqual(["does not run under gprof-cli" in str(w.message) for w in caught], [True])
+        self.assertEqual([("does not run under gprof-cli" in str(w.message), w.filename) for w in caught], [(True, __file__)])
 
     def test_where_all_is_recorded_a_warning_says_what_to_use(self):
         with self.under(**RUN, GPROF_CAPTURE="begin") as caught, gprof_cli.capture():
@@ -111,7 +111,7 @@ class Steps(unittest.TestCase):
     def test_cycles_that_are_not_recorded_are_told(self):
         with self.under(**RUN, GPROF_CAPTURE="cudaProfilerApi") as caught:
             self.train(1, wait=0, warmup=0, active=1)
-        self.assertEqual(["--capture-range-end repeat" in str(w.message) for w in caught], [True])
+        self.assertEqual([("--capture-range-end repeat" in str(w.message), w.filename) for w in caught], [(True, __file__)])
 
     def test_with_sample_steps_the_tracer_counts(self):
         with self.under(**RUN, GPROF_CAPTURE="steps", GPROF_NVTX_CAPTURE="step") as caught:

@@ -16,7 +16,11 @@ _warned = set()
 def _warn_once(message):
     if message not in _warned:
         _warned.add(message)
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        # At the line of the program, which capture() is further away from than schedule().
+        frame, level = sys._getframe(), 1
+        while frame.f_back is not None and frame.f_code.co_filename in (__file__, contextlib.__file__):
+            frame, level = frame.f_back, level + 1
+        warnings.warn(message, RuntimeWarning, stacklevel=level)
 
 
 class _ProfilerApi:
