@@ -138,7 +138,8 @@ class Tables(Folder):
         self.assertEqual(list(kept.table("kernels")), list(ours.table("kernels")))
         self.assertEqual([finding["message"] for finding in kept.findings()], [finding["message"] for finding in ours.findings()])
         self.assertEqual(repr(kept).rpartition(": ")[2], repr(ours).rpartition(": ")[2])
-        for ask in (lambda: len(kept.kernel), lambda: kept.records("ops"), kept.html, lambda: kept.report(step="step")):
+        self.assertNotIn('id="events-0"', kept.html())  # it has no timeline
+        for ask in (lambda: len(kept.kernel), lambda: kept.records("ops"), lambda: kept.report(step="step")):
             with self.assertRaisesRegex(gprof_cli.Error, "needs the records of a trace"):
                 ask()
 
