@@ -42,6 +42,20 @@ def many_kernels_between_two_copies():
 
 
 @capture
+def results_of_each_part():
+    """A benchmark of three kernels in turn: the results of each are copied back after its 1,000 launches."""
+    program = program_of("langevin")
+    copy(program, "h2d", 64 * MIB)
+    for kernel in ("euler", "heun", "milstein"):
+        for i in range(1000):
+            program.launch(kernel, 24 * US, call_ns=160 * US if i == 0 else 5 * US)
+        program.wait()
+        copy(program, "d2h", 288 * MIB)
+    program.work(300 * MS)
+    return text_of(program)
+
+
+@capture
 def one_kernel_between_two_copies():
     program = program_of("fractal")
     copy(program, "h2d", 1 * MIB)
@@ -355,3 +369,61 @@ def memsets_all_the_time():
         program.launch("count", 30 * US)
     program.wait()
     return text_of(program)
+
+
+@capture
+def graphs_that_may_copy():
+    """Graphs recorded as a whole, one after the other: nobody knows what takes the time in them."""
+    program = program_of("graphs")
+    program.call("cudaGraphInstantiate", 300 * US)
+    for _ in range(300):
+        program.launch_graph(1300 * US)
+    program.wait()
+    return text_of(program)
+
+
+# ---- what comes seldom ----
+
+
+@capture
+def model_saved_twice():
+    """Short kernels in 40 steps; after each twentieth one the model is written, which takes longer than all launches."""
+    program = program_of("train")
+    for step in range(40):
+        for i in range(150):
+            program.work(9 * US)
+            program.launch(("gemm", "norm", "adam")[i % 3], 4 * US, call_ns=160 * US if step == 0 and i < 3 else 6 * US)
+        if step % 20 == 9:
+            program.work(50 * MS)
+    program.wait()
+    return text_of(program)
+
+
+@capture
+def number_read_after_each_short_kernel():
+    """A few long kernels, and after them 50 short ones, whose results are read one by one: the host, which takes longer than each of them, could launch all of them
+    while the long ones run."""
+    program = program_of("norms")
+    for step in range(60):
+        for i in range(4):
+            program.launch("gemm", 700 * US, call_ns=160 * US if step == 0 and i == 0 else 6 * US)
+        for i in range(50):
+            program.work(16 * US)
+            program.launch("norm", 6 * US, call_ns=160 * US if step == 0 and i == 0 else 6 * US)
+            program.wait("cudaStreamSynchronize", NULL_STREAM)
+    return text_of(program)
+
+
+@capture
+def two_ranks_of_start_up():
+    """Two processes, each with a GPU of its own, that add two vectors."""
+    texts = []
+    for rank in range(2):
+        program = Process(name="vector_add", pid=7 + rank, rank=rank, world=2)
+        program.work(110 * MS)
+        program.call("cuDevicePrimaryCtxRetain", 130 * MS, domain=2)
+        copy(program, "h2d", 4 * MIB)
+        program.launch("add", 20 * US, call_ns=160 * US)
+        copy(program, "d2h", 4 * MIB)
+        texts.append(text_of(program).replace('uuid="GPU-1"', f'uuid="GPU-{rank + 1}"'))
+    return "".join(texts)

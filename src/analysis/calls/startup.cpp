@@ -351,22 +351,32 @@ std::string LargestParts(const Split& split, size_t count) {
 }
 
 // What the GPU does hardly shows in the run.
-bool IsNothingElse(const std::vector<Startup>& startups, size_t operations) {
-  if (startups.size() != 1) return false;
-  const Startup& only = startups.front();
+bool IsNothingElse(const Startup& only, bool has_few_operations) {
   const int64_t cuda_ns = At(only.split, Part::kContext) + only.LoadingNs();
   if (cuda_ns < kStartWorthAFindingNs) return false;
-  if (operations <= kFewOperations && kTimesOfTheWork * only.work_ns < cuda_ns) return true;
+  if (has_few_operations && kTimesOfTheWork * only.work_ns < cuda_ns) return true;
   return PercentOf(only.total_ns, only.life_ns) >= kSlowPercentWorthAFinding &&
          PercentOf(only.work_ns, only.life_ns) < kWorkPercentOfARun;
 }
 
-Finding StartUpAlone(const Startup& only, const std::string& who) {
+// Of each process that ran on a GPU, as of the ranks of one program.
+bool AreNothingElse(const std::vector<Startup>& startups, size_t operations) {
+  const bool have_few_operations = operations <= kFewOperations * startups.size();
+  return std::all_of(startups.begin(), startups.end(),
+                     [&](const Startup& only) { return IsNothingElse(only, have_few_operations); });
+}
+
+// `who`: the process with most GPU work, of which `only` tells.
+Finding StartUpAlone(const Startup& only, const std::string& who, size_t processes) {
   Finding finding = NewFinding("startup.only");
+  const std::string others =
+      processes == 1 ? " spans "
+                     : " and " + CountOf(static_cast<int64_t>(processes - 1), "more process", "more processes") +
+                           " spans at most ";
   // A host that checks the results for longer than it prepared them is no start-up.
   const bool is_mostly_after = only.AfterNs() > only.total_ns;
   finding.message = std::string(is_mostly_after ? "The GPU hardly shows in the run" : "The run is start-up") +
-                    ": the GPU work of " + who + " spans " + Ns(only.work_ns) + " of " + Ns(only.life_ns) + ", " +
+                    ": the GPU work of " + who + others + Ns(only.work_ns) + " of " + Ns(only.life_ns) + ", " +
                     FormatPercent(PercentOf(only.work_ns, only.life_ns)) +
                     (is_mostly_after ? ", and the host went on for " + Ns(only.AfterNs()) + " after it" : "") +
                     "; until it began, the largest parts were " + LargestParts(only.split, 3);
@@ -400,8 +410,10 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
     finding.subject.process = who(loading);
     findings->push_back(std::move(finding));
   }
-  if (IsNothingElse(startups, trace.ops.size())) {
-    findings->push_back(StartUpAlone(startups.front(), who(startups.front())));
+  if (AreNothingElse(startups, trace.ops.size())) {
+    const auto& most = *std::max_element(startups.begin(), startups.end(),
+                                         [](const Startup& a, const Startup& b) { return a.work_ns < b.work_ns; });
+    findings->push_back(StartUpAlone(most, who(most), startups.size()));
     return;
   }
   const Startup& slow = startups.front();

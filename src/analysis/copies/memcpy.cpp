@@ -227,8 +227,7 @@ void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding
                     FormatNs(static_cast<double>(overlap.kernel_ns)) + " of kernels";
   finding.gain_ns = overlap.gain_ns;
   finding.basis = "for each group of copies, the shorter of its exposed time and the kernels within " +
-                  FormatNs(static_cast<double>(kNextToNs)) +
-                  "; included in the saving of streams.one_only, one_used and no_overlap";
+                  FormatNs(static_cast<double>(kNextToNs)) + " of it";
   findings->push_back(std::move(finding));
 }
 

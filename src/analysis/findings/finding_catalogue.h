@@ -61,8 +61,9 @@ struct FindingInfo {
   bool claims_its_causes = false;  // instead, idle time with the causes that its subject names, where it names any
   Layer layer = Layer::kMechanism;
   Turn turn = Turn::kInOrder;
-  // Its gain is all the idle time of a cause: less what findings claimed that say why (JudgeFindings).
-  bool is_all_of_a_cause = false;
+  // Its gain is all the idle time of its causes, or of all short gaps: less what findings claimed that say why
+  // (JudgeFindings).
+  bool is_all_of_its_causes = false;
 };
 
 std::span<const FindingInfo> FindingCatalogue();

@@ -52,6 +52,7 @@ constexpr WeightOf kWeights[] = {
     {"kernels.small", &PythonLineSum::kernels},
     {"kernels.chain", &PythonLineSum::operations},
     {"gpu.kernel_bound", &PythonLineSum::kernel_ns},
+    {"gpu.graph_bound", &PythonLineSum::kernel_ns},
     {"critical.kernel", &PythonLineSum::kernel_ns},
     {"occupancy.small_block", &PythonLineSum::kernel_ns},
     {"occupancy.small_grid", &PythonLineSum::kernel_ns},

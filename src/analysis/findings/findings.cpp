@@ -52,8 +52,9 @@ class Ledger {
     const bool is_known = !times.empty() && left_.contains(times.front());
     if (!is_known) return finding.gain_ns;
     int64_t claimed_ns = 0;
+    const int64_t unclaimed_ns = Unclaimed(finding, info, times);
     for (const std::string& id : times) {
-      const int64_t ns = std::min(left_[id], Unclaimed(finding, info, id) - claimed_ns);
+      const int64_t ns = std::min(left_[id], unclaimed_ns - claimed_ns);
       left_[id] = StandingOf(finding) == Standing::kFirst ? 0 : left_[id] - ns;
       claimed_ns += ns;
       claims_[id].push_back({&finding, ns});
@@ -61,13 +62,15 @@ class Ledger {
     return claimed_ns;
   }
 
-  // Of its gain. One that has all the idle time of a cause that comes again has it less what those claimed that say
-  // why; the total of the cause is of all the run, with its start.
-  int64_t Unclaimed(const Finding& finding, const FindingInfo& info, const std::string& id) const {
-    const auto found = claims_.find(id);
-    if (!info.is_all_of_a_cause || found == claims_.end()) return finding.gain_ns;
+  // Of its gain. One that has all the idle time of its causes that comes again has it less what those claimed that say
+  // why; the totals of the causes are of all the run, with its start.
+  int64_t Unclaimed(const Finding& finding, const FindingInfo& info, const std::vector<std::string>& ids) const {
     int64_t left_ns = finding.gain_ns;
-    for (const auto& [other, ns] : found->second) left_ns -= ns;
+    for (const std::string& id : ids) {
+      const auto found = claims_.find(id);
+      if (!info.is_all_of_its_causes || found == claims_.end()) continue;
+      for (const auto& [other, ns] : found->second) left_ns -= ns;
+    }
     return std::max<int64_t>(0, left_ns);
   }
 
@@ -180,16 +183,34 @@ bool SaysWhyItWaits(const RankedFinding& r) {
          info->turn != Turn::kOnce && info->claims.ids[0].starts_with("idle.");
 }
 
+// A few pauses are no pattern: what recurs comes first where it would save at least half as much. `end`: of those that
+// lead.
+void MovePausesBehindPatterns(std::vector<RankedFinding>* ranked, std::vector<RankedFinding>::iterator end) {
+  constexpr int64_t kPartOfThePauses = 2;
+  const auto is_of_pauses = [](const RankedFinding& r) { return r.finding->id == "idle.pauses"; };
+  const auto pauses = std::find_if(ranked->begin(), end, is_of_pauses);
+  if (pauses == end) return;
+  const auto last = std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(pauses + 1),
+                                 [gain_ns = pauses->gain_ns](const RankedFinding& r) {
+                                   return SaysWhyItWaits(r) && kPartOfThePauses * r.gain_ns >= gain_ns;
+                                 });
+  std::rotate(pauses, pauses + 1, last.base());
+}
+
+// What kernels take, as far as it is known what graphs run.
+bool IsOfKernels(const RankedFinding& r) {
+  return r.finding->id == "gpu.kernel_bound" || r.finding->id == "gpu.graph_bound";
+}
+
 // Of findings that only say where time went, the one with most of it comes first: what could be won of the kernels is a
 // guess, and a low one. `end`: of those that lead.
 void MoveShortIdleBehindKernels(std::vector<RankedFinding>* ranked, std::vector<RankedFinding>::iterator end,
                                 int64_t kernel_ns) {
   constexpr int64_t kTimesAsLong = 3;
-  const auto is_of_kernels = [](const RankedFinding& r) { return r.finding->id == "gpu.kernel_bound"; };
-  const auto kernels = std::find_if(ranked->begin(), end, is_of_kernels);
+  const auto kernels = std::find_if(ranked->begin(), end, IsOfKernels);
   if (kernels == end || std::any_of(ranked->begin(), end, SaysWhyItWaits)) return;
   std::stable_partition(ranked->begin(), kernels + 1, [&](const RankedFinding& r) {
-    return is_of_kernels(r) || LayerOf(*r.finding) != Layer::kPlace ||
+    return IsOfKernels(r) || LayerOf(*r.finding) != Layer::kPlace ||
            IsAboutTheSameTime(*r.finding, *kernels->finding) || kTimesAsLong * r.gain_ns > kernel_ns;
   });
 }
@@ -224,8 +245,7 @@ void MoveDetailsBehindPlaces(std::vector<RankedFinding>* ranked, std::vector<Ran
 
 // What is copied once is no more of a longer run, whose kernels are. `end`: of those that lead.
 void MoveCopiesBehindKernels(std::vector<RankedFinding>* ranked, std::vector<RankedFinding>::iterator end) {
-  const auto is_of_kernels = [](const RankedFinding& r) { return r.finding->id == "gpu.kernel_bound"; };
-  const auto kernels = std::find_if(ranked->begin(), end, is_of_kernels);
+  const auto kernels = std::find_if(ranked->begin(), end, IsOfKernels);
   if (kernels == end) return;
   std::stable_partition(ranked->begin(), kernels + 1,
                         [](const RankedFinding& r) { return !r.finding->id.starts_with("memcpy."); });
@@ -261,6 +281,7 @@ std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, s
   const auto end = std::stable_partition(ranked.begin(), ranked.end(),
                                          [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; });
   MoveOnceBehindWarnings(&ranked, end);
+  MovePausesBehindPatterns(&ranked, end);
   MoveShortIdleBehindKernels(&ranked, end, TotalOf(totals, "gpu.kernel_ns"));
   MoveDetailsBehindPlaces(&ranked, end);
   if (judged.are_copies_once) MoveCopiesBehindKernels(&ranked, end);

@@ -53,9 +53,8 @@ bool AreKernels(const DeviceTimes& times, double percent) {
 bool AreKernelBound(const DeviceTimes& times) { return AreKernels(times, kKernelBoundPercent); }
 
 // "gpu0 is kernel-bound: kernels run for 90% of 2.00 s after warm-up". `when`: see WhenOf.
-std::string BoundBy(const Trace& trace, const DeviceTimes& sum, const std::string& what, const std::string& when) {
-  return DevicesAre(trace) +
-         (AreKernelBound(sum) ? " kernel-bound: " + what + " run for " : " running " + what + " for ") +
+std::string BoundByKernels(const Trace& trace, const DeviceTimes& sum, const std::string& when) {
+  return DevicesAre(trace) + (AreKernelBound(sum) ? " kernel-bound: kernels run for " : " running kernels for ") +
          FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns) + when;
 }
 
@@ -233,7 +232,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   const std::string first = kernels.Name(longest.front());
   Finding finding = NewBoundFinding(sum);
   finding.subject.kernel = first;
-  finding.message = BoundBy(input.trace(), sum, "kernels", part) + (has_nccl ? ", excluding those of NCCL" : "");
+  finding.message = BoundByKernels(input.trace(), sum, part) + (has_nccl ? ", excluding those of NCCL" : "");
   std::vector<std::string> functions;
   Counted counted(input.trace());
   size_t named = 0;
@@ -259,11 +258,12 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   return finding;
 }
 
-// Graphs that were recorded as a whole say nothing of their kernels.
+// Graphs that were recorded as a whole say nothing of what they run.
 Finding GraphBound(const AnalysisInput& input, const DeviceTimes& sum, const JudgedTime& judged) {
-  Finding finding = NewBoundFinding(sum);
-  finding.message = BoundBy(input.trace(), sum, "CUDA graphs", WhenJudged(judged));
-  finding.advice += " To see which kernels they run, record graph nodes: profile --cuda-graph-trace=node";
+  Finding finding = NewFinding("gpu.graph_bound");
+  finding.message = DevicesAre(input.trace()) + " running CUDA graphs for " +
+                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns) +
+                    WhenJudged(judged) + "; their nodes were not recorded, so kernels or copies may take that time";
   SetGain(sum, 1, "graphs", &finding);
   return finding;
 }

@@ -141,7 +141,9 @@ Place MainPlace(const AnalysisInput& input, const IdleSummary& summary, const Ho
 
 std::string Where(const Trace& trace, const Place& place, int64_t cause_ns) {
   if (place.idle_ns == 0) return "";
-  const std::string name = place.name == PathName(trace, NameId{}) ? "outside any NVTX range" : "in " + place.name;
+  const bool is_outside = place.name == PathName(trace, NameId{});
+  if (is_outside && trace.ranges.empty()) return place.evidence;  // where there are none, that says nothing
+  const std::string name = is_outside ? "outside any NVTX range" : "in " + place.name;
   if (place.idle_ns == cause_ns) return ", all of it " + name + place.evidence;
   return ", " + FormatPercent(PercentOf(place.idle_ns, cause_ns)) + " of it " + name + place.evidence;
 }
@@ -170,6 +172,7 @@ struct Judged {
   std::string when;  // "" or that of WhenOf
   bool comes_once = false;
   int64_t before_ns = 0;  // idle time before what is judged
+  size_t iterations = 0;  // see SteadyTime
   LaunchSplit launches{};
 };
 
@@ -178,6 +181,7 @@ Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   if (steady == nullptr) return {{INT64_MIN, INT64_MAX}, sum.window_ns, sum.split.Total(), sum.split, ""};
   Judged judged{steady->time, steady->window_ns, steady->split.Total(), steady->split, WhenOf(steady->step)};
   judged.before_ns = steady->before.Total();
+  judged.iterations = steady->iterations;
   return judged;
 }
 
@@ -286,21 +290,60 @@ void AddLaunchCause(const Judged& judged, Finding finding, std::vector<Finding>*
   findings->push_back(std::move(finding));
 }
 
+// Of the host's own code: the few long gaps that have most of it, where the work of the GPU comes again far more often.
+struct Pauses {
+  int64_t count = 0, longest_ns = 0, sum_ns = 0;
+};
+
+// `own_ns`: of the host's own code, all that is judged.
+Pauses PausesOf(const Judged& judged, int64_t own_ns) {
+  constexpr int64_t kAsLong = 4;  // as the longest, that part of it at least
+  if (judged.iterations < kIterationsToJudge) return {};
+  Pauses pauses;
+  for (const int64_t ns : judged.launches.own_of_gaps_ns) pauses.longest_ns = std::max(pauses.longest_ns, ns);
+  for (const int64_t ns : judged.launches.own_of_gaps_ns) {
+    if (kAsLong * ns < pauses.longest_ns) continue;
+    ++pauses.count;
+    pauses.sum_ns += ns;
+  }
+  return pauses.count < kGapsOfAPattern && 2 * pauses.sum_ns >= own_ns ? pauses : Pauses{};
+}
+
+// Saving a model or evaluating it is another thing to mend than what the host does in each step.
+void AddPauses(const AnalysisInput& input, const HostGaps& host, const Judged& judged, const Pauses& pauses,
+               std::vector<Finding>* findings) {
+  const double percent = PercentOf(pauses.sum_ns, judged.window_ns);
+  if (percent < kCausePercentWorthAFinding) return;
+  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
+  Finding finding = NewFinding("idle.pauses", percent);
+  finding.message = NameOfUsedDevices(input.trace()) + " idle for " + ns(pauses.sum_ns) + ", " +
+                    FormatPercent(percent) + " of " + ns(judged.window_ns) + judged.when + ", in " +
+                    CountOf(pauses.count, "long pause") + " in which the host ran its own code" +
+                    (pauses.count == 1 ? "" : ", " + ns(pauses.longest_ns) + " in the longest") +
+                    MainFunction(input, host);
+  finding.gain_ns = pauses.sum_ns;
+  finding.basis = "all of these pauses";
+  finding.subject.causes = {std::string(InfoOf(Cause::kHost).name)};
+  findings->push_back(std::move(finding));
+}
+
 void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
                std::vector<Finding>* findings) {
   if (PercentOf(judged.split.Total(), judged.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = judged.split.Largest();
   if (!judged.comes_once) AddLateFirstLaunches(judged, summary, findings);
   const Preparation of_firsts = judged.comes_once ? Preparation{} : judged.launches.OfFirsts();
+  const Pauses pauses = PausesOf(judged, judged.split[Cause::kHost] - of_firsts.host_ns);
+  AddPauses(input, host, judged, pauses, findings);
   const auto add = [&](Cause cause) {
     Finding finding = CauseFinding(input, summary, host, judged, cause, cause == first);
     if (cause == Cause::kLaunch) return AddLaunchCause(judged, std::move(finding), findings);
-    const int64_t first_ns = cause == Cause::kHost   ? of_firsts.host_ns
+    const int64_t first_ns = cause == Cause::kHost   ? of_firsts.host_ns + pauses.sum_ns
                              : cause == Cause::kOs   ? of_firsts.os_ns
                              : cause == Cause::kLoad ? of_firsts.load_ns
                                                      : 0;
     finding.gain_ns -= first_ns;
-    // What is left of it, without what comes once.
+    // What is left of it, without what comes once or seldom.
     if (first_ns > 0) {
       const double percent = PercentOf(finding.gain_ns, judged.window_ns);
       if (percent < kCausePercentWorthAFinding) return;
@@ -394,13 +437,18 @@ std::string PerGap(int64_t ns, int64_t gaps) {
   return FormatNs(static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(gaps, 1)));
 }
 
-void AddPatterns(const IdleSummary& summary, int64_t window_ns, std::vector<Finding>* findings) {
+void AddPatterns(const Trace& trace, const IdleSummary& summary, int64_t window_ns, std::vector<Finding>* findings) {
   const GapPattern& drained = summary.drained_by_sync();
   if (IsWorthAFinding(drained, window_ns)) {
     Finding finding = NewFinding("sync.drains");
     finding.message = "The GPU ran out of work " + CountOf(drained.gaps, "time") +
                       " while the host waited for it: " + PerGap(drained.idle_ns, drained.gaps) +
                       " idle each time until the wait returned and new work arrived";
+    Place wait;
+    for (const auto& [function, split] : summary.by_call()) {
+      Offer(&wait, std::string(trace.Text(function)), split[Cause::kSync]);
+    }
+    if (wait.idle_ns > 0) finding.message += "; it waited in " + wait.name + " for the most part";
     finding.gain_ns = drained.idle_ns;
     finding.basis =
         "idle time in those waits, in the launches right after them, and in host code that could have run during the "
@@ -420,7 +468,7 @@ std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary&
   if (input.shared().judged(input).comes_once) TakeWhatComesOnce(&judged, &findings);
   AddCauses(input, summary, host, judged, &findings);
   if (steady != nullptr) AddStartUp(summary, *steady, judged.launches.FirstsNs(), &findings);
-  AddPatterns(summary, judged.window_ns, &findings);
+  AddPatterns(input.trace(), summary, judged.window_ns, &findings);
   RankFindings(&findings);
   return findings;
 }

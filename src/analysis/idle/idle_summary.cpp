@@ -98,6 +98,8 @@ void IdleSummary::Add(const IdleSummary& more) {
   shorter_.split.Add(more.shorter_.split);
   drained_by_sync_.gaps += more.drained_by_sync_.gaps;
   drained_by_sync_.idle_ns += more.drained_by_sync_.idle_ns;
+  drained_by_sync_.host_ns += more.drained_by_sync_.host_ns;
+  drained_by_sync_.waited_ns += more.drained_by_sync_.waited_ns;
 }
 
 int64_t IdleSummary::GapsWith(Cause cause) const {
@@ -154,9 +156,11 @@ void IdleSummary::AddPatterns(const IdleRun& run) {
     if (is_its_fault) drained_by_sync_.idle_ns += part.duration_ns;
     if (part.cause == Cause::kHost || (part.cause == Cause::kApi && !is_short_call)) host_ns += part.duration_ns;
   }
-  // The host could have computed meanwhile what it computed after the wait. Where that takes longer than the wait did,
-  // it is the host that is slow, and the GPU would run dry without the wait, too.
-  if (host_ns <= waited_ns) drained_by_sync_.idle_ns += host_ns;
+  // The host could have computed meanwhile what it computed after the wait. What takes it longer than one wait and than
+  // a step between launches is work of its own, without which the GPU would run dry as well.
+  if (host_ns > waited_ns && run.longest_ns >= kShortHostGapNs) return;
+  drained_by_sync_.host_ns += host_ns;
+  drained_by_sync_.waited_ns += waited_ns;
 }
 
 int64_t IdleSummary::WaitBefore(const Gap& gap, const Part& first) const {

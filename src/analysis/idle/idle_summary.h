@@ -45,6 +45,15 @@ struct GapPattern {
   int64_t gaps = 0, idle_ns = 0;
 };
 
+// Gaps after waits of the host for the GPU, and what the host could have done during such waits.
+struct DrainedGaps {
+  int64_t gaps = 0, idle_ns = 0;       // due to the waits themselves, whatever the host did
+  int64_t host_ns = 0, waited_ns = 0;  // of its own code in short gaps; how long it waited, and had nothing to do yet
+  // A host that does not wait works ahead: what it does after one wait can be done during another one. It is slow
+  // itself as far as its code takes longer than all waits.
+  GapPattern All() const { return {gaps, idle_ns + std::min(host_ns, waited_ns)}; }
+};
+
 class IdleSummary {
  public:
   // Keeps the `longest_kept` longest gaps (0: all) of those not shorter than `min_gap_ns`. Patterns are looked for in
@@ -66,7 +75,7 @@ class IdleSummary {
   int64_t short_host_ns() const { return short_host_ns_; }  // in gaps below kShortHostGapNs
   int64_t UnknownNs(UnknownReason reason) const { return unknown_ns_[static_cast<size_t>(reason)]; }
   const ShorterGaps& shorter() const { return shorter_; }
-  const GapPattern& drained_by_sync() const { return drained_by_sync_; }
+  GapPattern drained_by_sync() const { return drained_by_sync_.All(); }
 
  private:
   NameId MainPath(const Gap& gap, std::span<const Part> parts);
@@ -100,7 +109,7 @@ class IdleSummary {
   std::vector<std::pair<NameId, CauseSplit>> by_call_;
   std::vector<GapStory> longest_;  // a heap until Finish()
   ShorterGaps shorter_;
-  GapPattern drained_by_sync_;
+  DrainedGaps drained_by_sync_;
   std::vector<std::pair<uint32_t, int64_t>> paths_of_gap_;  // kept to save allocations
 };
 

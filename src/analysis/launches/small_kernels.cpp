@@ -20,6 +20,7 @@
 #include "analysis/result/tables.h"
 #include "base/demangle.h"
 #include "base/saturate.h"
+#include "base/text.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -103,7 +104,8 @@ Table LengthTable(const Histogram& histogram) {
 std::string LastName(const Trace& trace, uint32_t op) {
   const std::string name = ShortName(OpName(trace, trace.ops[op]));
   const size_t colons = name.rfind("::");
-  return colons == std::string::npos ? name : name.substr(colons + 2);
+  constexpr size_t kLongestName = 48;  // those of cuDNN have more than a hundred characters
+  return ShortenMiddle(colons == std::string::npos ? name : name.substr(colons + 2), kLongestName);
 }
 
 std::string NamesOf(const Trace& trace, const Chain& chain, size_t shown) {

@@ -179,6 +179,21 @@ TEST(Findings, OfPlacesTheOneWithMostOfTheTimeComesFirst) {
             (Lines{"idle.host 200", "gpu.kernel_bound 70", "sync.drains 30"}));
 }
 
+TEST(Findings, AFewPausesComeAfterPatternsThatWouldSaveHalfAsMuch) {
+  const Finding pauses = Make("idle.pauses", 200, Severity::kWarning);
+  EXPECT_EQ(Judge({pauses, Make("sync.drains", 100, Severity::kWarning)}),
+            (Lines{"sync.drains 100", "idle.pauses 200"}));
+  EXPECT_EQ(Judge({pauses, Make("sync.drains", 99, Severity::kWarning)}), (Lines{"idle.pauses 200", "sync.drains 99"}));
+  // Copies do not say why the GPU waits.
+  EXPECT_EQ(Judge({pauses, Make("memcpy.pageable", 150, Severity::kWarning)}),
+            (Lines{"idle.pauses 200", "memcpy.pageable 150"}));
+}
+
+TEST(Findings, ShortGapsBeforeKernelsAreClaimedOnce) {
+  EXPECT_EQ(Judge({Make("kernels.chain", 170), Make("launch.bound", 150, Severity::kWarning)}),
+            (Lines{"launch.bound 150", "kernels.chain 20 < launch.bound"}));
+}
+
 TEST(Findings, GridsOfALibraryAreMoreToSayOfTheKernels) {
   const std::vector<Metric> totals = {{"gpu.kernel_ns", "", 900}};
   Finding grids = Make("occupancy.small_grid", 500, Severity::kWarning);

@@ -145,7 +145,9 @@ LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
         } else if (loads.MayBeIn(firsts.UntilFirst(gap))) {
           if (is_before_first) AddHost(gap, parts, time, &split.before_firsts);
         } else if (gap.DurationNs() >= kLongGapNs) {
+          const int64_t before_ns = split.without_loading.host_ns;
           AddHost(gap, parts, time, &split.without_loading);
+          split.own_of_gaps_ns.push_back(split.without_loading.host_ns - before_ns);
         }
       });
     });

@@ -1,11 +1,13 @@
 #include "analysis/idle/gaps/steady_time.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <map>
 #include <utility>
 
 #include "analysis/calls/code_loads.h"
+#include "analysis/copies/transfers.h"
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
@@ -165,6 +167,29 @@ int64_t DoneWithNs(const AnalysisInput& input, int64_t launched_until_ns) {
   return done_ns;
 }
 
+// Copies that come a few times, among kernels that are launched ten times as often and take longer, as where a
+// benchmark reads the result of each of its parts.
+bool AreCopiesFew(const AnalysisInput& input) {
+  constexpr int64_t kFewCopies = 10, kTimesAsOften = 10, kTimesAsLong = 4;
+  struct Copies {
+    int64_t count = 0, time_ns = 0;
+  };
+  std::map<std::pair<Direction, int>, Copies> copies_of;  // by direction and magnitude
+  for (const GpuOp& op : TransfersOf(input)) {
+    if (!op.IsCopy()) continue;
+    Copies& copies = copies_of[{DirectionOf(op), std::bit_width(op.size_bytes)}];
+    ++copies.count;
+    copies.time_ns += op.DurationNs();
+  }
+  const auto launches = static_cast<int64_t>(LaunchesOfMostKernels(input));
+  int64_t few_ns = 0, many_ns = 0;
+  for (const auto& [kind, copies] : copies_of) {
+    const bool are_few = copies.count < kFewCopies && kTimesAsOften * copies.count <= launches;
+    (are_few ? few_ns : many_ns) += copies.time_ns;
+  }
+  return few_ns > 0 && kTimesAsLong * many_ns <= few_ns && few_ns + many_ns <= input.shared().kernel_busy_ns();
+}
+
 // Where more of the run is copying before the first kernel, that is what the program does, not what it does first.
 constexpr double kMostUploadPercent = 10;
 
@@ -215,7 +240,7 @@ JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
   if (steady) {
     copies_from_ns = steady->time.start_ns;
     const DeviceTimes before = TimesOfDevices(input, {INT64_MIN, copies_from_ns});
-    JudgeCopies(before.busy_ns - before.kernel_ns, 0);
+    JudgeCopies(input, before.busy_ns - before.kernel_ns, 0);
     return;
   }
   comes_once = NoKernelRunsTwice(input);
@@ -227,16 +252,16 @@ JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
     first_kernel_ns = std::min(first_kernel_ns, kernel_ns);
     if (kernel_ns != INT64_MAX) copied_ns += TimesUntil(input, device, kernel_ns).busy_ns;
   }
-  JudgeCopies(copied_ns, copied_ns);
+  JudgeCopies(input, copied_ns, copied_ns);
   if (100 * static_cast<double>(copied_ns) >= kMostUploadPercent * static_cast<double>(devices.window_ns)) return;
   copies_from_ns = first_kernel_ns == INT64_MAX ? INT64_MIN : first_kernel_ns;
   upload_ns = copied_ns;
 }
 
-void JudgedTime::JudgeCopies(int64_t before_ns, int64_t before_in_window_ns) {
+void JudgedTime::JudgeCopies(const AnalysisInput& input, int64_t before_ns, int64_t before_in_window_ns) {
   const int64_t once_ns = before_ns + download_ns;
   const int64_t between_ns = devices.busy_ns - devices.kernel_ns - before_in_window_ns - download_ns;
-  are_copies_once = 4 * between_ns <= once_ns && once_ns <= devices.kernel_ns;
+  are_copies_once = (4 * between_ns <= once_ns && once_ns <= devices.kernel_ns) || AreCopiesFew(input);
 }
 
 JudgedTime JudgedBy(const AnalysisInput& input, const std::string& step) {

@@ -36,7 +36,8 @@ struct JudgedTime {
   bool comes_once = false;
   DeviceTimes devices;
   int64_t download_ns = 0;  // of `devices`: copies once the last kernel was done, results as a rule
-  // Nearly all copies came before the first or after the last kernel, and took less time than the kernels.
+  // Nearly all copies came before the first or after the last kernel, or a few times among many launches, and took less
+  // time than the kernels.
   bool are_copies_once = false;
   // Without a steady time: what was copied before the first kernel, a model's parameters as a rule. Where that is a
   // small part of the run, it comes once as well: copies from here on count, and those before took so much of
@@ -49,7 +50,7 @@ struct JudgedTime {
 
  private:
   // `before_ns`: copies before what is judged or the first kernel, of which so much is part of `devices`.
-  void JudgeCopies(int64_t before_ns, int64_t before_in_window_ns);
+  void JudgeCopies(const AnalysisInput& input, int64_t before_ns, int64_t before_in_window_ns);
 };
 // `step` as in AnalysisOptions; found once for all where nobody named one (SharedFacts::judged).
 JudgedTime JudgedBy(const AnalysisInput& input, const std::string& step);
