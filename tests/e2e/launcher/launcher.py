@@ -11,7 +11,7 @@ import unittest
 CLI = pathlib.Path(os.environ["GPROF_TEST_CLI"])
 STUB = pathlib.Path(os.environ["GPROF_TEST_STUB"])
 ASSEMBLE = pathlib.Path(os.environ["GPROF_TEST_ASSEMBLE"])
-DEADLINE_S = 60
+DEADLINE_S = 120
 
 
 class LauncherTest(unittest.TestCase):
