@@ -298,6 +298,7 @@ struct Pauses {
 // `own_ns`: of the host's own code, all that is judged.
 Pauses PausesOf(const Judged& judged, int64_t own_ns) {
   constexpr int64_t kAsLong = 4;  // as the longest, that part of it at least
+  constexpr int64_t kSeldom = 4;  // the work of the GPU comes again that often for each of them
   if (judged.iterations < kIterationsToJudge) return {};
   Pauses pauses;
   for (const int64_t ns : judged.launches.own_of_gaps_ns) pauses.longest_ns = std::max(pauses.longest_ns, ns);
@@ -306,7 +307,9 @@ Pauses PausesOf(const Judged& judged, int64_t own_ns) {
     ++pauses.count;
     pauses.sum_ns += ns;
   }
-  return pauses.count < kGapsOfAPattern && 2 * pauses.sum_ns >= own_ns ? pauses : Pauses{};
+  const bool are_seldom =
+      pauses.count < kGapsOfAPattern && kSeldom * pauses.count <= static_cast<int64_t>(judged.iterations);
+  return are_seldom && 2 * pauses.sum_ns >= own_ns ? pauses : Pauses{};
 }
 
 // Saving a model or evaluating it is another thing to mend than what the host does in each step.
