@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -12,6 +13,10 @@ CLI = pathlib.Path(os.environ["GPROF_TEST_CLI"])
 STUB = pathlib.Path(os.environ["GPROF_TEST_STUB"])
 ASSEMBLE = pathlib.Path(os.environ["GPROF_TEST_ASSEMBLE"])
 DEADLINE_S = 120
+
+# Where tests run in the background or under nohup, these are ignored, and would be by all programs that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class LauncherTest(unittest.TestCase):

@@ -214,6 +214,7 @@ def main():
         if not needed.exists():
             print(f"skipped: {needed} is not built")
             sys.exit(77)
-    # A shell that runs tests in the background ignores the signal, and so would all programs that they start.
+    # Where tests run in the background or under nohup, these are ignored, and would be by all programs that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     unittest.main(verbosity=1)
