@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "analysis/facts/operations.h"
 #include "analysis/result/kept_results.h"
 #include "base/units.h"
 #include "report/trace_summary.h"
@@ -53,13 +54,23 @@ std::string Bar(double kernel_ns, double copy_ns, double window_ns, std::size_t 
   return std::string(kernels, '#') + std::string(copies, '=') + std::string(columns - kernels - copies, '.');
 }
 
+// The metric is of an analysis that may not have run.
+bool HasWholeGraphs(const Report& report) {
+  if (const auto launches = ValueOf(report, "graphs.launches")) return *launches > 0;
+  for (const Operation op : OperationsOf(report.trace)) {
+    if (op.shared().kind == OpKind::kGraph) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<TimeSplit> TimeSplitOf(const Report& report) {
   const auto window_ns = ValueOf(report, "gpu.window_ns"), kernel_ns = ValueOf(report, "gpu.kernel_ns"),
              copy_ns = ValueOf(report, "gpu.copy_only_ns"), idle_ns = ValueOf(report, "gpu.idle_ns");
   if (!window_ns || !kernel_ns || !copy_ns || !idle_ns || *window_ns <= 0) return std::nullopt;
-  return TimeSplit{*window_ns, *kernel_ns, *copy_ns, *idle_ns};
+  return TimeSplit{*window_ns, *kernel_ns, *copy_ns, *idle_ns,
+                   HasWholeGraphs(report) ? "kernels and graphs" : "kernels"};
 }
 
 std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
@@ -67,7 +78,7 @@ std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
   if (!split) return {};
   const auto share = [&](double ns) { return FormatPercent(100 * ns / split->window_ns); };
   const std::size_t gpus = UsedDevices(report.trace).size();
-  std::string text = "kernels " + share(split->kernel_ns) + ", copies (no kernel) " + share(split->copy_ns) +
+  std::string text = split->kernels + " " + share(split->kernel_ns) + ", copies (no kernel) " + share(split->copy_ns) +
                      ", idle " + share(split->idle_ns) + " of the " + FormatNs(split->window_ns) + " GPU window";
   const std::string combined = gpus > 1 ? ", " + std::to_string(gpus) + " GPUs combined" : "";
   text += combined;

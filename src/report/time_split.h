@@ -11,9 +11,11 @@
 
 namespace gprof::cli {
 
-// Kernels, copies while no kernel ran, and idle time make up the window.
+// Kernels, copies while no kernel ran, and idle time make up the window. Graphs that were recorded as a whole count as
+// kernels, and `kernels` says so.
 struct TimeSplit {
   double window_ns, kernel_ns, copy_ns, idle_ns;
+  std::string kernels;
 };
 
 // Nothing where the analysis `devices` did not run or there was no GPU work.

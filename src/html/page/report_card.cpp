@@ -74,7 +74,7 @@ class Card {
     out_ += fmt::format(
         "<div role=\"img\" aria-label=\"{}\" style=\"display:flex;height:14px;margin:4px 0;border:1px solid #8888\">",
         Text(lines.front()));
-    AddPart(split->kernel_ns / split->window_ns, kKernels, "kernels");
+    AddPart(split->kernel_ns / split->window_ns, kKernels, split->kernels);
     AddPart(split->copy_ns / split->window_ns, kCopies, "copies (no kernel)");
     AddPart(split->idle_ns / split->window_ns, kIdle, "idle");
     out_ += "</div>\n";

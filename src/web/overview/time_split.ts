@@ -40,9 +40,11 @@ export function partsOf(report: ReportDocument, row: Row): Part[] {
   const device = str(row, "device");
   const both = metric(report, "streams.copy_compute_ns", device) ?? 0;
   const gpu = device ? ` gpu:${device.replace("gpu", "")}` : "";
+  // Graphs that were recorded as a whole count as kernels.
+  const kernels = (metric(report, "graphs.launches") ?? 0) > 0 ? "kernels and graphs" : "kernels";
   const parts: Part[] = [
-    { label: "kernels", meaning: "kernels, no copy at the same time", color: "--kind-kernel", ns: num(row, "kernel_ns") - both, isIdle: false, query: `kind:kernel${gpu}` },
-    { label: "kernels and copies", meaning: "kernels and copies overlapped", color: "--kind-overlap", ns: both, isIdle: false, query: `kind:kernel${gpu}` },
+    { label: kernels, meaning: `${kernels}, no copy at the same time`, color: "--kind-kernel", ns: num(row, "kernel_ns") - both, isIdle: false, query: `kind:kernel${gpu}` },
+    { label: `${kernels} and copies`, meaning: `${kernels} and copies overlapped`, color: "--kind-overlap", ns: both, isIdle: false, query: `kind:kernel${gpu}` },
     copyPart(report, row, gpu),
   ];
   const causes = CAUSES.map((cause): Part => ({
