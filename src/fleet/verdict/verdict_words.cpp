@@ -61,8 +61,8 @@ std::string PathText(const FleetVerdict& verdict) {
   std::string text = parts + "; " + RanksOnPathText(verdict);
   const double less = PercentOf(path.above_median_ns, path.wall_ns);
   if (less >= kWorthSayingPercent) {
-    text += "; with no rank slower than the median, up to " + FormatNs(static_cast<double>(path.above_median_ns)) +
-            " (" + FormatPercent(less) + ") less";
+    text += "; up to " + FormatNs(static_cast<double>(path.above_median_ns)) + " (" + FormatPercent(less) +
+            ") shorter if no rank were slower than the median";
   }
   return text;
 }
