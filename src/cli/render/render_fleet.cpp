@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/render/text_layout.h"
-#include "fleet/verdict/rank_steps.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {
@@ -90,7 +89,7 @@ class FleetText {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return verdict_.ranks[a].above_median_ns > verdict_.ranks[b].above_median_ns;
     });
-    const bool is_time = matrix.path == kTimeSlicesPath;
+    const bool is_time = matrix.IsOverTime();
     Heading(is_time ? "Ranks over time" : "Ranks by step: " + matrix.path);
     const std::size_t shown = order.size() > kMapRows + 1 ? kMapRows : order.size();
     for (std::size_t i = 0; i < shown; ++i) AddMapRow(NameOnMap(*verdict_.ranks[order[i]].rank), {order[i]});

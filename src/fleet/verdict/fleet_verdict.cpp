@@ -10,6 +10,7 @@
 
 #include "analysis/result/display_names.h"
 #include "base/units.h"
+#include "fleet/verdict/rank_steps.h"
 
 namespace gprof {
 namespace {
@@ -479,6 +480,8 @@ class Judge {
 };
 
 }  // namespace
+
+bool StepMatrix::IsOverTime() const { return path == kTimeSlicesPath; }
 
 FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_rows, ExactTimes exact) {
   FleetVerdict verdict;

@@ -34,6 +34,7 @@ struct StepMatrix {
   int64_t steps_in_one = 1;
   std::vector<std::vector<int64_t>> own_ns;  // by rank as in FleetVerdict::ranks; empty for those without such steps
   std::vector<int64_t> median_ns;            // by entry
+  bool IsOverTime() const;                   // entries are slices of time, as there are no steps
 };
 
 struct FleetVerdict {

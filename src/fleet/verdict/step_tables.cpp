@@ -9,17 +9,12 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/result/tables.h"
 #include "fleet/verdict/fleet_verdict.h"
-#include "fleet/verdict/rank_steps.h"
 
 namespace gprof {
 namespace {
 
 constexpr size_t kNamedRanks = 3;
 constexpr double kWorthNamingPercent = 2;  // above the median, as on the map of ranks and steps
-
-const char* StepsTitle(const FleetVerdict& verdict) {
-  return verdict.steps.path == kTimeSlicesPath ? "Slices" : "Steps";
-}
 
 size_t LargestPart(const PathParts& parts) {
   return static_cast<size_t>(std::max_element(parts.begin(), parts.end()) - parts.begin());
@@ -67,11 +62,11 @@ Table PathTable(const FleetVerdict& verdict) {
 }
 
 Table RanksOnPathTable(const FleetVerdict& verdict, uint32_t max_rows) {
-  const bool is_time = verdict.steps.path == kTimeSlicesPath;
   Table table{"critical_ranks",
               "Ranks on the critical path",
               {{"rank", "Rank", Unit::kText, false},
-               {"entries", is_time || verdict.steps.steps_in_one > 1 ? "Slices" : "Steps", Unit::kCount, false},
+               {"entries", verdict.steps.IsOverTime() || verdict.steps.steps_in_one > 1 ? "Slices" : "Steps",
+                Unit::kCount, false},
                {"wall_ns", "Time", Unit::kNs, false},
                {"above_median_ns", "Above median", Unit::kNs, false},
                {"mostly", "Mostly", Unit::kText, false},
@@ -120,7 +115,6 @@ class Spread {
 
 Table StepTimesTable(const FleetVerdict& verdict) {
   const StepMatrix& matrix = verdict.steps;
-  const bool is_time = matrix.path == kTimeSlicesPath;
   Table table{"step_times",
               "Step times of all ranks: " + matrix.path,
               {{"part", "Time", Unit::kText, false},
@@ -135,7 +129,7 @@ Table StepTimesTable(const FleetVerdict& verdict) {
               "Over all ranks and steps."};
   if (matrix.steps_in_one > 1)
     table.note += " Each figure is a mean of " + std::to_string(matrix.steps_in_one) + " steps in a row.";
-  if (is_time || matrix.median_ns.empty()) return table;
+  if (matrix.IsOverTime() || matrix.median_ns.empty()) return table;
   Spread wall("step"), own("own time");
   std::vector<Spread> parts;
   for (size_t part = 0; part < kPathPartCount; ++part) parts.emplace_back(PathPartName(part));
@@ -177,9 +171,10 @@ std::string SlowestText(const FleetVerdict& verdict, size_t entry) {
 
 Table SlowStepsTable(const FleetVerdict& verdict, uint32_t max_rows) {
   const StepMatrix& matrix = verdict.steps;
+  const std::string word = matrix.IsOverTime() ? "Slice" : "Step";
   Table table{"steps",
-              std::string(StepsTitle(verdict)) + " by time lost to the slowest rank",
-              {{"step", verdict.steps.path == kTimeSlicesPath ? "Slice" : "Step", Unit::kText, false},
+              word + "s by time lost to the slowest rank",
+              {{"step", word, Unit::kText, false},
                {"above_median_ns", "Above median", Unit::kNs, false},
                {"own_ns", "Longest own time", Unit::kNs, false},
                {"median_ns", "Median own time", Unit::kNs, false},

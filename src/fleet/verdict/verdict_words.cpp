@@ -9,7 +9,6 @@
 #include "analysis/facts/statistics.h"
 #include "base/units.h"
 #include "fleet/verdict/fleet_verdict.h"
-#include "fleet/verdict/rank_steps.h"
 
 namespace gprof {
 namespace {
@@ -35,7 +34,7 @@ std::string PartsText(const JobPath& path) {
 // "rank 390 in 9 of 16 steps, rank 385 in 4, 2 others"
 std::string RanksOnPathText(const FleetVerdict& verdict) {
   const auto entries = static_cast<int64_t>(verdict.path.slowest.size());
-  const bool are_steps = verdict.steps.path != kTimeSlicesPath && verdict.steps.steps_in_one == 1;
+  const bool are_steps = !verdict.steps.IsOverTime() && verdict.steps.steps_in_one == 1;
   std::string text;
   const std::vector<RankOnPath>& ranks = verdict.path.ranks;
   for (size_t i = 0; i < std::min(ranks.size(), kRanksOfPath); ++i) {

@@ -9,7 +9,6 @@
 
 #include "analysis/idle/causes/causes.h"
 #include "base/units.h"
-#include "fleet/verdict/rank_steps.h"
 #include "html/timeline/byte_columns.h"
 #include "report/json_values.h"
 
@@ -122,7 +121,7 @@ Json HeatJson(const FleetVerdict& verdict, const FleetWords& words, HeatWriter* 
   Json ranks = Json::array();
   for (const std::size_t rank : writer->ranks()) ranks.push_back(RankJson(verdict, verdict.ranks[rank], words));
   return {{"path", verdict.steps.path},
-          {"is_time", verdict.steps.path == kTimeSlicesPath},
+          {"is_time", verdict.steps.IsOverTime()},
           {"steps_in_one", verdict.steps.steps_in_one},
           {"columns", verdict.steps.median_ns.size()},
           {"ranks", std::move(ranks)},
