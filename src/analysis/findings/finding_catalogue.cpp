@@ -193,8 +193,7 @@ constexpr FindingInfo kFindings[] = {
     {"gpu.graph_bound", "CUDA graphs run most of the time, and whether kernels or copies take it was not recorded",
      Always(kNote), "graphs", At("kind:graph"),
      "Record graph nodes to see which kernels and copies take the time: gprof-cli profile --cuda-graph-trace=node "
-     "(nsys "
-     "profile has the same option).",
+     "(nsys profile has the same option).",
      kKernels, false, Layer::kPlace},
     {"gpu.copy_bound",
      "copy-bound: the GPU copies most of the time with no kernel running",

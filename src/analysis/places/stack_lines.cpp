@@ -26,6 +26,12 @@ std::string_view InPackages(std::string_view file) {
   return {};
 }
 
+bool IsOfPythonItself(std::string_view file) {
+  if (file.starts_with("<frozen ")) return true;
+  const std::size_t at = file.find("/lib/python3.");
+  return at != std::string_view::npos || file.find("/lib/python3/") != std::string_view::npos;
+}
+
 // They call CUDA for whoever calls them.
 bool IsFramework(std::string_view package) {
   constexpr std::string_view kFrameworks[] = {
@@ -36,12 +42,6 @@ bool IsFramework(std::string_view package) {
 }
 
 }  // namespace
-
-bool IsOfPythonItself(std::string_view file) {
-  if (file.starts_with("<frozen ")) return true;
-  const std::size_t at = file.find("/lib/python3.");
-  return at != std::string_view::npos || file.find("/lib/python3/") != std::string_view::npos;
-}
 
 bool IsOfProgram(std::string_view file) {
   return !file.starts_with('<') && InPackages(file).empty() && !IsFramework(file) && !IsOfPythonItself(file);

@@ -28,8 +28,6 @@ struct PythonLine {
 
 // Of a file that is neither installed nor part of Python, nor of a framework by its folder.
 bool IsOfProgram(std::string_view file);
-// Of the library that comes with it.
-bool IsOfPythonItself(std::string_view file);
 
 // "train.py:12"
 std::string PlaceOf(const Trace& trace, const PythonLine& line);
