@@ -2,6 +2,8 @@
 
     tests/gpu/run_all.py --out DIR [--build BUILD] [--only REGEX]
 
+--only leaves out the recordings, too, unless it matches recording.NAME.
+
 DIR/results.json   outcome, seconds and message of every test
 DIR/data           traces of the examples with their facts and reports: what tests/data keeps
 """
@@ -20,7 +22,7 @@ import unittest
 # Those that take longest come last, in case somebody ends this early.
 MODULES = ("test_facts", "test_graphs", "test_capture_ranges", "test_gpu_metrics", "test_random_work", "test_more_kinds",
            "test_known_gaps", "test_exit_ways", "test_cupti_versions", "test_examples", "test_leave", "test_peer", "test_counters", "test_nsys", "test_python", "test_frameworks", "test_operators", "test_culprits",
-           "test_starved")
+           "test_starved", "test_windows")
 # name of the trace: (program, arguments, options of profile)
 RECORDINGS = {
     "normalise_v1": ("normalise_v1_pageable", [], []),
@@ -41,7 +43,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--build", type=pathlib.Path, help="build tree with bin, lib, share and tests")
-    parser.add_argument("--only", default="", help="run only the tests whose name matches")
+    parser.add_argument("--only", default="", help="run only the tests and recordings whose name matches")
     return parser.parse_args()
 
 
@@ -131,9 +133,9 @@ def record(support, recorded, name, folder):
     return None
 
 
-def record_all(support, recorded, folder, rows):
+def record_all(support, recorded, folder, only, rows):
     folder.mkdir(parents=True, exist_ok=True)
-    for name in RECORDINGS:
+    for name in (name for name in RECORDINGS if re.search(only, f"recording.{name}")):
         started = time.monotonic()
         try:
             problem = record(support, recorded, name, folder)
@@ -165,7 +167,7 @@ def main():
     def save():  # after every test: whoever ends this early keeps what there is
         (arguments.out / "results.json").write_text(json.dumps(rows, indent=1))
 
-    record_all(support, recorded, arguments.out / "data", rows)
+    record_all(support, recorded, arguments.out / "data", arguments.only, rows)
     save()
     run_tests(arguments.only, rows, save)
     outcomes = collections.Counter(row["outcome"] for row in rows)
