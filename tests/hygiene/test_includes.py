@@ -18,7 +18,7 @@ OURS = {
     "src/unwind": r"(base|unwind)/.*",
     "src/collect": rf"{FORMAT}|{PUBLIC}|(base|trace|unwind|collect)/.*",
     "src/counters": rf"gprof/error\.h|analysis/counters/.*|collect/gpu/pm_api\.h|(base|counters)/.*",
-    "src/launch": rf"gprof/trace/(calibration_file|counter_request|env|file|record|run_folder|write_notes)\.h|{PUBLIC}|(base|collect|launch)/.*",
+    "src/launch": rf"gprof/trace/(calibration_file|counter_request|env|file|rank_variables|record|run_folder|write_notes)\.h|{PUBLIC}|(base|collect|launch)/.*",
     "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
     "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|fleet|gate)/.*",
@@ -47,8 +47,8 @@ FOREIGN = {
 }
 # Nothing of the format may allocate, throw or print.
 FORMAT_STANDARD = {
-    "array", "atomic", "bit", "cassert", "cstddef", "cstdint", "cstring", "iterator", "limits", "string_view", "tuple",
-    "type_traits", "utility",
+    "array", "atomic", "bit", "cassert", "cstddef", "cstdint", "cstdlib", "cstring", "iterator", "limits", "string_view",
+    "tuple", "type_traits", "utility",
 }
 # The tracer is linked without libstdc++, so what it takes from it has to be header-only.
 TRACER_FORBIDDEN = {

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "gprof/error.h"
+#include "gprof/trace/rank_variables.h"
 #include "import/kineto/kineto.h"
 #include "trace/file/mapped_file.h"
 
@@ -75,11 +76,6 @@ std::optional<uint32_t> NumberOf(std::string_view text) {
   return number;
 }
 
-std::optional<uint32_t> Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? std::nullopt : NumberOf(value);
-}
-
 std::string Job() {
   std::string job;
   for (const char* name : {"SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE"}) {
@@ -127,11 +123,9 @@ std::vector<std::string> PathsOf(const Shard& shard, const std::vector<std::stri
 }
 
 MpiPlace FindMpiPlace() {
-  constexpr const char* kVariables[][2] = {
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
-  for (const auto& [rank, size] : kVariables) {
-    const auto index = Variable(rank), count = Variable(size);
-    if (index && count && *index < *count) return {{*index, *count}, Job()};
+  const trace::Rank found = trace::FindRank();
+  if (found.rank >= 0 && found.rank < found.world_size) {
+    return {{static_cast<uint32_t>(found.rank), static_cast<uint32_t>(found.world_size)}, Job()};
   }
   throw Error(ExitCode::kUsage, "--engine mpi was not started by mpirun or srun",
               "mpirun -n 4 gprof-cli analyze TRACES --engine mpi -o FOLDER");

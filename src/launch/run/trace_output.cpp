@@ -15,13 +15,11 @@
 #include "base/machine/descriptor.h"
 #include "base/text.h"
 #include "gprof/error.h"
+#include "gprof/trace/rank_variables.h"
 
 namespace gprof {
 namespace {
 
-// Of Open MPI, MPICH and others with PMI, Slurm, PMIx, Flux, torchrun.
-constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "PMIX_RANK",
-                                          "FLUX_TASK_RANK",       "RANK"};
 constexpr unsigned kMaxNumber = 100'000;
 constexpr mode_t kMode = 0666;  // less the umask, as every program does
 
@@ -53,12 +51,10 @@ std::string_view TakeVariableName(const std::string& pattern, std::string_view* 
 std::string VariableValue(const std::string& pattern, std::string_view name) {
   const char* const value = std::getenv(std::string(name).c_str());
   if (value == nullptr) {
-    std::string other;
-    for (const char* const rank : kRankVariables) {
-      if (other.empty() && std::getenv(rank) != nullptr) other = rank;
-    }
+    const trace::RankVariables* const ours = trace::FindRank().variables;
     Fail("'" + pattern + "' uses the environment variable " + std::string(name) + ", which is not set",
-         other.empty() ? "set it, or choose another file name with -o" : "here, %q{" + other + "} is the rank");
+         ours == nullptr ? "set it, or choose another file name with -o"
+                         : "here, %q{" + std::string(ours->rank) + "} is the rank");
   }
   return value;
 }
