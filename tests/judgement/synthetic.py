@@ -340,6 +340,19 @@ def first_launches_load_code():
 
 
 @capture
+def tiny_launches_after_a_long_start():
+    """Loading kernels takes three seconds; then each of 4,000 tiny kernels waits for a host that needs 20 us to launch it."""
+    program = Process(name="train")
+    for i in range(20):
+        program.launch(f"kernel_{i}", 3 * US, call_ns=150 * MS)
+    for i in range(4000):
+        program.work(15 * US)
+        program.launch(f"kernel_{i % 20}", 3 * US)
+    program.wait()
+    return text_of(program)
+
+
+@capture
 def new_kernels_in_every_step():
     """Each step launches a kernel of its own for the first time, which loads its code for 4 ms; the others are loaded."""
     program = Process(name="shapes")

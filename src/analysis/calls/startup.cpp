@@ -352,7 +352,8 @@ std::string LargestParts(const Split& split, size_t count) {
 
 // What the GPU does hardly shows in the run.
 bool IsNothingElse(const Startup& only, bool has_few_operations) {
-  const int64_t cuda_ns = At(only.split, Part::kContext) + only.LoadingNs();
+  // A first launch creates the context and loads the kernels where no call before it did.
+  const int64_t cuda_ns = At(only.split, Part::kContext) + At(only.split, Part::kLaunch) + only.LoadingNs();
   if (cuda_ns < kStartWorthAFindingNs) return false;
   if (has_few_operations && kTimesOfTheWork * only.work_ns < cuda_ns) return true;
   return PercentOf(only.total_ns, only.life_ns) >= kSlowPercentWorthAFinding &&

@@ -111,7 +111,7 @@ constexpr FindingInfo kFindings[] = {
      {{"idle.host_ns"}}},
     {"launch.bound",
      "launch-bound: short kernels, each started on a GPU that had run out of work",
-     Always(kWarning),
+     From(5),
      "kernel_launches",
      At("cause:launch,api,host"),
      "Launch the whole sequence as one CUDA graph, fuse kernels, or give each launch more work (larger batches).",

@@ -16,6 +16,8 @@
 #include "analysis/findings/findings.h"
 #include "analysis/idle/gaps/gaps.h"
 #include "analysis/idle/gaps/idle_parts.h"
+#include "analysis/idle/gaps/judged_words.h"
+#include "analysis/idle/gaps/steady_time.h"
 #include "analysis/kernels/kernel_groups.h"
 #include "analysis/launches/launch_blocking.h"
 #include "analysis/launches/launches_over_time.h"
@@ -150,6 +152,15 @@ void AddDepthMetrics(AnalysisResult* result, const QueueDepth& depth, const std:
 
 struct LateLaunches {
   int64_t kernels = 0, idle_ns = 0, launch_ns = 0, kernel_ns = 0, window_ns = 0;
+  bool AreAPattern() const {
+    return kernels >= kGapsOfAPattern && PercentOf(idle_ns, window_ns) >= kPatternPercentWorthAFinding;
+  }
+};
+
+// Of the whole run, and of the time that the run is judged by.
+struct LateLaunchSums {
+  LateLaunches all, judged;
+  bool AreAPattern() const { return judged.AreAPattern() || all.AreAPattern(); }
 };
 
 // What a call does to its thread while the GPU is idle.
@@ -157,22 +168,25 @@ enum class Meanwhile : uint8_t { kNotAsked, kGoesOn, kHoldsUp };
 
 class LateLaunchFinder {
  public:
-  explicit LateLaunchFinder(const AnalysisInput& input)
+  LateLaunchFinder(const AnalysisInput& input, const JudgedTime& judged)
       : input_(input),
         trace_(input.trace()),
         ops_(input.shared().ops()),
+        judged_(judged.steady ? judged.steady->time : Interval{INT64_MIN, INT64_MAX}),
+        judged_window_ns_(judged.devices.window_ns),
         of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {}
 
-  LateLaunches Run() {
+  LateLaunchSums Run() {
+    sums_.all.window_ns = input_.shared().window_ns();
+    sums_.judged.window_ns = judged_window_ns_;
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       next_overhead_ = 0;
-      late_.window_ns += input_.shared().window_ns(device);
       ForEachIdleRun(input_, device, [&](const IdleRun& run) {
         if (run.parts.front().cause == Cause::kQueue) return;
         ForEachGapOf(input_, run, [&](const Gap& gap, std::span<const Part>) { See(gap); });
       });
     }
-    return late_;
+    return sums_;
   }
 
  private:
@@ -182,10 +196,16 @@ class LateLaunchFinder {
     if (call == kNone) return;
     const GpuOp& op = trace_.ops[gap.after];
     if (op.kind != OpKind::kKernel || !IsByLaunching(call, gap)) return;
-    ++late_.kernels;
-    late_.idle_ns += gap.DurationNs();
-    late_.launch_ns += gap.end_ns - std::max(gap.start_ns, trace_.api_calls[call].start_ns);
-    late_.kernel_ns += op.DurationNs();
+    Add(gap, trace_.api_calls[call].start_ns, op.DurationNs(), &sums_.all);
+    const bool is_judged = gap.start_ns >= judged_.start_ns && gap.start_ns < judged_.end_ns;
+    if (is_judged) Add(gap, trace_.api_calls[call].start_ns, op.DurationNs(), &sums_.judged);
+  }
+
+  static void Add(const Gap& gap, int64_t call_start_ns, int64_t kernel_ns, LateLaunches* sums) {
+    ++sums->kernels;
+    sums->idle_ns += gap.DurationNs();
+    sums->launch_ns += gap.end_ns - std::max(gap.start_ns, call_start_ns);
+    sums->kernel_ns += kernel_ns;
   }
 
   // Whether launching explains the gap: the work had not been queued before it, and until the launch the host neither
@@ -240,25 +260,29 @@ class LateLaunchFinder {
   const AnalysisInput& input_;
   const Trace& trace_;
   const OpFacts& ops_;
+  const Interval judged_;
+  const int64_t judged_window_ns_;      // of all devices, within that
   std::vector<Meanwhile> of_function_;  // by NameId
   size_t next_overhead_ = 0;
-  LateLaunches late_;
+  LateLaunchSums sums_;
 };
 
 std::string Each(int64_t sum_ns, int64_t count) {
   return FormatNs(static_cast<double>(sum_ns) / static_cast<double>(std::max<int64_t>(count, 1)));
 }
 
-bool IsWorthAFinding(const LateLaunches& late) {
-  return late.kernels >= kGapsOfAPattern && PercentOf(late.idle_ns, late.window_ns) >= kPatternPercentWorthAFinding;
-}
-
-void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Finding>* findings) {
-  Finding finding = NewFinding("launch.bound");
-  finding.message = "Launch-bound for " + FormatPercent(PercentOf(late.idle_ns, late.window_ns)) +
-                    " of the GPU window: " + CountOf(late.kernels, "kernel") + " of " +
-                    Each(late.kernel_ns, late.kernels) + " on average started on an empty queue, " +
-                    Each(late.idle_ns, late.kernels) + " idle before each, one launch every " + FormatNs(interval_ns);
+// Where what comes again is not launch-bound, the run as a whole may be. A small part of it is only worth a note.
+void AddFinding(const LateLaunchSums& sums, const JudgedTime& judged, double interval_ns,
+                std::vector<Finding>* findings) {
+  const bool is_judged = judged.steady && sums.judged.AreAPattern();
+  const LateLaunches& late = is_judged ? sums.judged : sums.all;
+  Finding finding = NewFinding("launch.bound", PercentOf(late.idle_ns, sums.all.window_ns));
+  finding.message =
+      "Launch-bound for " + FormatPercent(PercentOf(late.idle_ns, late.window_ns)) + " of " +
+      (is_judged ? FormatNs(static_cast<double>(late.window_ns)) + WhenOf(judged.steady->step) : "the GPU window") +
+      ": " + CountOf(late.kernels, "kernel") + " of " + Each(late.kernel_ns, late.kernels) +
+      " on average started on an empty queue, " + Each(late.idle_ns, late.kernels) +
+      " idle before each, one launch every " + FormatNs(interval_ns);
   finding.gain_ns = late.idle_ns;
   finding.basis = "idle time before those kernels, " + FormatNs(static_cast<double>(late.launch_ns)) +
                   " of it in their launch calls";
@@ -271,30 +295,32 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   const Trace& trace = input.trace();
   AnalysisResult result;
   LaunchCalls calls;
-  LateLaunches late;
+  LateLaunchSums late;
+  const JudgedTime judged = JudgedBy(input, options.step);
   std::vector<std::pair<uint32_t, QueueDepth>> devices;
   std::optional<Table> over_time;
   const SharedFacts& shared = input.shared();
   AddLaunchBlocking(input, &result.findings);
   if (options.is_brief) {
-    late = LateLaunchFinder(input).Run();
-    if (!IsWorthAFinding(late)) return result;  // all tables are details then
+    late = LateLaunchFinder(input, judged).Run();
+    if (!late.AreAPattern()) return result;  // all tables are details then
   }
   RunSideBySide(input, {[&] { (void)shared.kernel_launches(); }, [&] { devices = DepthOfDevices(input); },
                         [&] {
-                          if (!options.is_brief) late = LateLaunchFinder(input).Run();
+                          if (!options.is_brief) late = LateLaunchFinder(input, judged).Run();
                         },
                         [&] {
                           if (!options.is_brief) over_time = LaunchesOverTime(input);
                         },
                         [&] { calls = ReadCalls(input); }});
-  if (IsWorthAFinding(late)) AddFinding(late, calls.interval_median_ns, &result.findings);
-  AddMetric(&result, "launches.per_second",
-            late.window_ns == 0 ? 0 : static_cast<double>(calls.count) * 1e9 / static_cast<double>(late.window_ns));
+  if (late.AreAPattern()) AddFinding(late, judged, calls.interval_median_ns, &result.findings);
+  AddMetric(
+      &result, "launches.per_second",
+      shared.window_ns() == 0 ? 0 : static_cast<double>(calls.count) * 1e9 / static_cast<double>(shared.window_ns()));
   AddMetric(&result, "launches.call_ns", calls.total_ns);
   AddMetric(&result, "launches.interval_median_ns", calls.interval_median_ns);
-  AddMetric(&result, "launches.late_kernels", late.kernels);
-  AddMetric(&result, "launches.late_idle_ns", late.idle_ns);
+  AddMetric(&result, "launches.late_kernels", late.all.kernels);
+  AddMetric(&result, "launches.late_idle_ns", late.all.idle_ns);
   result.tables.push_back(KernelTable(input, &result, options.max_rows));
   QueueDepth sum;
   for (const auto& [device, depth] : devices) {
