@@ -151,7 +151,8 @@ struct OsCall {
   NameId path;         // file or address, name of a lock
   uint32_t error = 0;  // errno, 0 for none
   trace::OsObject object_kind = trace::OsObject::kNone;
-  bool is_unfinished = false;  // the process ended inside it
+  bool is_unfinished = false;    // the process ended inside it
+  uint32_t waker_stack = kNone;  // from which the other thread released the lock or ended the wait
   int64_t DurationNs() const { return end_ns - start_ns; }
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {
@@ -169,6 +170,7 @@ struct OsCall {
     v(FieldOf{"error", Role::kKnown}, m.error);
     v(FieldOf{"object_kind"}, m.object_kind);
     v(FieldOf{"is_unfinished"}, m.is_unfinished);
+    v(FieldOf{"waker_stack", Role::kStack}, m.waker_stack);
   }
 };
 

@@ -18,7 +18,8 @@ constexpr std::string_view kTextColumns[] = {
     "datatype", "destination_memory", "device_uuid", "direction", "domain", "end", "entry_kind", "file", "function", "host", "kernel", "key",
     "level", "library", "managed_kind", "mangled_name", "memory", "message", "metric", "metric_kind", "metric_set", "model", "module_kind", "name",
     "nvtx", "nvtx_path", "object_kind", "operation", "origin", "overhead_kind", "path", "protocol", "reason", "replay", "sample_kind", "schema",
-    "scope", "short_name", "source", "source_memory", "stack", "status", "style", "sync_kind", "text", "tracer_version", "unit", "uuid"};
+    "scope", "short_name", "source", "source_memory", "stack", "status", "style", "sync_kind", "text", "tracer_version", "unit", "uuid",
+    "waker_stack"};
 // clang-format on
 
 ColumnType UsualType(const RecordTable& table, std::string_view name) {

@@ -1260,6 +1260,7 @@ struct OsCallRecord {
   int64_t result = 0;
   uint32_t error = 0, stack = 0, other_tid = 0;
   uint8_t is_unfinished = 0;
+  uint32_t waker_stack = 0;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"start_ns", Shape::kDelta, "entry of the call"}, r.start_ns);
@@ -1281,6 +1282,9 @@ struct OsCallRecord {
                 "thread that it waited for: holder of the lock, or waker; 0 when not known"},
       r.other_tid);
     v(FieldInfo{"is_unfinished", Shape::kPlain, "1 when the process ended inside the call"}, r.is_unfinished);
+    v(FieldInfo{"waker_stack", Shape::kPlain,
+                "stack from which other_tid released the lock or ended the wait, 0 when not known"},
+      r.waker_stack);
   }
 };
 

@@ -67,9 +67,11 @@ Table SlowestTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
                {"bytes", "Bytes", Unit::kBytes, true},
                {"error", "Error", Unit::kCount, true},
                {"place", "Called from", Unit::kText, true},
+               {"waker_place", "Woken from", Unit::kText, true},
                {"stack", "Stack", Unit::kText, true}},
               {},
-              "Start: time since the start of the trace.",
+              "Start: time since the start of the trace. Woken from: where the thread that was waited for released the "
+              "lock or ended the wait.",
               true};
   std::vector<const OsCall*> calls;
   for (const OsCall& call : trace.os_calls) calls.push_back(&call);
@@ -87,7 +89,8 @@ Table SlowestTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
     table.rows.push_back({call.start_ns - trace.start_ns, call.DurationNs(), std::string(trace.Text(call.function)),
                           word.empty() ? ObjectName(trace, kind) : word, ThreadName(trace, call.thread),
                           HolderName(trace, kind), static_cast<int64_t>(call.size_bytes),
-                          static_cast<int64_t>(call.error), (*places)(call.stack), stacks(call.stack)});
+                          static_cast<int64_t>(call.error), (*places)(call.stack), (*places)(call.waker_stack),
+                          stacks(call.stack)});
   }
   NoteLeftOut(&table, calls.size());
   return table;
@@ -107,14 +110,15 @@ Table LockTable(const AnalysisInput& input, CallPlaces* places, uint32_t max_row
                {"lock", "Lock", Unit::kText, false},
                {"waiter", "Main waiter", Unit::kText, false},
                {"holder", "Main holder", Unit::kText, false},
-               {"place", "Waited in", Unit::kText, true}},
+               {"place", "Waited in", Unit::kText, true},
+               {"released", "Released in", Unit::kText, true}},
               {},
               "Threads: number of threads that waited. Main holder: held the lock for most of the waiting time, where "
-              "recorded."};
+              "recorded. Released in: the place that ended most of it, where recorded."};
   struct OfLock {
     int64_t total_ns = 0, waits = 0, max_ns = 0;
     std::map<uint32_t, int64_t> waiters, holders;
-    PlaceSums places;
+    PlaceSums places, released;
   };
   const OsCallKinds& kinds = input.shared().os_call_kinds();
   // Python makes a semaphore for each wait: what it waits for is told by its own word and the line.
@@ -130,6 +134,7 @@ Table LockTable(const AnalysisInput& input, CallPlaces* places, uint32_t max_row
     lock.max_ns = std::max(lock.max_ns, call.DurationNs());
     lock.waiters[call.thread] += call.DurationNs();
     lock.places.Add((*places)(call.stack), call.DurationNs());
+    lock.released.Add((*places)(call.waker_stack), call.DurationNs());
     if (call.other_thread != kNone) lock.holders[call.other_thread] += call.DurationNs();
   }
   const auto name = [&](uint32_t thread) { return thread == kNone ? std::string() : ThreadName(trace, thread); };
@@ -138,7 +143,7 @@ Table LockTable(const AnalysisInput& input, CallPlaces* places, uint32_t max_row
     const std::string object = word.empty() ? ObjectName(trace, kind) : word;
     table.rows.push_back({lock.total_ns, lock.waits, lock.max_ns, static_cast<int64_t>(lock.waiters.size()),
                           object.empty() ? ObjectWord(kind.object_kind) : object, name(LargestOf(lock.waiters, kNone)),
-                          name(LargestOf(lock.holders, kNone)), lock.places.Main()});
+                          name(LargestOf(lock.holders, kNone)), lock.places.Main(), lock.released.Main()});
   }
   SortAndCut(&table, 0, 4, max_rows);
   return table;

@@ -31,6 +31,7 @@ struct WaitSum {
   std::map<NameId, int64_t> functions;  // idle time by function
   std::map<uint32_t, int64_t> holders;
   std::string place;      // that made those calls, in the most time
+  std::string released;   // " at reader.py:31 (fill)": where who was waited for most ended them, in the most time
   std::string word;       // that Python has for most of them
   std::string coroutine;  // that went on after most of those in an event loop
   std::string meanwhile;  // what the thread did that was waited for most
@@ -76,8 +77,21 @@ int64_t NsWithin(const Interval& time, const OsCall& call) {
   return std::max<int64_t>(std::min(call.end_ns, time.end_ns) - std::max(call.start_ns, time.start_ns), 0);
 }
 
+// The one with the most, where it is known of most of the time who was waited for.
+uint32_t HolderOfMost(const WaitSum& sum) {
+  int64_t known_ns = 0;
+  for (const auto& [holder, idle_ns] : sum.holders) known_ns += idle_ns;
+  return known_ns * 2 < sum.idle_ns ? kNone : LargestOf(sum.holders, kNone);
+}
+
+// Where the thread let go of a lock, or woke another one.
+std::string PlaceOfEnd(uint32_t stack, CallPlaces* places) {
+  const std::string place = places->OfProgram(stack);
+  return place.empty() ? "" : (places->IsLine(stack) ? " at " : " in ") + place;
+}
+
 void SetPlaces(const Trace& trace, const Interval& judged, CallPlaces* places, WaitSums* sums) {
-  std::map<WaitSums::key_type, PlaceSums> of_sums, words, coroutines;
+  std::map<WaitSums::key_type, PlaceSums> of_sums, words, coroutines, released;
   std::map<WaitSums::key_type, int64_t> all_ns;
   PythonWaits waits(trace);
   for (const OsCall& call : trace.os_calls) {
@@ -91,7 +105,10 @@ void SetPlaces(const Trace& trace, const Interval& judged, CallPlaces* places, W
     words[key].Add(word, ns);
     if (word == kEventLoop) coroutines[key].Add(CoroutineAfter(trace, call), ns);
     if (call.stack != kNone) of_sums[key].Add(places->OfProgram(call.stack), ns);
+    if (call.waker_stack != kNone && call.other_thread == HolderOfMost(sum->second))
+      released[key].Add(PlaceOfEnd(call.waker_stack, places), ns);
   }
+  for (const auto& [key, of_sum] : released) sums->at(key).released = of_sum.Main();
   for (const auto& [key, of_sum] : of_sums) sums->at(key).place = of_sum.Main();
   for (const auto& [key, of_sum] : words) {
     if (2 * of_sum.MainNs() < all_ns[key]) continue;
@@ -121,13 +138,6 @@ std::vector<Interval> TimesOf(const AnalysisInput& input, const WaitSums::key_ty
       times.push_back({std::max(call.start_ns, judged.start_ns), std::min(call.end_ns, judged.end_ns)});
   }
   return times;
-}
-
-// The one with the most, where it is known of most of the time who was waited for.
-uint32_t HolderOfMost(const WaitSum& sum) {
-  int64_t known_ns = 0;
-  for (const auto& [holder, idle_ns] : sum.holders) known_ns += idle_ns;
-  return known_ns * 2 < sum.idle_ns ? kNone : LargestOf(sum.holders, kNone);
 }
 
 // Of the thread that was waited for most. Where it waits, too, is not known or is one of several workers, the processes
@@ -272,8 +282,11 @@ class WaitWords {
     return finding;
   }
   std::string Meanwhile() const { return sum_.meanwhile.empty() ? "" : ", " + sum_.meanwhile; }
-  std::string HeldBy() const { return holder_.empty() ? "" : "; held by " + holder_ + Meanwhile(); }
-  std::string WokenBy() const { return holder_.empty() ? "" : "; woken by " + holder_ + Meanwhile(); }
+  std::string HeldBy() const {
+    if (holder_.empty()) return "";
+    return "; held by " + holder_ + (sum_.released.empty() ? "" : ", released" + sum_.released) + Meanwhile();
+  }
+  std::string WokenBy() const { return holder_.empty() ? "" : "; woken by " + holder_ + sum_.released + Meanwhile(); }
   std::string Workers() const { return sum_.workers.empty() ? "" : "; " + sum_.workers; }
   std::string Lock(const std::string& what) const {
     return thread_ + " waited " + CountOf(sum_.calls, "time") + " for " + what + " while the GPU was idle: " + idle_ +

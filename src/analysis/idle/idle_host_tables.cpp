@@ -18,9 +18,9 @@ namespace gprof {
 
 namespace {
 
-// Where most of the time in calls of each kind was spent, by thread, and what Python calls it.
+// Where most of the time in calls of each kind was spent, by thread, what Python calls it, and where that was ended.
 struct PlaceAndWord {
-  PlaceSums places, words;
+  PlaceSums places, words, ends;
 };
 using Places = std::map<std::pair<OsCallKind, uint32_t>, PlaceAndWord>;
 
@@ -31,10 +31,11 @@ Places PlacesOf(const AnalysisInput& input) {
   const OsCallKinds& kinds = input.shared().os_call_kinds();
   Places of_kinds;
   for (const OsCall& call : trace.os_calls) {
-    if (call.stack == kNone) continue;
+    if (call.stack == kNone && call.waker_stack == kNone) continue;
     PlaceAndWord& of_kind = of_kinds[{kinds.Of(call), call.thread}];
     of_kind.places.Add(places(call.stack), call.DurationNs());
     of_kind.words.Add(waits.Of(call), call.DurationNs());
+    of_kind.ends.Add(places(call.waker_stack), call.DurationNs());
   }
   return of_kinds;
 }
@@ -52,10 +53,11 @@ Table IdleOsTable(const AnalysisInput& input, const IdleSummary& summary, const 
                {"holder", "Waited for", Unit::kText, false},
                {"bytes", "Bytes", Unit::kBytes, true},
                {"thread", "Thread", Unit::kText, true},
-               {"place", "Called from", Unit::kText, true}},
+               {"place", "Called from", Unit::kText, true},
+               {"waker_place", "Woken from", Unit::kText, true}},
               {},
               "Percent of all idle time, by the call in which the launching thread was blocked. Waited for: the thread "
-              "that held the lock or woke this one."};
+              "that held the lock or woke this one. Woken from: where it did."};
   const Trace& trace = input.trace();
   const int64_t idle_ns = summary.Sum().split.Total();
   Places places = PlacesOf(input);
@@ -68,7 +70,7 @@ Table IdleOsTable(const AnalysisInput& input, const IdleSummary& summary, const 
     table.rows.push_back({PercentOf(wait.idle_ns, idle_ns), wait.idle_ns, wait.calls,
                           is_recorded ? std::string(trace.Text(wait.kind.function)) : "(not recorded)",
                           word.empty() ? ObjectName(trace, wait.kind) : word, HolderName(trace, wait.kind), wait.bytes,
-                          ThreadName(trace, wait.thread), place.places.Main()});
+                          ThreadName(trace, wait.thread), place.places.Main(), place.ends.Main()});
   }
   NoteLeftOut(&table, host.waits.size());
   return table;

@@ -123,6 +123,10 @@ void EventArgs::OfStack(uint32_t stack, ArgSink& sink) {
   if (stack != kNone) sink.Text("stack", stacks_(stack));
 }
 
+void EventArgs::OfWaker(const OsCall& call, ArgSink& sink) {
+  if (call.waker_stack != kNone) sink.Text("released or woken from", stacks_(call.waker_stack));
+}
+
 template <class Event>
 void EventArgs::OfNvtx(const Event& event, ArgSink& sink) const {
   if (event.domain != kNone && !trace_.Text(trace_.domains[event.domain].name).empty())
@@ -160,6 +164,7 @@ void EventArgs::OfOsCall(const OsCall& call, ArgSink& sink) {
   if (call.error != 0) sink.Uint("errno", call.error);
   if (call.other_thread != kNone) sink.Uint("waited for thread", trace_.threads[call.other_thread].tid);
   OfStack(call.stack, sink);
+  OfWaker(call, sink);
   if (call.is_unfinished) sink.Bool("unfinished", true);
 }
 

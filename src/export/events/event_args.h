@@ -40,6 +40,7 @@ class EventArgs {
   void OfRange(uint32_t range, ArgSink& sink) const;
   void OfMark(uint32_t mark, ArgSink& sink) const;
   void OfOsCall(const OsCall& call, ArgSink& sink);
+  void OfWaker(const OsCall& call, ArgSink& sink);  // where a wait was ended
   void OfMpiCall(const MpiCall& call, ArgSink& sink);
   void OfCollective(const Collective& operation, ArgSink& sink);
   void OfDirective(const Directive& directive, ArgSink& sink);

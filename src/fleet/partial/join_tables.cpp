@@ -92,7 +92,7 @@ Kind KindOf(const Column& column) {
   if (column.unit != Unit::kText && (key == "tflops" || key == "peak_percent")) return Kind::kRate;
   if (column.unit == Unit::kText) {
     const bool is_remark = key == "split" || key == "holder" || key == "thread" || key == "values" ||
-                           key == "meaning" || key == "advice" || key == "longest";
+                           key == "waker_place" || key == "meaning" || key == "advice" || key == "longest";
     if (is_remark) return Kind::kRemark;
     return Has(key, "tflops") ? Kind::kUnknown : Kind::kName;
   }

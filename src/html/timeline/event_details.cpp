@@ -206,6 +206,7 @@ EventDetails EventReader::OfOsCall(const OsCall& call) {
   details.stack = stacks_.Of(call.stack);
   details.object = NameOrNone(ObjectName(trace_, kind));
   details.other = NameOrNone(HolderName(trace_, kind));
+  details.payload = Payload([&](ArgSink& sink) { args_.OfWaker(call, sink); });
   if (call.is_unfinished) details.payload = NameOrNone("the process ended inside it");
   return details;
 }

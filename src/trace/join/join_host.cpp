@@ -200,6 +200,7 @@ class HostJoin {
       c.object_kind = EnumOr(r.object_kind, trace::OsObject::kPoll, trace::OsObject::kNone);
       c.other_thread = OtherThread(c, r.other_tid);
       c.stack = StackOf(writer, r.stack);
+      c.waker_stack = StackOf(writer, r.waker_stack);
       c.function = unjoined_.Name(writer, r.function);
       c.path = unjoined_.Name(writer, r.path);
       c.error = r.error;

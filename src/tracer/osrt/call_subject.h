@@ -79,6 +79,16 @@ uint32_t HolderOf() {
   return 0;
 }
 
+// glibc notes it in the lock: of a mutex that inherits priorities or is robust in another way. An atomic load would be
+// an instruction of its own.
+inline bool IsWaitedFor(const pthread_mutex_t& mutex) { return mutex.__data.__lock == 2; }
+inline bool IsWaitedFor(const pthread_rwlock_t& lock) {
+  constexpr unsigned kIsUsed = 2;  // of each of the two futexes in it
+  return ((__atomic_load_n(&lock.__data.__wrphase_futex, __ATOMIC_RELAXED) |
+           __atomic_load_n(&lock.__data.__writers_futex, __ATOMIC_RELAXED)) &
+          kIsUsed) != 0;
+}
+
 // Whether other processes wake who waits for a futex by that operation.
 constexpr bool IsOfProcesses(long operation) { return (operation & FUTEX_PRIVATE_FLAG) == 0; }
 

@@ -143,8 +143,9 @@ void SetObject(const OsCallRow& row, const WrappedFunction& function, uint32_t t
 void SetMore(const OsCallRow& row, trace::OsCallRecord* r) {
   if (row.header.words < sizeof(LongOsCallRow) / 8) return;
   const auto& longer = *reinterpret_cast<const LongOsCallRow*>(&row);
-  r->other_tid = longer.holder_tid;
+  r->other_tid = longer.other_tid;
   r->stack = longer.stack;
+  r->waker_stack = longer.waker_stack;
 }
 
 void Add(const OsCallRow& row, bool is_unfinished, const RowSource& source) {

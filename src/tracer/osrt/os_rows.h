@@ -29,9 +29,10 @@ static_assert(sizeof(OsCallRow) == 24);
 // Of a wait for a lock that another thread had, or of a caller whose stack is known.
 struct LongOsCallRow {
   OsCallRow row;
-  uint32_t holder_tid, stack;  // 0: not known
+  uint32_t other_tid, stack;  // 0: not known
+  uint32_t waker_stack, unused;
 };
-static_assert(sizeof(LongOsCallRow) == 32);
+static_assert(sizeof(LongOsCallRow) == 40);
 
 inline constexpr uint32_t kErrorBits = 8, kDetailBits = 4;
 

@@ -44,11 +44,11 @@ void WriteCall(uint8_t number, const CallTraits& traits, const FinishedCall& cal
   OsCallRow row{RowHeaderOf<OsCallRow>(RowType::kOsCall), PackDuration(call.stamps), call.start, what};
   row.header.flags = number;
   const uint32_t stack = StackOf(log, traits, call);
-  if (call.holder_tid == 0 && stack == 0) {
+  if (call.other.tid == 0 && stack == 0) {
     Append(log, row);
     return;
   }
-  LongOsCallRow longer{row, call.holder_tid, stack};
+  LongOsCallRow longer{row, call.other.tid, stack, call.other.stack, 0};
   longer.row.header.words = sizeof longer / 8;
   Append(log, longer);
 }

@@ -26,10 +26,11 @@
 
 namespace gprof::tracer {
 
-// A finished call, the thread that it waited for, where that is known, and the frame of its wrapper.
+// A finished call, the thread that it waited for and the stack from which that ended the wait, where they are known,
+// and the frame of its wrapper.
 struct FinishedCall {
   uint64_t start, stamps;
-  uint32_t holder_tid;
+  Waker other;
   uintptr_t frame;
 };
 
@@ -44,6 +45,9 @@ void WriteCall(uint8_t number, const CallTraits& traits, const FinishedCall& cal
 template <How kHow, class... Arguments>
 inline void NoteBefore(Arguments... arguments) {
   if constexpr (kHow == How::kWrite) NoteWrite(Argument<0>(arguments...));
+  if constexpr (kHow == How::kCondition) {  // it unlocks the mutex
+    if (IsWaitedFor(*Argument<1>(arguments...))) NoteWake(reinterpret_cast<uintptr_t>(Argument<1>(arguments...)));
+  }
   if constexpr (kHow == How::kConnect) SetEndOfDescriptor(Argument<0>(arguments...), kUnknownEnd);
   if constexpr (kHow == How::kClose) ForgetDescriptor(Argument<0>(arguments...));
   if constexpr (kHow == How::kDuplicate) ForgetDescriptor(Argument<1>(arguments...));
@@ -84,7 +88,7 @@ __attribute__((noinline, cold)) void TellCall(uint8_t number, const FinishedCall
                                                    : 0;
   constexpr CallTraits kTraits = {kMayHoldAllocator, IsOfFiles(kHow), kHow == How::kLength};
   FinishedCall told = call;
-  if (told.holder_tid == 0) told.holder_tid = WriterFor<kHow>(call.start, result, arguments...);
+  if (told.other.tid == 0) told.other.tid = WriterFor<kHow>(call.start, result, arguments...);
   WriteCall(number, kTraits, told, WhatOf<kHow>(error, result, arguments...));
   errno = kept;
 }
@@ -107,21 +111,23 @@ inline uint64_t FirstOf(T first, Rest...) {
 
 // Of a wait that somebody may end by a signal or a post.
 template <How kHow, class... Arguments>
-WaitPlace* BeginWaitOf(Arguments... arguments) {
-  if constexpr (kHow == How::kCondition || kHow == How::kSem)
-    return BeginWait(reinterpret_cast<uintptr_t>(Argument<0>(arguments...)));
-  if constexpr (kHow == How::kFutex) return BeginWait(static_cast<uintptr_t>(Argument<1>(arguments...)));
+WaitPlace* BeginWaitOf(const ThreadLog* log, uint64_t start, Arguments... arguments) {
+  if constexpr (IsOfLocks(kHow) || kHow == How::kSem)
+    return BeginWait(reinterpret_cast<uintptr_t>(Argument<0>(arguments...)), log, start);
+  if constexpr (kHow == How::kFutex) return BeginWait(static_cast<uintptr_t>(Argument<1>(arguments...)), log, start);
   return nullptr;
 }
 
-// A wait that ran out of time was ended by nobody.
+// A wait that ran out of time was ended by nobody. Of a lock that went through several hands, whoever had it first is
+// told, and not where another one let go of it.
 template <How kHow, class Result>
-uint32_t WakerOf(WaitPlace* place, Result result) {
-  if constexpr (kHow == How::kCondition || kHow == How::kSem || kHow == How::kFutex) {
-    const uint32_t waker_tid = place == nullptr ? 0 : EndWait(place);
-    return result == 0 ? waker_tid : 0;
+Waker OtherOf(WaitPlace* place, uint32_t holder_tid, Result result) {
+  Waker waker;
+  if constexpr (IsOfLocks(kHow) || kHow == How::kSem || kHow == How::kFutex) {
+    if (place != nullptr) waker = EndWait(place);
+    if (result != 0) waker = {};
   }
-  return 0;
+  return holder_tid == 0 || holder_tid == waker.tid ? waker : Waker{holder_tid, 0};
 }
 
 template <How kHow, bool kMayHoldAllocator, class Result, class... Arguments>
@@ -136,21 +142,19 @@ inline __attribute__((always_inline)) Result Timed(const WrapTarget& target, Arg
   }
   ThreadLog* const log = own_log;
   const uint32_t holder_tid = HolderOf<kHow>(arguments...);
-  WaitPlace* const place = BeginWaitOf<kHow>(arguments...);
   const uint64_t start = Stamp();
+  WaitPlace* const place = BeginWaitOf<kHow>(log, start, arguments...);
   outer_frame = frame;
   NoteOpenCall(log, target.number, FirstOf(arguments..., 0), start);
   const Result result = real(arguments...);
   const uint64_t stamps = Stamp() - start;
   outer_frame = 0;
-  const uint32_t waker_tid = WakerOf<kHow>(place, result);
+  const Waker other = OtherOf<kHow>(place, holder_tid, result);
   if (log != nullptr) log->open_os_call.start.store(0, std::memory_order_relaxed);
   RememberAfter<kHow>(result, arguments...);
   const auto& threshold = IsOfFiles(kHow) ? os_thresholds.files : os_thresholds.launching;
   if (__builtin_expect(stamps >= threshold.load(std::memory_order_relaxed), 0)) {
-    TellCall<kHow, kMayHoldAllocator>(target.number,
-                                      FinishedCall{start, stamps, holder_tid != 0 ? holder_tid : waker_tid, frame},
-                                      result, arguments...);
+    TellCall<kHow, kMayHoldAllocator>(target.number, FinishedCall{start, stamps, other, frame}, result, arguments...);
   }
   return result;
 }

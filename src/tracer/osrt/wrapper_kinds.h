@@ -82,6 +82,19 @@ struct WakeWrapper {
   }
 };
 
+// Only a lock that somebody waits for costs more than a comparison.
+template <SymbolText kSymbol, class Lock>
+struct UnlockWrapper {
+  static int Call(Lock* lock) {
+    if (__builtin_expect(IsWaitedFor(*lock), 0)) return Wake(lock);
+    return reinterpret_cast<int (*)(Lock*)>(target_of<kSymbol>.real)(lock);
+  }
+  __attribute__((noinline)) static int Wake(Lock* lock) {
+    NoteWake(reinterpret_cast<uintptr_t>(lock));
+    return reinterpret_cast<int (*)(Lock*)>(target_of<kSymbol>.real)(lock);
+  }
+};
+
 // What it opens is a file whose name may be gone before anybody waits for it.
 struct SemaphoreOpenWrapper {
   static sem_t* Call(const char* name, int flags, mode_t mode, unsigned value) {
@@ -201,6 +214,12 @@ WrappedFunction WrapLock(const char* attempt) {
 template <SymbolText kSymbol>
 WrappedFunction WrapQuick(void* wrapper, OsObject object) {
   return {{kSymbol.text, wrapper, &target_of<kSymbol>}, kSymbol.text, nullptr, object};
+}
+
+template <SymbolText kSymbol, OsObject kObject, class Lock>
+WrappedFunction WrapUnlock() {
+  void* const wrapper = reinterpret_cast<void*>(&UnlockWrapper<kSymbol, Lock>::Call);
+  return WrapQuick<kSymbol>(wrapper, kObject);
 }
 
 template <SymbolText kSymbol, OsObject kObject, class Object>

@@ -73,6 +73,8 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
       WrapLock<"pthread_mutex_lock", How::kMutex, OsObject::kMutex, pthread_mutex_t>("pthread_mutex_trylock"),
       Wrap<"pthread_mutex_timedlock", How::kMutex, OsObject::kMutex, decltype(&pthread_mutex_timedlock)>(),
       Wrap<"pthread_mutex_clocklock", How::kMutex, OsObject::kMutex, LockClock>(),
+      WrapUnlock<"pthread_mutex_unlock", OsObject::kMutex, pthread_mutex_t>(),
+      WrapUnlock<"pthread_rwlock_unlock", OsObject::kRwLock, pthread_rwlock_t>(),
       WrapLock<"pthread_rwlock_rdlock", How::kRwLock, OsObject::kRwLock, pthread_rwlock_t>("pthread_rwlock_tryrdlock"),
       WrapLock<"pthread_rwlock_wrlock", How::kRwLock, OsObject::kRwLock, pthread_rwlock_t>("pthread_rwlock_trywrlock"),
       Wrap<"pthread_rwlock_timedrdlock", How::kRwLock, OsObject::kRwLock, decltype(&pthread_rwlock_timedrdlock)>(),

@@ -314,6 +314,7 @@ uint32_t StackAt(ThreadStacks* stacks, const CallerFrame& frame, const StackLimi
   const WalkEnd ends = {limits.frames < kMostFrames ? limits.frames : kMostFrames,
                         python != 0 && has_python.load(std::memory_order_acquire)};
   const Step end = Walk(stacks, frame, &stack, ends, &count);
+  if (python == kPythonBehindWalk) python = end == Step::kCut ? 0 : CallerStack(log);
   uint32_t parent = end == Step::kCut ? kCutParent : 0;
   const bool ends_in_python = ends.at_python && count > 0 && python_runs.Has(stacks->addresses[count - 1]);
   if (ends_in_python || (python != 0 && end == Step::kCut)) {
@@ -332,7 +333,7 @@ uint32_t StackAt(ThreadStacks* stacks, const CallerFrame& frame, const StackLimi
 uint32_t ReadNativeStack(ThreadLog* log, const CallerFrame& frame, const StackLimits& limits, uint32_t python) {
   ErrnoGuard errno_guard;
   ThreadStacks* const stacks = StacksOf(log);
-  if (stacks == nullptr || stacks->is_busy) return python;
+  if (stacks == nullptr || stacks->is_busy) return PythonWithoutWalk(python);
   stacks->is_busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const uint32_t stack = StackAt(stacks, frame, limits, python, log);

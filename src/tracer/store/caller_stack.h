@@ -30,14 +30,19 @@ struct StackLimits {
 
 // The stack of functions that a caller is in, joined to the one of Python's frames (0: there are none). Walking takes
 // about a microsecond, so this is for calls that took long.
+//
+// kPythonBehindWalk: Python's frames are read once the walk has come to the outermost frame or the interpreter. A
+// handler of a signal may have interrupted Python where they cannot be read; a walk ends at its frame.
+inline constexpr uint32_t kPythonBehindWalk = ~0u;
 using NativeStackReader = uint32_t (*)(ThreadLog* log, const CallerFrame& caller, const StackLimits& limits,
                                        uint32_t python);
 extern constinit std::atomic<NativeStackReader> native_stack_reader;
 
+inline uint32_t PythonWithoutWalk(uint32_t python) { return python == kPythonBehindWalk ? 0 : python; }
 // Answers `python` where no stacks are read. [own thread, before a row is begun]
 inline uint32_t NativeStack(ThreadLog* log, const CallerFrame& caller, const StackLimits& limits, uint32_t python) {
   const NativeStackReader read = native_stack_reader.load(std::memory_order_acquire);
-  return read == nullptr ? python : read(log, caller, limits, python);
+  return read == nullptr ? PythonWithoutWalk(python) : read(log, caller, limits, python);
 }
 
 // Numbers of modules, frames and stacks are of one sequence, whoever makes them. [any thread]

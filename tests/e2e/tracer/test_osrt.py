@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import harness
+import test_stacks
 
 MUTEX, CONDITION, SEMAPHORE, GIL, FUTEX, THREAD, FILE, PIPE, SOCKET, TIMER = 1, 3, 4, 6, 7, 8, 10, 11, 12, 14
 MS = 1_000_000
@@ -323,6 +324,9 @@ class Python(harness.Case):
         self.assertTrue(all(c["other_tid"] in threads | {0} and c["other_tid"] != c["tid"] for c in waits), waits)
         if sys.version_info >= (3, 11):
             self.assertTrue([c for c in waits if c["other_tid"] != 0], waits)
+        if waits and test_stacks.has_stacks():
+            functions = {test_stacks.names(run.trace, c, "waker_stack")[0] for c in waits if c["waker_stack"]}
+            self.assertIn("spin", functions)  # where one thread gave the lock to the other
 
 
 if __name__ == "__main__":

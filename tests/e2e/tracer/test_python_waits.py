@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import harness
+import test_stacks
 from test_python import all_interpreters
 
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "python_waits.py"
@@ -23,10 +24,14 @@ class PythonWaits(harness.Case):
             with self.subTest(python=name):
                 run = self.profile(python, PROGRAM, env={"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1"})
                 self.assertEqual(run.code, 0, run.err)
-                waits = {(row["object"], row["place"].split(" ")[0]) for row in self.rows(run, "os_slowest")}
+                slowest = self.rows(run, "os_slowest")
+                waits = {(row["object"], row["place"].split(" ")[0]) for row in slowest}
+                ends = {(row["place"].split(" ")[0], row["waker_place"].split(" ")[0]) for row in slowest}
                 locks = {row["lock"] for row in self.rows(run, "os_locks")}
-                for word, line in json.loads(run.out):
+                for word, line, ended in json.loads(run.out):
                     place = f"{PROGRAM.name}:{line}"
+                    if ended and test_stacks.has_stacks():
+                        self.assertIn((place, f"{PROGRAM.name}:{ended}"), ends, word)
                     words = [word, SAME.get(word, word)]
                     self.assertTrue(any((w, place) in waits for w in words), (word, place, sorted(waits)))
                     if word != "asyncio's event loop":

@@ -13,25 +13,26 @@ def has_stacks():
     return platform.machine() == "x86_64" and tuple(map(int, platform.libc_ver()[1].split("."))) >= (2, 35)
 
 
+def names(trace, record, field="stack"):
+    """The functions on a stack, the innermost first; of Python its place."""
+    symbols = {r["frame"]: r["name"] for r in trace.of("symbol")}
+    modules = {r["id"]: r for r in trace.of("module")}
+    frames = {r["id"]: r for r in trace.of("frame")}
+    nodes = {r["id"]: r for r in trace.of("stack")}
+    found, node = [], nodes.get(record[field])
+    while node is not None:
+        module = modules.get(frames[node["frame"]]["module"])
+        python = module is not None and module["module_kind"] == 2
+        found.append(module["name"] if python else symbols.get(node["frame"], "?"))
+        node = nodes.get(node["parent"])
+    return found
+
+
 class Stacks(harness.Case):
     @classmethod
     def setUpClass(cls):
         if not has_stacks():
             raise unittest.SkipTest("stacks of functions take x86-64 and glibc 2.35")
-
-    def names(self, trace, record):
-        """The functions on a stack, the innermost first; of Python its place."""
-        symbols = {r["frame"]: r["name"] for r in trace.of("symbol")}
-        modules = {r["id"]: r for r in trace.of("module")}
-        frames = {r["id"]: r for r in trace.of("frame")}
-        nodes = {r["id"]: r for r in trace.of("stack")}
-        names, node = [], nodes.get(record["stack"])
-        while node is not None:
-            module = modules.get(frames[node["frame"]]["module"])
-            python = module is not None and module["module_kind"] == 2
-            names.append(module["name"] if python else symbols.get(node["frame"], "?"))
-            node = nodes.get(node["parent"])
-        return names
 
     def waits(self, trace, **fields):
         return [c for c in trace.of("os_call", **fields) if c["duration_ns"] > MS and not c["is_unfinished"]]
@@ -40,7 +41,7 @@ class Stacks(harness.Case):
         run = self.profile("call_sites", version=None, options=OSRT)
         self.assertEqual(run.code, 0, run.err)
         self.assert_clean(run.trace)
-        stacks = [self.names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
+        stacks = [names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
         self.assertEqual(len(stacks), 3, stacks)
         self.assertEqual(stacks[0][:3], ["wait_plainly", "load_batch", "main"])
         self.assertEqual(stacks[1][:3], ["wait_aligned", "load_batch", "main"])
@@ -50,15 +51,15 @@ class Stacks(harness.Case):
     def test_depth_threshold_and_size(self):
         deep = ("call_sites", "deep", 60)
         run = self.profile(*deep, version=None, options=OSRT)
-        stacks = [self.names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
+        stacks = [names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
         self.assertEqual(stacks[2], ["wait_plainly"] + ["wait_deep"] * 23)
         cut = {r["id"] for r in run.trace.of("stack") if r["is_cut"]}
         self.assertEqual(len(cut), 1)
         run = self.profile(*deep, version=None, options=(*OSRT, "--osrt-backtrace-depth=100"))
-        stacks = [self.names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
+        stacks = [names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
         self.assertEqual(stacks[2][:63], ["wait_plainly"] + ["wait_deep"] * 61 + ["main"])
         run = self.profile(*deep, version=None, options=(*OSRT, "--osrt-backtrace-depth=100", "--osrt-backtrace-stack-size=512"))
-        stacks = [self.names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
+        stacks = [names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
         self.assertTrue(1 < len(stacks[2]) < 40, stacks[2])
         for nothing in ("--osrt-backtrace-depth=0", "--osrt-backtrace-threshold=1000000000"):
             run = self.profile(*deep, version=None, options=(*OSRT, nothing))
@@ -68,7 +69,7 @@ class Stacks(harness.Case):
     def test_threads_and_forks(self):
         run = self.profile("call_sites", "threads", 40, version=None, options=OSRT)
         self.assertEqual(run.code, 0, run.err)
-        stacks = [self.names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
+        stacks = [names(run.trace, c) for c in self.waits(run.trace, function="usleep")]
         self.assertEqual(sum(s[:3] == ["wait_plainly", "load_batch", "run_thread"] for s in stacks), 40)
         run = self.profile("call_sites", "fork", version=None, options=OSRT)
         self.assertEqual(run.code, 0, run.err)
@@ -84,9 +85,9 @@ class Stacks(harness.Case):
         with_stack = {c["function"] for c in calls if c["stack"]}
         self.assertTrue(any("Launch" in f for f in with_stack), with_stack)
         self.assertTrue(all("Launch" in f or "Synchronize" in f for f in with_stack), with_stack)
-        launches = [self.names(run.trace, c) for c in calls if "LaunchKernel" in c["function"]]
-        self.assertTrue(launches and all("main" in names for names in launches), launches)
-        self.assertFalse(any("OnCallback" in name or "gprof" in name for names in launches for name in names), launches)
+        launches = [names(run.trace, c) for c in calls if "LaunchKernel" in c["function"]]
+        self.assertTrue(launches and all("main" in found for found in launches), launches)
+        self.assertFalse(any("OnCallback" in name or "gprof" in name for found in launches for name in found), launches)
         run = self.profile("driver_facts", options=("-t", "cuda,nvtx"))
         self.assertEqual({c["stack"] for c in run.trace.of("api")}, {0})
 
@@ -104,9 +105,21 @@ class Stacks(harness.Case):
         run = self.profile("call_sites", "woken", version=None, options=OSRT)
         self.assertEqual(run.code, 0, run.err)
         waker = run.facts("waker")[0]["tid"]
-        for function in ("sem_wait", "pthread_cond_wait"):
+        for function, place in (("sem_wait", "post_it"), ("pthread_cond_wait", "signal_it"), ("futex", "wake_it"),
+                                ("pthread_mutex_lock", "release_it"), ("pthread_rwlock_wrlock", "leave_it")):
             calls = self.waits(run.trace, function=function)
             self.assertEqual([c["other_tid"] for c in calls], [waker], function)
+            found = names(run.trace, calls[0], "waker_stack")
+            self.assertIn(place, found[:3], function)  # below the library of C++
+            self.assertFalse([name for name in found if "gprof" in name], found)
+        run = self.profile("call_sites", "woken", version=None, options=(*OSRT, "--osrt-backtrace-threshold=10000000000"))
+        self.assertEqual({c["waker_stack"] for c in run.trace.of("os_call")}, {0})
+
+    def test_a_handler_ends_a_wait(self):
+        run = self.profile("call_sites", "handler", version=None, options=OSRT)
+        self.assertEqual(run.code, 0, run.err)
+        found = names(run.trace, self.waits(run.trace, function="sem_wait")[0], "waker_stack")
+        self.assertIn("post_it", found[:2], found)
 
     @unittest.skipIf(shutil.which("python3") is None, "python3 was not found")
     def test_python_takes_the_place_of_its_interpreter(self):
@@ -114,8 +127,8 @@ class Stacks(harness.Case):
         options = ("-t", "nvtx,osrt,cuda", "--python-backtrace=cuda", "-s", "none")
         run = self.profile(python, "-c", PROGRAM, library, version=None, options=options)
         self.assertEqual(run.code, 0, run.err)
-        stacks = [self.names(run.trace, c) for c in self.waits(run.trace, function="clock_nanosleep")]
-        stacks += [self.names(run.trace, c) for c in self.waits(run.trace, function="select")]
+        stacks = [names(run.trace, c) for c in self.waits(run.trace, function="clock_nanosleep")]
+        stacks += [names(run.trace, c) for c in self.waits(run.trace, function="select")]
         if not any(run.trace.of("module", module_kind=2)):
             self.skipTest("the stacks of this Python are not known")
         good = [s for s in stacks if s[-3:] == ["load", "step", "<module>"]]

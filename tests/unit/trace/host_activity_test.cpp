@@ -149,8 +149,9 @@ TEST(HostActivity, SwitchesAndCallsKnowTheirThreads) {
       "switch start_ns=800 duration_ns=100 pid=7 tid=70 cpu=1 is_preempted=1\n"
       "switch start_ns=700 duration_ns=50 pid=7 tid=71 is_unfinished=1\n"
       "chunk pid=7 host=5\n"
+      "frame id=8 offset=5\nstack id=8 frame=8\nstack id=9 parent=8 frame=8\n"
       "os_call start_ns=500 duration_ns=200 tid=70 function=\"pthread_mutex_lock\" object_kind=1 object=3 "
-      "path=\"queue_lock\" other_tid=71\n"
+      "path=\"queue_lock\" other_tid=71 stack=8 waker_stack=9\n"
       "os_call start_ns=300 duration_ns=40 tid=71 function=\"read\" object_kind=10 object=6 path=\"/data/a.bin\" "
       "size_bytes=4096 result=-1 error=5 is_unfinished=1\n"));
   ASSERT_EQ(t.switches.size(), 2u);
@@ -173,7 +174,10 @@ TEST(HostActivity, SwitchesAndCallsKnowTheirThreads) {
   EXPECT_EQ(lock.object, 3u);
   EXPECT_EQ(t.threads[lock.thread].tid, 70u);
   EXPECT_EQ(t.threads[lock.other_thread].tid, 71u);
+  ASSERT_LT(lock.waker_stack, t.stacks.size());
+  EXPECT_EQ(t.stacks[lock.waker_stack].parent, lock.stack);
   EXPECT_EQ(read.other_thread, kNone);
+  EXPECT_EQ(read.waker_stack, kNone);
 }
 
 TEST(HostActivity, NcclTransfersKnowTheirOperation) {

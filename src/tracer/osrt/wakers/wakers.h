@@ -1,5 +1,6 @@
 // Who ends waits: threads that wait note on what, and who signals a condition or posts a semaphore that somebody waits
-// for leaves its name there. Where nobody waits, that costs a load.
+// for leaves its name there, with its stack where a call that took as long as the wait has one. Where nobody waits,
+// that costs a load.
 #pragma once
 
 #include <atomic>
@@ -7,10 +8,17 @@
 
 namespace gprof::tracer {
 
+class ThreadLog;
+
 struct WaitPlace {
   std::atomic<uintptr_t> address{0};
   std::atomic<uint32_t> waiters{0};
-  std::atomic<uint32_t> waker_tid{0};
+  std::atomic<uint64_t> stack_is_due{0};  // the stamp from which the wait is worth a stack of whoever ends it
+  std::atomic<uint64_t> waker{0};         // tid << 32 | stack
+};
+
+struct Waker {
+  uint32_t tid = 0, stack = 0;  // 0: not known
 };
 
 inline constexpr uint32_t kWaitPlaceBits = 9;
@@ -21,9 +29,9 @@ inline WaitPlace* WaitPlaceOf(uintptr_t address) {
 }
 
 // Null where the place is taken by something else. A wait that is never left (a cancelled thread) keeps its place.
-WaitPlace* BeginWait(uintptr_t address);
-// The thread that woke somebody there last, 0 where none is known.
-uint32_t EndWait(WaitPlace* place);
+WaitPlace* BeginWait(uintptr_t address, const ThreadLog* log, uint64_t start_stamp);
+// The thread that woke somebody there last.
+Waker EndWait(WaitPlace* place);
 
 void LeaveName(WaitPlace* place);
 

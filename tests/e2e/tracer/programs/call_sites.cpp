@@ -1,10 +1,12 @@
 // Waits in functions that it knows, below functions of several kinds.
-//   call_sites [deep N | threads N | fork | woken]
+//   call_sites [deep N | threads N | fork | woken | handler]
 #include <alloca.h>
+#include <linux/futex.h>
 #include <nvtx3/nvToolsExt.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,22 +108,61 @@ void LetMainWait(const std::atomic<bool>& goes_to_wait) {
   usleep(3 * kWaitUs);
 }
 
-// Waits for a semaphore and a condition, and says who ends that.
+}  // namespace
+
+extern "C" {
+__attribute__((noinline)) void post_it(sem_t* semaphore) {
+  sem_post(semaphore);
+  sink = sink + 1;
+}
+__attribute__((noinline)) void signal_it(std::mutex* mutex, std::condition_variable* condition, bool* is_ready) {
+  const std::lock_guard guard(*mutex);
+  *is_ready = true;
+  condition->notify_one();
+  sink = sink + 1;
+}
+__attribute__((noinline)) void release_it(std::mutex* mutex) {
+  mutex->unlock();
+  sink = sink + 1;
+}
+__attribute__((noinline)) void leave_it(pthread_rwlock_t* lock) {
+  pthread_rwlock_unlock(lock);
+  sink = sink + 1;
+}
+__attribute__((noinline)) void wake_it(std::atomic<uint32_t>* word) {
+  *word = 1;
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  sink = sink + 1;
+}
+}
+
+namespace {
+
+// Waits for a semaphore, a condition, a futex, a mutex and a reader, and says who ends that.
 void BeWoken() {
   sem_t semaphore;
   sem_init(&semaphore, 0, 0);
-  std::mutex mutex;
+  std::mutex mutex, held;
+  pthread_rwlock_t read = PTHREAD_RWLOCK_INITIALIZER;
   std::condition_variable condition;
   bool is_ready = false;
-  std::atomic<bool> waits_for_semaphore{false}, waits_for_condition{false};
+  std::atomic<uint32_t> word{0};
+  std::atomic<bool> waits_for_semaphore{false}, waits_for_condition{false}, waits_for_futex{false},
+      waits_for_mutex{false}, waits_for_reader{false};
   std::thread waker([&] {
     std::printf("{\"fact\": \"waker\", \"tid\": %ld}\n", syscall(SYS_gettid));
     LetMainWait(waits_for_semaphore);
-    sem_post(&semaphore);
+    post_it(&semaphore);
     LetMainWait(waits_for_condition);
-    const std::lock_guard guard(mutex);
-    is_ready = true;
-    condition.notify_one();
+    signal_it(&mutex, &condition, &is_ready);
+    LetMainWait(waits_for_futex);
+    held.lock();
+    wake_it(&word);
+    LetMainWait(waits_for_mutex);
+    pthread_rwlock_rdlock(&read);
+    release_it(&held);
+    LetMainWait(waits_for_reader);
+    leave_it(&read);
   });
   waits_for_semaphore = true;
   sem_wait(&semaphore);
@@ -129,6 +170,31 @@ void BeWoken() {
   waits_for_condition = true;
   condition.wait(lock, [&] { return is_ready; });
   lock.unlock();
+  waits_for_futex = true;
+  while (word == 0) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+  waits_for_mutex = true;
+  held.lock();
+  held.unlock();
+  waits_for_reader = true;
+  pthread_rwlock_wrlock(&read);
+  waker.join();
+}
+
+sem_t handled;
+
+// A handler of a signal ends the wait: it may have interrupted anything.
+void BeWokenByHandler() {
+  sem_init(&handled, 0, 0);
+  struct sigaction action = {};
+  action.sa_handler = [](int) { post_it(&handled); };
+  sigaction(SIGUSR1, &action, nullptr);
+  std::atomic<bool> waits{false};
+  std::thread waker([&] {
+    LetMainWait(waits);
+    pthread_kill(pthread_self(), SIGUSR1);
+  });
+  waits = true;
+  sem_wait(&handled);
   waker.join();
 }
 
@@ -152,6 +218,7 @@ int main(int count, char** values) {
   if (std::strcmp(mode, "threads") == 0) RunThreads(number);
   if (std::strcmp(mode, "fork") == 0) RunChild();
   if (std::strcmp(mode, "woken") == 0) BeWoken();
+  if (std::strcmp(mode, "handler") == 0) BeWokenByHandler();
   wait_in_destructor();
   nvtxRangePop();
   return 0;

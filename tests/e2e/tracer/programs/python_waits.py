@@ -1,4 +1,5 @@
-"""Waits in each way that Python has, for something that comes 20 ms later; says by what words and at which lines."""
+"""Waits in each way that Python has, for something that comes 20 ms later; says by what words, at which lines, and at which
+line of the program another thread ends the wait."""
 import asyncio
 import concurrent.futures
 import ctypes
@@ -12,9 +13,10 @@ import time
 expected = []
 
 
-def here(word):
-    """The next line is the one that waits."""
-    expected.append([word, sys._getframe(1).f_lineno + 1])
+def here(word, ended=None):
+    """The next line is the one that waits. `ended`: how many lines before this one the wait is ended."""
+    line = sys._getframe(1).f_lineno
+    expected.append([word, line + 1, ended and line - ended])
 
 
 def soon(what):
@@ -29,10 +31,10 @@ def soon(what):
 def queues():
     items = queue.Queue(), queue.SimpleQueue()
     soon(lambda: items[0].put(1))
-    here("queue.Queue.get")
+    here("queue.Queue.get", 1)
     items[0].get()
     soon(lambda: items[1].put(1))
-    here("queue.SimpleQueue.get")
+    here("queue.SimpleQueue.get", 1)
     items[1].get()
 
 
@@ -41,20 +43,21 @@ def locks():
         has_it = threading.Event()
 
         def hold():
-            with lock:
-                has_it.set()
-                time.sleep(0.02)
+            lock.acquire()
+            has_it.set()
+            time.sleep(0.02)
+            lock.release()
         threading.Thread(target=hold).start()
         has_it.wait()
-        here("a Python lock")
+        here("a Python lock", 3)
         with lock:
             pass
 
 
 def conditions():
     event, condition, semaphore = threading.Event(), threading.Condition(), threading.Semaphore(0)
-    soon(event.set)
-    here("threading.Event.wait")
+    soon(lambda: event.set())  # pylint: disable=unnecessary-lambda
+    here("threading.Event.wait", 1)
     event.wait()
 
     def notify():
@@ -62,7 +65,7 @@ def conditions():
             condition.notify()
     with condition:
         soon(notify)
-        here("threading.Condition.wait")
+        here("threading.Condition.wait", 3)
         condition.wait()
     soon(semaphore.release)
     here("threading.Semaphore.acquire")
