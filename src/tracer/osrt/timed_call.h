@@ -118,16 +118,14 @@ WaitPlace* BeginWaitOf(const ThreadLog* log, uint64_t start, Arguments... argume
   return nullptr;
 }
 
-// A wait that ran out of time was ended by nobody. Of a lock that went through several hands, whoever had it first is
-// told, and not where another one let go of it.
+// A wait that ran out of time was ended by nobody.
 template <How kHow, class Result>
 Waker OtherOf(WaitPlace* place, uint32_t holder_tid, Result result) {
-  Waker waker;
   if constexpr (IsOfLocks(kHow) || kHow == How::kSem || kHow == How::kFutex) {
-    if (place != nullptr) waker = EndWait(place);
-    if (result != 0) waker = {};
+    const Waker waker = place == nullptr ? Waker{} : EndWait(place, holder_tid);
+    if (result == 0 && waker.tid != 0) return waker;
   }
-  return holder_tid == 0 || holder_tid == waker.tid ? waker : Waker{holder_tid, 0};
+  return {holder_tid, 0};
 }
 
 template <How kHow, bool kMayHoldAllocator, class Result, class... Arguments>

@@ -115,6 +115,14 @@ class Stacks(harness.Case):
         run = self.profile("call_sites", "woken", version=None, options=(*OSRT, "--osrt-backtrace-threshold=10000000000"))
         self.assertEqual({c["waker_stack"] for c in run.trace.of("os_call")}, {0})
 
+    def test_a_lock_goes_through_two_hands(self):
+        run = self.profile("call_sites", "behind", version=None, options=OSRT)
+        self.assertEqual(run.code, 0, run.err)
+        main = min(c["tid"] for c in self.waits(run.trace))
+        wait = self.waits(run.trace, function="pthread_mutex_lock", tid=main)[0]
+        self.assertEqual(wait["other_tid"], run.facts("holder")[0]["tid"])
+        self.assertIn("release_it", names(run.trace, wait, "waker_stack")[:3])
+
     def test_a_handler_ends_a_wait(self):
         run = self.profile("call_sites", "handler", version=None, options=OSRT)
         self.assertEqual(run.code, 0, run.err)

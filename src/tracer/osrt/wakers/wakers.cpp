@@ -32,6 +32,7 @@ void NoteDue(WaitPlace* place, uint64_t due) {
 
 void BeginAnew(WaitPlace* place, uint64_t due) {
   place->waker.store(0, std::memory_order_relaxed);
+  for (auto& waker : place->of_threads) waker.store(0, std::memory_order_relaxed);
   place->stack_is_due.store(due, std::memory_order_relaxed);
 }
 
@@ -77,10 +78,11 @@ WaitPlace* BeginWait(uintptr_t address, const ThreadLog* log, uint64_t start_sta
   return place;
 }
 
-Waker EndWait(WaitPlace* place) {
-  const uint64_t waker = place->waker.load(std::memory_order_acquire);
+Waker EndWait(WaitPlace* place, uint32_t holder_tid) {
+  const auto& wanted = holder_tid == 0 ? place->waker : place->of_threads[holder_tid % WaitPlace::kThreads];
+  const Waker waker = WakerIn(wanted.load(std::memory_order_acquire));
   place->waiters.fetch_sub(1, std::memory_order_acq_rel);
-  return WakerIn(waker);
+  return holder_tid == 0 || holder_tid == waker.tid ? waker : Waker{holder_tid, 0};
 }
 
 void LeaveName(WaitPlace* place) {
@@ -94,7 +96,9 @@ void LeaveName(WaitPlace* place) {
   const uint32_t tid = log != nullptr ? log->tid : CurrentTid();
   const Waker before = WakerIn(place->waker.load(std::memory_order_relaxed));
   if (stack == 0 && before.tid == tid) stack = before.stack;  // of the same thread, a moment ago
-  place->waker.store(uint64_t{tid} << 32 | stack, std::memory_order_release);
+  const uint64_t waker = uint64_t{tid} << 32 | stack;
+  place->of_threads[tid % WaitPlace::kThreads].store(waker, std::memory_order_release);
+  place->waker.store(waker, std::memory_order_release);
 }
 
 void ForgetWaits() {

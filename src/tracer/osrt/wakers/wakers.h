@@ -14,7 +14,10 @@ struct WaitPlace {
   std::atomic<uintptr_t> address{0};
   std::atomic<uint32_t> waiters{0};
   std::atomic<uint64_t> stack_is_due{0};  // the stamp from which the wait is worth a stack of whoever ends it
-  std::atomic<uint64_t> waker{0};         // tid << 32 | stack
+  std::atomic<uint64_t> waker{0};         // the last one: tid << 32 | stack
+  // Likewise of each thread: a lock goes through many hands before who waits for it has it.
+  static constexpr uint32_t kThreads = 8;
+  std::atomic<uint64_t> of_threads[kThreads] = {};
 };
 
 struct Waker {
@@ -30,8 +33,8 @@ inline WaitPlace* WaitPlaceOf(uintptr_t address) {
 
 // Null where the place is taken by something else. A wait that is never left (a cancelled thread) keeps its place.
 WaitPlace* BeginWait(uintptr_t address, const ThreadLog* log, uint64_t start_stamp);
-// The thread that woke somebody there last.
-Waker EndWait(WaitPlace* place);
+// The thread that woke somebody there last or, where a thread had the lock when the wait began, that one.
+Waker EndWait(WaitPlace* place, uint32_t holder_tid);
 
 void LeaveName(WaitPlace* place);
 

@@ -1,5 +1,5 @@
 // Waits in functions that it knows, below functions of several kinds.
-//   call_sites [deep N | threads N | fork | woken | handler]
+//   call_sites [deep N | threads N | fork | woken | behind | handler]
 #include <alloca.h>
 #include <linux/futex.h>
 #include <nvtx3/nvToolsExt.h>
@@ -180,6 +180,31 @@ void BeWoken() {
   waker.join();
 }
 
+// Waits for a mutex behind another thread: it goes through two hands.
+void WaitBehindAnother() {
+  std::mutex mutex;
+  std::atomic<bool> is_held{false}, goes_to_wait{false};
+  std::thread holder([&] {
+    std::printf("{\"fact\": \"holder\", \"tid\": %ld}\n", syscall(SYS_gettid));
+    mutex.lock();
+    is_held = true;
+    LetMainWait(goes_to_wait);
+    release_it(&mutex);
+  });
+  while (!is_held) usleep(100);
+  std::thread other([&] {
+    mutex.lock();
+    usleep(kWaitUs);
+    mutex.unlock();
+  });
+  usleep(10 * kWaitUs);
+  goes_to_wait = true;
+  mutex.lock();
+  mutex.unlock();
+  holder.join();
+  other.join();
+}
+
 sem_t handled;
 
 // A handler of a signal ends the wait: it may have interrupted anything.
@@ -218,6 +243,7 @@ int main(int count, char** values) {
   if (std::strcmp(mode, "threads") == 0) RunThreads(number);
   if (std::strcmp(mode, "fork") == 0) RunChild();
   if (std::strcmp(mode, "woken") == 0) BeWoken();
+  if (std::strcmp(mode, "behind") == 0) WaitBehindAnother();
   if (std::strcmp(mode, "handler") == 0) BeWokenByHandler();
   wait_in_destructor();
   nvtxRangePop();
