@@ -31,6 +31,14 @@ bool IsOfSystem(std::string_view path) {
                      [path](std::string_view folder) { return path.find(folder) != std::string_view::npos; });
 }
 
+// What the headers of C++ put into programs: that a lock is released in std::mutex::unlock says nothing.
+bool IsOfStandardLibrary(std::string_view function) {
+  constexpr std::string_view kStarts[] = {"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx", "std::", "__gthread_"};
+  return function.starts_with("_ZL") ? function.find("__gthread_") != std::string_view::npos
+                                     : std::any_of(std::begin(kStarts), std::end(kStarts),
+                                                   [&](auto start) { return function.starts_with(start); });
+}
+
 std::string_view FileOf(const Trace& trace, const Module& module) {
   const std::string_view path = trace.Text(module.path);
   return path.substr(path.rfind('/') + 1);
@@ -63,18 +71,28 @@ bool CallPlaces::IsFrameOfCuda(uint32_t frame, const Module& module) const {
          (!symbols.empty() && std::all_of(symbols.begin(), symbols.end(), is_of_cuda));
 }
 
+bool CallPlaces::IsFrameOfStandardLibrary(uint32_t frame) const {
+  const std::span<const Symbol> symbols = trace_.SymbolsOf(frame);
+  return !symbols.empty() && std::all_of(symbols.begin(), symbols.end(), [this](const Symbol& symbol) {
+    return IsOfStandardLibrary(trace_.Text(symbol.name));
+  });
+}
+
 std::string CallPlaces::NameOfFrame(uint32_t frame) const {
   const std::span<const Symbol> symbols = trace_.SymbolsOf(frame);
   if (symbols.empty()) {
     const Module* const module = ModuleOf(trace_, frame);
     return module == nullptr ? "" : "[" + Utf8(FileOf(trace_, *module)) + "]";
   }
-  const auto own =
-      std::find_if(symbols.begin(), symbols.end(), [this](const Symbol& symbol) { return !IsOfCuda(symbol.name); });
+  const auto own = std::find_if(symbols.begin(), symbols.end(), [this](const Symbol& symbol) {
+    return !IsOfCuda(symbol.name) && !IsOfStandardLibrary(trace_.Text(symbol.name));
+  });
   const Symbol& symbol = own == symbols.end() ? symbols.front() : *own;
   std::string name = ShortName(Utf8(Demangle(trace_.Text(symbol.name))));
   const std::string_view file = trace_.Text(symbol.file);
-  if (symbol.line == 0 || file.empty()) return name;
+  // The line may be that of a function of a header that is part of this one.
+  const bool is_of_system = file.starts_with("/usr/include/") || file.find("/include/c++/") != std::string_view::npos;
+  if (symbol.line == 0 || file.empty() || is_of_system) return name;
   return name + " (" + Utf8(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(symbol.line) + ")";
 }
 
@@ -92,7 +110,7 @@ CallPlaces::Frames CallPlaces::FramesOf(uint32_t stack) const {
       continue;
     }
     if (innermost == kNone) innermost = frame;
-    if (own == kNone && !IsOfSystem(trace_.Text(module->path))) own = frame;
+    if (own == kNone && !IsOfSystem(trace_.Text(module->path)) && !IsFrameOfStandardLibrary(frame)) own = frame;
   }
   return {own, innermost, first};
 }

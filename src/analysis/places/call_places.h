@@ -40,6 +40,7 @@ class CallPlaces {
   std::string NameOfFrame(uint32_t frame) const;
   bool IsOfCuda(NameId function) const;
   bool IsFrameOfCuda(uint32_t frame, const Module& module) const;
+  bool IsFrameOfStandardLibrary(uint32_t frame) const;
 
   const Trace& trace_;
   const PythonLines& lines_;
