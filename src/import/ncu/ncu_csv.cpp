@@ -204,8 +204,11 @@ class NcuImport {
       BeginRange(row);
     }
     const std::string& label = row[details_[kLabel]];
-    const std::string_view metric = MetricOfLabel(row[details_[kSection]], label);
     if (label.empty()) return;
+    // Those of --metrics have their names, and all have with --print-metric-name name.
+    const bool is_name = label.find("__") != std::string::npos;
+    const std::string_view metric = is_name ? MetricName(label) : MetricOfLabel(row[details_[kSection]], label);
+    has_labels_ = has_labels_ || !is_name;
     if (metric.empty()) {
       unknown_labels_.insert(label);
     } else {
@@ -302,7 +305,7 @@ class NcuImport {
   }
 
   void Finish() {
-    if (is_details_) {
+    if (has_labels_) {
       builder_.AddNotice(
           trace::NoticeLevel::kInfo,
           fmt::format("the details page has few metrics, rounded, and {} of it {} not read: {} prints all of them",
@@ -334,7 +337,7 @@ class NcuImport {
   std::size_t width_ = 0;
   std::array<std::size_t, kColumns.size()> columns_{};
   std::array<std::size_t, kDetailColumns.size()> details_{};
-  bool is_details_ = false;
+  bool is_details_ = false, has_labels_ = false;
   std::string id_;  // of the range whose details are read
   std::set<std::string> unknown_labels_;
   std::vector<MetricColumn> metrics_;

@@ -143,6 +143,22 @@ TEST(NcuCsv, DetailsPageHasARowForEachMetric) {
   EXPECT_THAT(std::string(t.Text(t.notices[0].message)), HasSubstr("1 label of it is not read"));
 }
 
+// As ncu --csv --metrics LIST prints them, without --page raw.
+TEST(NcuCsv, MetricsOfTheCommandLineHaveTheirNames) {
+  const std::string lead = "\"0\",\"12\",\"app\",\"box\",\"f\",\"1\",\"7\",\"(32, 1, 1)\",\"(5, 1, 1)\",\"0\",\"9.0\",";
+  const std::string section = "\"Command line profiler metrics\",";
+  const std::string details =
+      "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Block Size\","
+      "\"Grid Size\",\"Device\",\"CC\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n" +
+      lead + section + "\"dram__bytes_read.sum\",\"Mbyte\",\"8.39\"\n" + lead + section +
+      "\"smsp__inst_executed.sum\",\"inst\",\"131,072\"\n";
+  const Trace t = ReadNcuCsv(details, "d.csv");
+  ASSERT_EQ(t.counter_ranges.size(), 1u);
+  EXPECT_EQ(ValuesOf(t, 0).at("dram__bytes_read.sum"), 8'390'000);
+  EXPECT_EQ(ValuesOf(t, 0).at("smsp__inst_executed.sum"), 131'072);
+  EXPECT_TRUE(t.notices.empty());
+}
+
 TEST(NcuCsv, WhatCannotBeReadIsRefusedWithTheCommandThatConverts) {
   const auto refusal = [](auto&& read) {
     try {
