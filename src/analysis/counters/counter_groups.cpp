@@ -75,6 +75,12 @@ std::optional<double> KernelCounters::Of(std::string_view metric) const {
   return at->second.sum / at->second.count;
 }
 
+std::vector<std::string_view> KernelCounters::Metrics() const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, mean] : metrics_) names.push_back(name);
+  return names;
+}
+
 std::string_view KernelCounters::TextOf(std::string_view metric) const {
   const auto at = metrics_.find(metric);
   return at == metrics_.end() ? std::string_view() : at->second.text;

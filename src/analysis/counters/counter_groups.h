@@ -22,6 +22,7 @@ class KernelCounters {
   // Mean over the launches that have it, nothing where none has.
   std::optional<double> Of(std::string_view metric) const;
   double OfOrZero(std::string_view metric) const { return Of(metric).value_or(0); }
+  std::vector<std::string_view> Metrics() const;
   // Of a metric whose value is a word.
   std::string_view TextOf(std::string_view metric) const;
   double DurationNs() const { return OfOrZero("gpu__time_duration.sum"); }

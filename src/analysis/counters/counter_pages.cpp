@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "analysis/counters/counter_sections.h"
@@ -71,6 +73,52 @@ Table WithoutKernel(Table table) {
   return table;
 }
 
+// Of metrics that are counters.
+std::map<std::string_view, std::string_view> UnitsOf(const Trace& trace) {
+  std::map<std::string_view, std::string_view> units;
+  for (const CounterValue& value : trace.counter_values) {
+    const std::string_view metric = trace.Text(value.metric);
+    if (value.text == NameId{} && !metric.starts_with("launch__") && !metric.starts_with("device__"))
+      units[metric] = trace.Text(value.unit);
+  }
+  return units;
+}
+
+std::string NumberText(double value) {
+  constexpr double kExact = 1e15;
+  const bool is_whole = std::abs(value) < kExact && value == std::round(value);
+  return is_whole ? FormatCount(std::llround(value)) : fmt::format("{:.6g}", value);
+}
+
+Table MetricTable(const KernelCounters& kernel, const std::map<std::string_view, std::string_view>& units,
+                  const std::string& title) {
+  Table table{"counter_metrics",
+              title,
+              {{"metric", "Metric", Unit::kText}, {"value", "Value", Unit::kText}, {"unit", "Unit", Unit::kText}},
+              {},
+              ""};
+  for (const std::string_view name : kernel.Metrics()) {
+    const auto unit = units.find(name);
+    const auto value = kernel.Of(name);
+    if (unit != units.end() && value)
+      table.rows.push_back({std::string(name), NumberText(*value), std::string(unit->second)});
+  }
+  return table;
+}
+
+// Those that no section has: somebody asked for them by name. Nsight Compute has hundreds, which --csv prints.
+std::map<std::string_view, std::string_view> UnitsOfOthers(const Trace& trace) {
+  constexpr std::size_t kMost = 50;
+  std::map<std::string_view, std::string_view> units = UnitsOf(trace);
+  for (const CounterSection& section : CounterSections()) {
+    for (const auto& names : MetricsOf(section)) {
+      for (const std::string_view name : names) units.erase(name);
+    }
+  }
+  if (units.size() > kMost) units.clear();
+  return units;
+}
+
 std::vector<CounterPage::Section> SectionsOf(const Trace& trace, const KernelCounters& kernel,
                                              std::span<const DiagnosedKernel> one) {
   std::vector<CounterPage::Section> sections;
@@ -89,11 +137,27 @@ std::vector<CounterPage::Section> SectionsOf(const Trace& trace, const KernelCou
 
 std::vector<CounterPage> CounterPagesOf(const Trace& trace) {
   const std::vector<KernelCounters> kernels = KernelCountersOf(trace);
+  const std::map<std::string_view, std::string_view> others = UnitsOfOthers(trace);
   std::vector<CounterPage> pages;
   for (const KernelCounters& kernel : kernels) {
     const std::vector<DiagnosedKernel> one = DiagnosedKernels(trace, {&kernel, 1});
     pages.push_back({kernel.name, LaunchWords(trace, kernel), MeasuredWords(trace, kernel),
                      SectionsOf(trace, kernel, one), FindingsOf(one.front())});
+    Table table = MetricTable(kernel, others, "Other metrics");
+    if (!table.rows.empty()) pages.back().sections.push_back({{}, {std::move(table)}});
+  }
+  return pages;
+}
+
+std::vector<CounterPage> MetricPagesOf(const Trace& trace) {
+  const std::map<std::string_view, std::string_view> units = UnitsOf(trace);
+  std::vector<CounterPage> pages;
+  for (const KernelCounters& kernel : KernelCountersOf(trace)) {
+    pages.push_back({kernel.name,
+                     LaunchWords(trace, kernel),
+                     MeasuredWords(trace, kernel),
+                     {{{}, {MetricTable(kernel, units, "Metrics")}}},
+                     {}});
   }
   return pages;
 }

@@ -22,5 +22,7 @@ struct CounterPage {
 
 // Kernels that took longest first.
 std::vector<CounterPage> CounterPagesOf(const Trace& trace);
+// The same with all metrics by their names instead of sections and findings: of a run that was asked for some of them.
+std::vector<CounterPage> MetricPagesOf(const Trace& trace);
 
 }  // namespace gprof

@@ -43,6 +43,7 @@ class CounterArguments {
   // Throws Error, with the command for Nsight Compute, for what the range profiler of CUPTI cannot do.
   void RefuseWhatCannotBe() const;
   counters::Wanted Wanted() const;
+  bool WantsMetricsAlone() const { return wanted_.sets.empty() && wanted_.sections.empty() && !metrics_.empty(); }
   // All but the metrics.
   void Read(CounterWishes* wishes) const;
   void ReadSampling(const std::string& code_folder, CounterWishes* wishes) const;

@@ -266,8 +266,12 @@ class Counters : public Command {
       return;
     }
     PrintReport(trace, {FindAnalysis("counters"), FindAnalysis("health")}, true);
-    if (page == "details" && format_ != "json")
-      WriteResult(RenderCounterPages(CounterPagesOf(trace), DetectTerminal(STDOUT_FILENO)));
+    if (format_ == "json") return;
+    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    if (page == "details")
+      WriteResult(RenderCounterPages(CounterPagesOf(trace), terminal));
+    else if (arguments_.WantsMetricsAlone())
+      WriteResult(RenderCounterPages(MetricPagesOf(trace), terminal));
   }
 
   void PrintReport(const Trace& trace, const std::vector<const Analysis*>& analyses, bool is_summary) const {

@@ -183,6 +183,11 @@ class Sets(Counters):
         run = self.counters("loop", 1, options=["--metrics", "dram__bytes.sum,lts__t_bytes"])
         metrics = {m for m in self.values(run.trace)[1] if not m.startswith(("launch__", "device__"))}
         self.assertLessEqual({"dram__bytes.sum", "lts__t_bytes.sum", "lts__t_bytes.max"}, metrics)
+        self.assertRegex(run.out, r"dram__bytes\.sum +1,000 +byte")
+
+    def test_metrics_that_no_section_has_are_on_the_details_page(self):
+        run = self.counters("loop", 1, options=["--set", "light", "--metrics", "fe__output_ops.sum", "--page", "details"])
+        self.assertRegex(run.out, r"Other metrics\n(.*\n)+? +fe__output_ops\.sum +1,000\n")
 
 
 class Words(Counters):
