@@ -24,6 +24,7 @@
 #include "cli/measuring/counter_run.h"
 #include "cli/measuring/instructions.h"
 #include "cli/measuring/measuring_line.h"
+#include "cli/measuring/ncu_options.h"
 #include "cli/measuring/scratch_folder.h"
 #include "cli/recording/leftovers.h"
 #include "cli/recording/recorded.h"
@@ -61,10 +62,15 @@ class Counters : public Command {
         ->type_name("FILE")
         ->group("Output");
     app.add_flag("-q,--quiet", is_quiet_, "print only the result and errors")->group("Output");
+    app.add_option("--log-file", log_file_, "write the result to this file; output of APP stays on stdout")
+        ->type_name("FILE")
+        ->group("Output");
     arguments_.AddFlags(app);
+    ncu_options_.AddOptions(app);
   }
 
   int Run() override {
+    ncu_options_.Refuse();
     if (wants_sets_) return Print(CounterSetsText());
     if (wants_sections_) return Print(CounterSectionsText());
     if (wants_metrics_) return Print(MetricsText());
@@ -116,6 +122,7 @@ class Counters : public Command {
   int Collect() {
     arguments_.RefuseWhatCannotBe();
     if (const std::string why = arguments_.WhatHasNoEffect(); !why.empty() && !is_quiet_) Warn(why);
+    if (!is_quiet_) ncu_options_.Warn(Warn);
     CounterWishes wishes = ReadWishes();
     std::optional<ScratchFolder> folder;
     if (arguments_.SamplesInstructions()) arguments_.ReadSampling(folder.emplace("code").path(), &wishes);
@@ -128,7 +135,8 @@ class Counters : public Command {
     options.cupti_path = library_;
     options.trace_children = arguments_.Word("--target-processes", {"all", "application-only"}) == "all";
     arguments_.SetCapture(&options);
-    if (arguments_.PrintsCsv() || format_ == "json") options.program_output = ProgramOutput::kOnStderr;
+    if (log_file_.empty() && (arguments_.PrintsCsv() || format_ == "json"))
+      options.program_output = ProgramOutput::kOnStderr;
     options.report_loss = Warn;
     if (!is_quiet_) options.warn = Warn;
     if (!is_quiet_) options.say = Say;
@@ -223,7 +231,7 @@ class Counters : public Command {
     const Trace trace = SelectedTrace(LoadTraces({path}, &summaries));
     const bool is_about_samples = arguments_.SamplesInstructions();
     if (is_about_samples && !trace.pc_samples.empty()) {
-      PrintReport(trace, {FindAnalysis("source"), FindAnalysis("health")}, false);
+      Write(ReportOf(trace, {FindAnalysis("source"), FindAnalysis("health")}, false));
       return exit_code;
     }
     if (is_about_samples || trace.counter_ranges.empty()) {
@@ -260,26 +268,34 @@ class Counters : public Command {
   void Print(const Trace& trace) const {
     const std::string page = arguments_.Word("--page", {"summary", "details", "raw", "source"});
     if (arguments_.PrintsCsv() || page == "raw") {
-      OutputStream out([](std::string_view bytes) { WriteResult(bytes); }, false);
+      std::string csv;
+      OutputStream out(
+          [&](std::string_view bytes) { log_file_.empty() ? void(WriteResult(bytes)) : void(csv += bytes); }, false);
       WriteNcuPage(trace, arguments_.CsvPage(), out);
       out.Finish();
+      if (!log_file_.empty()) WriteFile(log_file_, csv);
       return;
     }
-    PrintReport(trace, {FindAnalysis("counters"), FindAnalysis("health")}, true);
-    if (format_ == "json") return;
-    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
-    if (page == "details")
-      WriteResult(RenderCounterPages(CounterPagesOf(trace), terminal));
-    else if (arguments_.WantsMetricsAlone())
-      WriteResult(RenderCounterPages(MetricPagesOf(trace), terminal));
+    std::string text = ReportOf(trace, {FindAnalysis("counters"), FindAnalysis("health")}, true);
+    const bool is_text = format_ != "json";
+    if (is_text && page == "details")
+      text += RenderCounterPages(CounterPagesOf(trace), ResultTerminal());
+    else if (is_text && arguments_.WantsMetricsAlone())
+      text += RenderCounterPages(MetricPagesOf(trace), ResultTerminal());
+    Write(text);
   }
 
-  void PrintReport(const Trace& trace, const std::vector<const Analysis*>& analyses, bool is_summary) const {
+  void Write(const std::string& text) const {
+    log_file_.empty() ? void(WriteResult(text)) : WriteFile(log_file_, text);
+  }
+  Terminal ResultTerminal() const { return log_file_.empty() ? DetectTerminal(STDOUT_FILENO) : Terminal{}; }
+
+  std::string ReportOf(const Trace& trace, const std::vector<const Analysis*>& analyses, bool is_summary) const {
     AnalysisOptions analysis_options;
     analysis_options.is_brief = is_summary && format_ != "json";
     Report report = RunAnalyses(trace, analyses, analysis_options);
     report.has_details = !is_summary;
-    WriteResult(format_ == "json" ? RenderReportJson(report) : RenderReportText(report, DetectTerminal(STDOUT_FILENO)));
+    return format_ == "json" ? RenderReportJson(report) : RenderReportText(report, ResultTerminal());
   }
 
   // ---- what there is ----
@@ -291,7 +307,7 @@ class Counters : public Command {
         ->group("Planning (without a GPU)");
     app.add_flag("--dry-run", is_dry_run_, "show the number of passes, and metrics the chip lacks")
         ->group("Planning (without a GPU)");
-    app.add_option("--chip", chip_, "chip: GH100, AD102, … (default of --dry-run: all chips libcupti knows)")
+    app.add_option("--chip,--chips", chip_, "chip: GH100, AD102, … (default of --dry-run: all chips libcupti knows)")
         ->type_name("CHIP")
         ->group("Planning (without a GPU)");
     app.add_option("--cupti", library_, "libcupti to use (default: that of APP, or of the CUDA Toolkit)")
@@ -339,10 +355,11 @@ class Counters : public Command {
 
   CLI::App* app_ = nullptr;
   CounterArguments arguments_;
+  NcuOptions ncu_options_;
   std::string chip_, library_, imported_, format_ = "text";
   Selection shown_;
   const CLI::Option* is_named_ = nullptr;
-  std::string output_;
+  std::string output_, log_file_;
   bool may_overwrite_ = false, is_quiet_ = false;
   bool wants_sets_ = false, wants_sections_ = false, wants_metrics_ = false, is_dry_run_ = false;
 };

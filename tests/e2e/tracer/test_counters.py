@@ -680,6 +680,16 @@ class Trouble(Counters):
         self.assertEqual(done.returncode, 4)
         self.assertIn(b"made no CUDA call that the tracer could see", done.stderr)
 
+    def test_options_of_ncu(self):
+        """What changes nothing is taken, and what has no effect is said."""
+        log = self.folder / "log.csv"
+        run = self.counters("maps", options=["--csv", "--log-file", str(log), "--print-fp", "--check-exit-code", "no", "--rule", "any"])
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(run.facts("maps")[0]["nvperf"] > 0, True)  # the output of the program is where it was
+        self.assertEqual([row["Kernel Name"] for row in csv.DictReader(log.read_text().splitlines())], ["", "alpha(float*)"])
+        self.assertEqual([line for line in run.err.splitlines() if "warning" in line],
+                         ["gprof-cli: warning: --rule has no effect: all findings are shown"])
+
     def test_the_exit_code_is_that_of_the_program(self):
         run = self.counters("nothing")
         self.assertEqual(run.code, 98)
