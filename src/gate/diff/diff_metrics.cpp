@@ -53,6 +53,11 @@ double Relative(const MetricChange& metric) {
   return std::fabs((*metric.now - *metric.base) / *metric.base);
 }
 
+// A counter that one side did not collect says nothing about the program: it comes behind all others.
+bool IsOfOneCollection(const MetricChange& metric) {
+  return metric.id.starts_with("kernel.") && (!metric.base || !metric.now);
+}
+
 }  // namespace
 
 void CompareMetrics(const std::pair<std::vector<const Measurement*>, std::vector<const Measurement*>>& runs,
@@ -84,8 +89,8 @@ void CompareMetrics(const std::pair<std::vector<const Measurement*>, std::vector
     diff->metrics.push_back(std::move(metric));
   }
   std::stable_sort(diff->metrics.begin(), diff->metrics.end(), [](const MetricChange& a, const MetricChange& b) {
-    return std::tuple(!a.is_deterministic, !a.scope.empty(), -Relative(a)) <
-           std::tuple(!b.is_deterministic, !b.scope.empty(), -Relative(b));
+    return std::tuple(IsOfOneCollection(a), !a.is_deterministic, !a.scope.empty(), -Relative(a)) <
+           std::tuple(IsOfOneCollection(b), !b.is_deterministic, !b.scope.empty(), -Relative(b));
   });
 }
 

@@ -272,7 +272,8 @@ std::string OneLine(const Diff& diff) {
   auto base_ns = static_cast<double>(time.base_ns), new_ns = static_cast<double>(time.new_ns);
   if (diff.steps) base_ns = diff.steps->base_median_ns, new_ns = diff.steps->new_median_ns;
   std::string text = diff.is_judged ? std::string(ChangeName(diff.verdict)) : "not judged";
-  text += ": " + diff.figure + " " + FromTo(base_ns, new_ns);
+  const bool has_times = base_ns != 0 || new_ns != 0;
+  text += ": " + (has_times ? diff.figure + " " + FromTo(base_ns, new_ns) : diff.evidence);
   if (base_ns != 0) text += " (" + FormatPercentChange(100 * (new_ns - base_ns) / base_ns) + ")";
   if (diff.worse_counters == 0 && diff.better_counters == 0) return text;
   return text + "; counters: " + FormatCount(diff.worse_counters) + " worse, " + FormatCount(diff.better_counters) +
