@@ -46,11 +46,14 @@ SampleComparison JudgeTime(const Values& values, const MetricInfo& info, const D
                                                                       : CompareSamples(values.base, values.now, rules);
 }
 
-// How far apart the two are, of the base; figures that one side does not have come last.
+// How far apart the two are, of the base; figures that one side does not have come last. A tenth of a percentage that
+// has become two tenths is no more than a point of a large one.
 double Relative(const MetricChange& metric) {
   if (!metric.base || !metric.now) return -1;
-  if (*metric.base == 0) return std::numeric_limits<double>::max();
-  return std::fabs((*metric.now - *metric.base) / *metric.base);
+  constexpr double kPoints = 10;
+  const double change = std::fabs(*metric.now - *metric.base);
+  const double most = metric.unit == Unit::kPercent ? change / kPoints : std::numeric_limits<double>::max();
+  return *metric.base == 0 ? most : std::min(most, change / std::fabs(*metric.base));
 }
 
 // A counter that one side did not collect says nothing about the program: it comes behind all others.
