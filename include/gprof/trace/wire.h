@@ -29,9 +29,7 @@ namespace wire_detail {
 
 template <class T>
 constexpr uint64_t ToBits(const T& v) {
-  if constexpr (std::is_same_v<T, StringId> || std::is_same_v<T, ShapeId>) {
-    return v.value;
-  } else if constexpr (std::is_signed_v<T>) {
+  if constexpr (std::is_signed_v<T>) {
     return ZigZag(v);
   } else {
     return v;
@@ -48,6 +46,54 @@ constexpr T FromBits(uint64_t bits) {
     return static_cast<T>(bits);
   }
 }
+
+// What a field is in memory. Ids are the numbers that they hold.
+enum class Stored : uint8_t { kByte, kU32, kU64, kI32, kI64, kText };
+
+template <class T>
+constexpr Stored StoredAs() {
+  if constexpr (std::is_same_v<T, Text>) return Stored::kText;
+  if constexpr (std::is_same_v<T, StringId> || std::is_same_v<T, ShapeId>) return Stored::kU32;
+  if constexpr (sizeof(T) == 1) return Stored::kByte;
+  if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? Stored::kI32 : Stored::kU32;
+  return std::is_signed_v<T> ? Stored::kI64 : Stored::kU64;
+}
+
+// f(a number of the type)
+template <class F>
+auto WithNumber(Stored stored, F&& f) {
+  switch (stored) {
+    case Stored::kByte:
+      return f(uint8_t{});
+    case Stored::kU32:
+      return f(uint32_t{});
+    case Stored::kU64:
+      return f(uint64_t{});
+    case Stored::kI32:
+      return f(int32_t{});
+    default:
+      return f(int64_t{});
+  }
+}
+
+// A field in the records of a kind. What follows is compiled for each type of numbers, and not for each kind.
+struct FieldPlace {
+  std::size_t offset;
+  Stored stored;
+};
+
+template <class R>
+struct FieldPlaces {
+  FieldPlace fields[FieldCount<R>()];
+  explicit FieldPlaces(const R& row) {
+    FieldPlace* next = fields;
+    R::Fields(row, [&](const FieldInfo&, const auto& field) {
+      const auto* const at = reinterpret_cast<const unsigned char*>(&field);
+      *next++ = {static_cast<std::size_t>(at - reinterpret_cast<const unsigned char*>(&row)),
+                 StoredAs<std::decay_t<decltype(field)>>()};
+    });
+  }
+};
 
 // Where a column lies in an array of records.
 struct Column {
@@ -176,24 +222,16 @@ inline void WriteTextColumn(const Column& c, ByteWriter& out) {
   }
 }
 
-template <class T>
-Plan PlanAny(const Column& c) {
-  if constexpr (std::is_same_v<T, Text>) {
-    return {Encoding::kText, TextColumnBytes(c)};
-  } else {
-    return PlanColumn<T>(c);
-  }
+inline Plan PlanAny(Stored stored, const Column& c) {
+  if (stored == Stored::kText) return {Encoding::kText, TextColumnBytes(c)};
+  return WithNumber(stored, [&](auto number) { return PlanColumn<decltype(number)>(c); });
 }
 
-template <class T>
-void WriteAny(const Column& c, const Plan& plan, ByteWriter& out) {
+inline void WriteAny(Stored stored, const Column& c, const Plan& plan, ByteWriter& out) {
   out.Byte(static_cast<uint8_t>(plan.encoding));
   out.Varint(plan.bytes);
-  if constexpr (std::is_same_v<T, Text>) {
-    WriteTextColumn(c, out);
-  } else {
-    WriteColumn<T>(c, plan.encoding, out);
-  }
+  if (stored == Stored::kText) return WriteTextColumn(c, out);
+  WithNumber(stored, [&](auto number) { WriteColumn<decltype(number)>(c, plan.encoding, out); });
 }
 
 // Fills the field of `count` records, `stride` bytes apart. False: the data do not hold that many values.
@@ -238,33 +276,31 @@ inline bool ReadTexts(ByteReader in, unsigned char* first, std::size_t stride, s
   return true;
 }
 
+// `plans` is room for as many as there are fields.
+inline void EncodeColumns(const unsigned char* rows, std::size_t stride, std::size_t count, const FieldPlace* fields,
+                          std::size_t field_count, Plan* plans, ByteWriter& out) {
+  std::size_t bytes = 0;
+  for (std::size_t k = 0; k < field_count; ++k) {
+    plans[k] = PlanAny(fields[k].stored, {rows + fields[k].offset, stride, count});
+    bytes += 1 + VarintBytes(plans[k].bytes) + plans[k].bytes;
+  }
+  out.Varint(count);
+  out.Varint(field_count);
+  out.Varint(bytes);
+  for (std::size_t k = 0; k < field_count; ++k)
+    WriteAny(fields[k].stored, {rows + fields[k].offset, stride, count}, plans[k], out);
+}
+
 }  // namespace wire_detail
 
 // Appends a block with `count` (> 0) records.
 template <class R>
 void EncodeBlock(const R* rows, std::size_t count, ByteWriter& out) {
-  using namespace wire_detail;
-  constexpr std::size_t kFields = FieldCount<R>();
-  Plan plans[kFields];
-  std::size_t bytes = 0, k = 0;
-  const auto column = [&](const auto& field) {
-    return Column{reinterpret_cast<const unsigned char*>(&field), sizeof(R), count};
-  };
-  R::Fields(rows[0], [&](const FieldInfo&, const auto& field) {
-    using T = std::decay_t<decltype(field)>;
-    plans[k] = PlanAny<T>(column(field));
-    bytes += 1 + VarintBytes(plans[k].bytes) + plans[k].bytes;
-    ++k;
-  });
+  const wire_detail::FieldPlaces<R> places(rows[0]);
+  wire_detail::Plan plans[FieldCount<R>()];
   out.Varint(static_cast<uint64_t>(R::kKind));
-  out.Varint(count);
-  out.Varint(kFields);
-  out.Varint(bytes);
-  k = 0;
-  R::Fields(rows[0], [&](const FieldInfo&, const auto& field) {
-    using T = std::decay_t<decltype(field)>;
-    WriteAny<T>(column(field), plans[k++], out);
-  });
+  wire_detail::EncodeColumns(reinterpret_cast<const unsigned char*>(rows), sizeof(R), count, places.fields,
+                             FieldCount<R>(), plans, out);
 }
 
 struct BlockView {
@@ -292,34 +328,38 @@ inline bool NextBlock(ByteReader& body, BlockView* block) {
   return true;
 }
 
-// Fills rows[0 .. record_count). The rows must hold their defaults. False: the block is damaged.
-template <class R>
-bool DecodeBlock(const BlockView& block, R* rows) {
-  using namespace wire_detail;
+namespace wire_detail {
+
+inline bool DecodeColumns(const BlockView& block, unsigned char* rows, std::size_t stride, const FieldPlace* fields,
+                          std::size_t field_count) {
   ByteReader in = block.columns;
-  uint32_t columns_left = block.column_count;
-  bool good = true;
-  if (block.record_count == 0) return true;
-  R::Fields(rows[0], [&](const FieldInfo&, auto& field) {
-    using T = std::decay_t<decltype(field)>;
-    if (!good || columns_left == 0) return;
-    --columns_left;
+  for (std::size_t k = 0; k < field_count && k < block.column_count; ++k) {
     const auto encoding = static_cast<Encoding>(in.Byte());
     const uint64_t bytes = in.Varint();
     const unsigned char* at = bytes <= in.left() ? in.Bytes(static_cast<std::size_t>(bytes)) : nullptr;
-    if (at == nullptr || in.failed()) {
-      good = false;
-      return;
-    }
+    if (at == nullptr || in.failed()) return false;
     const ByteReader data(at, static_cast<std::size_t>(bytes));
-    auto* first = reinterpret_cast<unsigned char*>(&field);
-    if constexpr (std::is_same_v<T, Text>) {
-      good = encoding == Encoding::kText && ReadTexts(data, first, sizeof(R), block.record_count);
-    } else {
-      good = ReadNumbers<T>(data, encoding, first, sizeof(R), block.record_count);
-    }
-  });
-  return good;
+    unsigned char* const first = rows + fields[k].offset;
+    const bool is_good =
+        fields[k].stored == Stored::kText
+            ? encoding == Encoding::kText && ReadTexts(data, first, stride, block.record_count)
+            : WithNumber(fields[k].stored, [&](auto number) {
+                return ReadNumbers<decltype(number)>(data, encoding, first, stride, block.record_count);
+              });
+    if (!is_good) return false;
+  }
+  return true;
+}
+
+}  // namespace wire_detail
+
+// Fills rows[0 .. record_count). The rows must hold their defaults. False: the block is damaged.
+template <class R>
+bool DecodeBlock(const BlockView& block, R* rows) {
+  if (block.record_count == 0) return true;
+  const wire_detail::FieldPlaces<R> places(rows[0]);
+  return wire_detail::DecodeColumns(block, reinterpret_cast<unsigned char*>(rows), sizeof(R), places.fields,
+                                    FieldCount<R>());
 }
 
 }  // namespace gprof::trace
