@@ -236,6 +236,9 @@ class Counters : public Command {
     }
     if (is_about_samples || trace.counter_ranges.empty()) {
       SayWhoMeasures(trace);
+      if (is_about_samples && !trace.counter_ranges.empty())
+        throw Error(ExitCode::kUsage, ShellQuoted(path) + " has counters of kernels, and no samples of instructions",
+                    "gprof-cli counters --page source ./app takes samples; --page details has the counters");
       Warn(is_about_samples
                ? "no instruction was sampled; the trace " + ShellQuoted(path) +
                      " may say why; perhaps the kernels were too short"

@@ -37,17 +37,19 @@ std::string CounterSectionsText() {
   return Render(table);
 }
 
+// Those of a namespace (SM_A.TriageCompute.…), which are made for samples over time, come last.
 std::string ChipMetricsText(const counters::Chip& chip) {
   constexpr const char* kTypes[] = {"counter", "ratio", "throughput"};
-  std::string text;
+  std::string text, of_namespaces;
   for (const counters::MetricType type : counters::kMetricTypes) {
     for (const std::string& name : chip.BaseMetrics(type)) {
       const counters::MetricProperties properties = chip.PropertiesOf(name);
-      text += fmt::format("{}\t{}\t{}\t{}\n", name, kTypes[static_cast<int>(type)], properties.unit,
+      std::string& part = name.find('.') == std::string::npos ? text : of_namespaces;
+      part += fmt::format("{}\t{}\t{}\t{}\n", name, kTypes[static_cast<int>(type)], properties.unit,
                           properties.description);
     }
   }
-  return text;
+  return text + of_namespaces;
 }
 
 std::string CounterPlansText(const counters::HostLibrary& library, const std::vector<counters::Plan>& plans) {
