@@ -388,7 +388,8 @@ constexpr FindingInfo kFindings[] = {
      "stall the kernel.",
      {{"idle.memory_ns", "gpu.kernel_ns"}}},
     {"memory.first_touch",
-     "a kernel's first launch took at least ten times as long as the others, in a program with managed memory",
+     "in a program with managed memory, a kernel's first launch took at least ten times as long as the others, or "
+     "kernels ran too seldom to compare",
      From(5),
      "kernels",
      At("kind:kernel", "name", &Subject::kernel),

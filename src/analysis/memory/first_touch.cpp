@@ -1,6 +1,7 @@
 #include "analysis/memory/first_touch.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,7 @@ namespace {
 constexpr double kTimesTheMedian = 10, kEvenTimes = 2;
 constexpr size_t kFewestOthers = 3;
 constexpr int64_t kLeastNs = 1'000'000;  // less may be anything
+constexpr int64_t kLeastAloneNs = 5'000'000;
 
 // The launches of a kernel: the first, and how long the others took.
 struct Launches {
@@ -58,13 +60,51 @@ int64_t ExcessOf(Launches* launches, double* median_ns) {
   return launches->first_ns - static_cast<int64_t>(*median_ns);
 }
 
+template <typename Predicate>
+bool HasCallThat(const AnalysisInput& input, Predicate is_it) {
+  const Trace& trace = input.trace();
+  const std::vector<uint32_t>& calls = input.shared().calls().rare();
+  return std::any_of(calls.begin(), calls.end(),
+                     [&](uint32_t call) { return is_it(trace.Text(trace.api_calls[call].function)); });
+}
+
+// Where kernels ran too seldom to compare their launches, nobody can tell what of their time is the memory that moves:
+// that is said beside what else there is, for the kernels that were launched first.
+void AddSeldomLaunched(const AnalysisInput& input, const std::vector<Launches>& by_name,
+                       std::vector<Finding>* findings) {
+  int64_t all_ns = 0, alone_ns = 0, most_ns = 0;
+  uint32_t most = 0;
+  for (uint32_t name = 0; name < by_name.size(); ++name) {
+    const Launches& launches = by_name[name];
+    if (launches.first_ns < 0) continue;
+    const int64_t others_ns = std::accumulate(launches.others.begin(), launches.others.end(), int64_t{0});
+    all_ns += launches.first_ns + others_ns;
+    if (launches.others.size() >= kFewestOthers) continue;
+    alone_ns += launches.first_ns;
+    if (launches.first_ns <= most_ns) continue;
+    most_ns = launches.first_ns;
+    most = name;
+  }
+  const bool prefetches = HasCallThat(
+      input, [](std::string_view function) { return function.find("MemPrefetch") != std::string_view::npos; });
+  if (prefetches || alone_ns < kLeastAloneNs || 2 * alone_ns < all_ns) return;
+  Finding finding = NewFinding("memory.first_touch");
+  finding.subject.kernel = KernelName(input.trace(), NameId{most});
+  finding.severity = Severity::kNote;
+  finding.message =
+      "Kernels that ran once or a few times, such as " + ShortName(finding.subject.kernel) + ", took " +
+      FormatNs(static_cast<double>(alone_ns)) +
+      " in their first launches, in a program with managed memory: part of that may be pages that move to "
+      "the GPU (migrations were not recorded)";
+  finding.gain_ns = alone_ns / 2;
+  finding.basis = "half of the time of first launches, a guess; the data still has to be copied in bulk";
+  findings->push_back(std::move(finding));
+}
+
 }  // namespace
 
 bool AllocatesManagedMemory(const AnalysisInput& input) {
-  const Trace& trace = input.trace();
-  const std::vector<uint32_t>& calls = input.shared().calls().rare();
-  return std::any_of(calls.begin(), calls.end(), [&](uint32_t call) {
-    const std::string_view function = trace.Text(trace.api_calls[call].function);
+  return HasCallThat(input, [](std::string_view function) {
     return function == "cudaMallocManaged" || function == "cuMemAllocManaged";
   });
 }
@@ -87,7 +127,10 @@ void AddFirstTouchFinding(const AnalysisInput& input, std::vector<Finding>* find
     median_of_most_ns = median_ns;
     most = name;
   }
-  if (excess_ns < kLeastNs) return;
+  if (excess_ns < kLeastNs) {
+    AddSeldomLaunched(input, by_name, findings);
+    return;
+  }
   Finding finding = NewFinding("memory.first_touch", PercentOf(excess_ns, input.shared().window_ns()));
   finding.subject.kernel = KernelName(trace, NameId{most});
   const auto first_ns = static_cast<double>(by_name[most].first_ns);
