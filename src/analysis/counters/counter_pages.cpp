@@ -35,7 +35,8 @@ std::string LaunchWords(const Trace& trace, const KernelCounters& kernel) {
   }
   if (kernel.device != kNone) {
     const Device& device = trace.devices[kernel.device];
-    add(fmt::format("GPU {} ({})", device.ordinal, trace.Text(device.name)));
+    const std::string_view name = trace.Text(device.name);
+    add(name.empty() ? fmt::format("GPU {}", device.ordinal) : fmt::format("GPU {} ({})", device.ordinal, name));
   }
   return words;
 }

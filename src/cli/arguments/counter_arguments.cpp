@@ -235,10 +235,11 @@ void CounterArguments::RefuseKill() const {
 NcuPage CounterArguments::CsvPage() const {
   const std::string summary = Word("--print-summary", {"none", "per-kernel", "per-nvtx", "per-gpu"});
   NcuPage page;
-  page.rows = summary == "per-kernel" ? NcuRows::kKernels
-              : summary == "per-gpu"  ? NcuRows::kGpus
-              : summary == "per-nvtx" ? NcuRows::kNvtxRanges
-                                      : NcuRows::kLaunches;
+  page.rows = summary == "per-kernel"        ? NcuRows::kKernels
+              : summary == "per-gpu"         ? NcuRows::kGpus
+              : summary == "per-nvtx"        ? NcuRows::kNvtxRanges
+              : Value("--page") == "details" ? NcuRows::kMetrics
+                                             : NcuRows::kLaunches;
   page.scales_units = Word("--print-units", {"base", "auto"}) == "auto";
   return page;
 }
@@ -246,7 +247,8 @@ NcuPage CounterArguments::CsvPage() const {
 // The report averages over the launches of a kernel, and its units are those that suit each value.
 std::string CounterArguments::WhatHasNoEffect() const {
   if (prints_csv_ || Value("--page") == "raw") return {};
-  const bool sets_summary = CsvPage().rows != NcuRows::kLaunches && CsvPage().rows != NcuRows::kKernels;
+  const NcuRows rows = CsvPage().rows;
+  const bool sets_summary = rows == NcuRows::kGpus || rows == NcuRows::kNvtxRanges;
   if (sets_summary) return "--print-summary " + Value("--print-summary") + " has no effect without --csv";
   return Value("--print-units") == "base" ? "--print-units base has no effect without --csv" : "";
 }

@@ -10,10 +10,10 @@
 
 namespace gprof {
 
-enum class NcuRows : uint8_t { kLaunches, kKernels, kGpus, kNvtxRanges };
+enum class NcuRows : uint8_t { kLaunches, kMetrics, kKernels, kGpus, kNvtxRanges };
 
 struct NcuPage {
-  NcuRows rows = NcuRows::kLaunches;  // of each launch, or of the metrics of these groups of launches
+  NcuRows rows = NcuRows::kLaunches;  // of each launch, of its metrics, or of the metrics of groups of launches
   bool scales_units = false;          // ms instead of ns, by the largest value of a metric
 };
 

@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 
+#include "analysis/counters/counter_sections.h"
 #include "analysis/result/display_names.h"
 #include "export/exporters.h"
 #include "export/tables/clean_names.h"
@@ -60,6 +62,9 @@ void CsvRow::End() {
 
 namespace {
 
+constexpr std::array kLaunchColumns = {"ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Context",
+                                       "Stream", "Block Size", "Grid Size",    "Device",    "CC"};
+
 class RawPage {
  public:
   RawPage(const Trace& trace, bool scales_units, OutputStream& out) : trace_(trace), clean_(trace), row_(out) {
@@ -75,19 +80,59 @@ class RawPage {
   }
 
   void Write() {
-    constexpr std::array kNames = {"ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Context",
-                                   "Stream", "Block Size", "Grid Size",    "Device",    "CC"};
-    for (const char* const name : kNames) row_.Field(name);
+    for (const char* const name : kLaunchColumns) row_.Field(name);
     for (const auto& [metric, unit] : units_) row_.Field(metric);
     row_.End();
-    for (std::size_t i = 0; i < kNames.size(); ++i) row_.Field("");
+    for (std::size_t i = 0; i < kLaunchColumns.size(); ++i) row_.Field("");
     for (const auto& [metric, unit] : units_) row_.Field(unit.unit);
     row_.End();
-    for (uint32_t i = 0; i < trace_.counter_ranges.size(); ++i) WriteRange(i);
+    for (uint32_t i = 0; i < trace_.counter_ranges.size(); ++i) {
+      WriteLaunch(i);
+      const std::map<std::string_view, std::string> values = ValuesOf(i);
+      for (const auto& [metric, unit] : units_) row_.Field(values.contains(metric) ? values.at(metric) : "");
+      row_.End();
+    }
+  }
+
+  // A row for each metric, in the sections that it is in.
+  void WriteDetails() {
+    for (const char* const name : kLaunchColumns) row_.Field(name);
+    for (const char* const name : {"Section Name", "Metric Name", "Metric Unit", "Metric Value"}) row_.Field(name);
+    row_.End();
+    for (uint32_t i = 0; i < trace_.counter_ranges.size(); ++i) {
+      std::map<std::string_view, std::string> values = ValuesOf(i);
+      std::set<std::string_view> written;
+      for (const CounterSection& section : CounterSections()) {
+        for (const std::string_view metric : MetricsIn(section)) {
+          if (!values.contains(metric)) continue;
+          WriteMetric(i, section.title, metric, values.at(metric));
+          written.insert(metric);
+        }
+      }
+      for (const auto& [metric, value] : values) {
+        if (!written.contains(metric)) WriteMetric(i, "Other metrics", metric, value);
+      }
+    }
   }
 
  private:
-  void WriteRange(uint32_t index) {
+  static std::set<std::string_view> MetricsIn(const CounterSection& section) {
+    std::set<std::string_view> metrics;
+    for (const CounterColumn& column : section.columns) metrics.insert(column.metrics.begin(), column.metrics.end());
+    for (const auto& names : MetricsOf(section)) metrics.insert(names.begin(), names.end());
+    return metrics;
+  }
+
+  void WriteMetric(uint32_t index, std::string_view section, std::string_view metric, std::string_view value) {
+    WriteLaunch(index);
+    row_.Field(section);
+    row_.Field(metric);
+    row_.Field(units_.at(std::string(metric)).unit);
+    row_.Field(value);
+    row_.End();
+  }
+
+  void WriteLaunch(uint32_t index) {
     const CounterRange& range = trace_.counter_ranges[index];
     row_.Field(std::to_string(index));
     const Process process = range.process == kNone ? Process{} : trace_.processes[range.process];
@@ -101,11 +146,9 @@ class RawPage {
     row_.Field(SizeText(trace_, index, "grid"));
     row_.Field(std::to_string(range.device == kNone ? 0 : trace_.devices[range.device].ordinal));
     row_.Field(ComputeCapability(trace_, range));
-    WriteValues(index);
-    row_.End();
   }
 
-  void WriteValues(uint32_t index) {
+  std::map<std::string_view, std::string> ValuesOf(uint32_t index) {
     std::map<std::string_view, std::string> values;
     for (const CounterValue& value : trace_.CountersOf(index)) {
       const std::string metric(trace_.Text(value.metric));
@@ -113,7 +156,7 @@ class RawPage {
                                               ? fmt::format("{}", NumberOf(value) / units_.at(metric).divisor)
                                               : std::string(trace_.Text(value.text));
     }
-    for (const auto& [metric, unit] : units_) row_.Field(values[metric]);
+    return values;
   }
 
   const Trace& trace_;
@@ -129,6 +172,7 @@ void WriteNcuPage(const Trace& trace, const NcuPage& page, OutputStream& out) {
     throw Error(ExitCode::kUsage, "there are no kernel counters to export",
                 "read what ncu --csv --page raw --print-units base printed");
   if (page.rows == NcuRows::kLaunches) return RawPage(trace, page.scales_units, out).Write();
+  if (page.rows == NcuRows::kMetrics) return RawPage(trace, page.scales_units, out).WriteDetails();
   WriteNcuSummary(trace, page, out);
 }
 
