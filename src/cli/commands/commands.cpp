@@ -144,9 +144,10 @@ const CommandInfo* FindCommand(std::string_view name) {
 std::string_view NearestCommand(std::string_view word) {
   // What other profilers call it.
   constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
-      {"record", "profile"}, {"run", "profile"},     {"trace", "profile"},  {"summary", "report"},
-      {"analyse", "report"}, {"ui", "view"},         {"open", "view"},      {"timeline", "view"},
-      {"recipe", "analyze"}, {"sessions", "status"}, {"convert", "export"}, {"metrics", "counters"}};
+      {"record", "profile"},  {"run", "profile"},    {"trace", "profile"},   {"summary", "report"},
+      {"analyse", "report"},  {"ui", "view"},        {"html", "view"},       {"open", "view"},
+      {"timeline", "view"},   {"recipe", "analyze"}, {"sessions", "status"}, {"convert", "export"},
+      {"metrics", "counters"}};
   for (const auto& [name, ours] : kOtherNames) {
     if (word == name) return ours;
   }
