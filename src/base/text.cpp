@@ -266,4 +266,9 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+std::string SignalName(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
 }  // namespace gprof

@@ -42,4 +42,7 @@ std::string MakeFolderHint(const std::string& path);
 // The candidate that `word` is most probably a slip of, empty when none is near.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// "SIGTERM"
+std::string SignalName(int signal);
+
 }  // namespace gprof

@@ -45,7 +45,8 @@ struct ControlPage {
   std::atomic<uint64_t> output_device, output_inode;
   char output[4096 - 48];               // absolute path of the trace file
   std::atomic<uint32_t> run_has_ended;  // 1: collectors write what they have, and end
-  uint32_t reserved;
+  std::atomic<uint16_t> exit_code;      // of the program, once the run has ended
+  std::atomic<uint16_t> end_signal;     // that ended the program, 0 for none and where the launcher sent it
 };
 static_assert(sizeof(ControlPage) == 4096);
 

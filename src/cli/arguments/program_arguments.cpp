@@ -69,11 +69,6 @@ bool IsOfRanges(NsysDomain domain) {
 
 }  // namespace
 
-std::string SignalName(int signal) {
-  const char* const name = sigabbrev_np(signal);
-  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
-}
-
 void ProgramArguments::AddFlushOption(CLI::App& app) {
   app.add_option("--flush-ms,--cuda-flush-interval", options_.flush_ms,
                  "maximum time in ms before a record is written to the file (default 500); limits data loss if the "

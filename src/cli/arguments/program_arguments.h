@@ -61,7 +61,4 @@ class ProgramArguments {
   std::vector<std::string> variables_;
 };
 
-// "SIGTERM"
-std::string SignalName(int signal);
-
 }  // namespace gprof::cli

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/capture_arguments.h"
 #include "cli/arguments/diff_arguments.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/leftovers.h"

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/recording/leftovers.h"
 #include "cli/talk.h"

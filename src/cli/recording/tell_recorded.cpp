@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"

@@ -21,7 +21,8 @@ constexpr CollectorKind kCollectors[] = {
     {"cpu_samples", "CPU samples and context switches", WantsSampling, MakeCpuSamples},
     {"python_samples", "Python samples", IsPythonSamplingWanted, MakePythonSamples},
     {"thread_load", "CPU shares of threads", IsThreadLoadWanted, MakeThreadLoad},
-    {"host_load", "host load", [](const CollectorOptions& options) { return options.host_load_hz > 0; }, MakeHostLoad},
+    {"host_load", "host load", [](const CollectorOptions& options) { return options.host_load_hz > 0; }, MakeHostLoad,
+     true},
     {"nvml", "GPU state", IsNvmlWanted, MakeNvml},
     {"gpu_metrics", "GPU metric data", IsPmSamplingWanted, MakePmSampling},
 };

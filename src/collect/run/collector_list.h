@@ -14,6 +14,7 @@ struct CollectorKind {
   const char* title;  // what the user knows it by: "host load"
   bool (*is_wanted)(const CollectorOptions& options);
   std::unique_ptr<Collector> (*make)(const CollectorOptions& options);
+  bool tells_end = false;  // that the program failed, which one of them says
 };
 
 std::span<const CollectorKind> Collectors();

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/machine/descriptor.h"
+#include "base/text.h"
 
 namespace gprof {
 
@@ -26,6 +27,14 @@ std::unique_ptr<ControlView> ControlView::Open(const std::string& folder) {
 ControlView::~ControlView() { munmap(const_cast<trace::ControlPage*>(page_), sizeof *page_); }
 
 bool ControlView::RunHasEnded() const { return page_->run_has_ended.load(std::memory_order_acquire) != 0; }
+
+std::string ControlView::FailureOfProgram() const {
+  if (!RunHasEnded()) return {};
+  const int signal = page_->end_signal.load(std::memory_order_relaxed);
+  const int code = page_->exit_code.load(std::memory_order_relaxed);
+  if (signal != 0) return "was killed by " + SignalName(signal);
+  return code != 0 ? "exited with code " + std::to_string(code) : "";
+}
 
 bool ControlView::Read(ControlOrder* order) const {
   if (page_->epoch.load(std::memory_order_acquire) == order->epoch) return false;

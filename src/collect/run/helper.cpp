@@ -127,6 +127,7 @@ class Helper {
     // Once in any case: the program may have ended before this process came to look.
     do Attend();
     while (!IsOver());
+    if (is_on_ && kind.tells_end) TellEndOfProgram();
     TurnOff(MonotonicNs());
     Flush(true);
     journal_->Finish();
@@ -137,6 +138,14 @@ class Helper {
   }
 
  private:
+  void TellEndOfProgram() {
+    const std::string failure = control_->FailureOfProgram();
+    if (failure.empty()) return;
+    journal_->Add(trace::NoticeRecord{static_cast<uint64_t>(MonotonicNs()),
+                                      static_cast<uint8_t>(trace::NoticeLevel::kWarning),
+                                      journal_->Name("The program " + failure)});
+  }
+
   bool IsOver() const { return control_->RunHasEnded() || getppid() != launcher_; }
 
   void Attend() {

@@ -83,11 +83,13 @@ class Companions {
   bool HasEndedProgram() const { return control_ && control_->has_ended_program(); }
 
   // Returns the path of the capture that the end of the program ended, where that is not known before.
-  std::string OnProgramEnd() {
+  std::string OnProgramEnd(const ChildEnd& end) {
     const bool was_recording = session_ && session_->state() == SessionState::kRecording;
     std::string output = was_recording ? session_->output() : std::string();
     if (session_) session_->Finish();
-    collectors_.Finish();
+    // What the launcher ended did not fail.
+    const bool is_ours = HasEndedProgram();
+    collectors_.Finish(is_ours ? 0 : end.exit_code, is_ours ? 0 : end.signal);
     salvager_.Finish(true);
     if (server_) server_->Attend(MonotonicNs());
     return output;
@@ -206,7 +208,7 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   result.signal = end.signal;
   result.stop_signal = end.stop_signal;
   result.was_ended_by_capture = companions && companions->HasEndedProgram();
-  if (companions) result.trace_path = companions->OnProgramEnd();
+  if (companions) result.trace_path = companions->OnProgramEnd(end);
   if (output && output->IsDisplaced()) {
     options.report_loss("another program replaced '" + output->path +
                         "' during this run: the file does not belong to this run, and this recording is lost");

@@ -215,7 +215,9 @@ uint32_t RunFolder::Publish(const CaptureOrder& order) {
   return before + 2;
 }
 
-void RunFolder::EndRun() {
+void RunFolder::EndRun(int exit_code, int signal) {
+  page_->exit_code.store(static_cast<uint16_t>(exit_code), std::memory_order_relaxed);
+  page_->end_signal.store(static_cast<uint16_t>(signal), std::memory_order_relaxed);
   page_->run_has_ended.store(1, std::memory_order_release);
   for (const Arena& arena : Arenas()) RingBell(arena);
 }

@@ -48,8 +48,8 @@ class RunFolder {
   // Changes the control page, rings every bell and returns the new epoch.
   uint32_t Publish(const CaptureOrder& order);
   const CaptureOrder& order() const { return order_; }
-  // The program has ended: collectors write what they have, and end.
-  void EndRun();
+  // The program has ended, in this way: collectors write what they have, and end.
+  void EndRun(int exit_code, int signal);
 
  private:
   RunFolder(std::string path, int control, trace::ControlPage* page);

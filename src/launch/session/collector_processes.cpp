@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/text.h"
 #include "collect/run/helper.h"
 
 namespace gprof {
@@ -60,9 +61,7 @@ void CollectorProcesses::Reap(bool is_over) {
 void CollectorProcesses::TellEnd(const Process& process, int status, bool is_over) const {
   const std::string title = process.kind->title;
   if (WIFSIGNALED(status)) {
-    const char* const name = sigabbrev_np(WTERMSIG(status));
-    warn_("the process recording the " + title + " was killed by " +
-          (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(WTERMSIG(status))) +
+    warn_("the process recording the " + title + " was killed by " + SignalName(WTERMSIG(status)) +
           "; the trace shows where the data ends");
     return;
   }
@@ -77,9 +76,9 @@ void CollectorProcesses::TellEnd(const Process& process, int status, bool is_ove
   warn_("the " + title + " is missing or incomplete: " + why);
 }
 
-void CollectorProcesses::Finish() {
+void CollectorProcesses::Finish(int exit_code, int signal) {
   if (processes_.empty()) return;
-  folder_->EndRun();
+  folder_->EndRun(exit_code, signal);
   const int64_t deadline_ns = MonotonicNs() + kPatienceNs;
   for (Reap(true); !processes_.empty() && MonotonicNs() < deadline_ns; Reap(true)) {
     const timespec pause = {0, kPollNs};

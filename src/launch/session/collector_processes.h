@@ -26,8 +26,9 @@ class CollectorProcesses : public Attendant {
   void Start(const RunView& run);
   // Says so when one has ended before its time, which does not matter to anything else.
   int64_t Attend(int64_t now_ns) override;
-  // The run is over: waits until they have written what they have. Those that hang are killed, and leave it to salvage.
-  void Finish();
+  // The run is over, and the program ended in this way: waits until they have written what they have. Those that hang
+  // are killed, and leave it to salvage.
+  void Finish(int exit_code, int signal);
 
  private:
   struct Process {

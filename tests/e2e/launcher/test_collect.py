@@ -47,6 +47,14 @@ class Asking(CollectTest):
             self.assertEqual(self.ended(self.shell("true", "-f", "--host-load", "0.01"))[0], 0)
             self.assertEqual((self.folder / "run.trace").read_bytes(), self.trace_bytes())
 
+    def test_how_the_program_failed_is_in_the_trace(self):
+        ways = {"exit 0": "", "exit 7": "The program exited with code 7", "kill -SEGV $$": "The program was killed by SIGSEGV"}
+        for end, said in ways.items():
+            with self.subTest(end):
+                self.ended(self.shell(self.until_sampled() + end, "-f", "--flush-ms", "100"))
+                notices = [fields_of(line)["message"] for line in self.dump() if line.startswith("notice ")]
+                self.assertEqual([n for n in notices if n.startswith("The program")], [said] if said else [])
+
     def test_only_while_it_is_recorded(self):
         """From the delay on, and until it is said that recording has stopped."""
         before_ns = time.monotonic_ns()
