@@ -67,7 +67,7 @@ TEST(Launches, TimeOfTheHostBetweenLaunchesIsInTheGain) {
 TEST(Launches, ALongPauseIsNotTheLaunch) {
   TraceMaker maker;
   for (int64_t i = 0; i < 20; ++i) {
-    const int64_t now_ns = i * 60 * kUs;
+    const int64_t now_ns = i * 120 * kUs;
     maker.Launch(now_ns, now_ns + 3 * kUs, now_ns + 2 * kUs, now_ns + 4 * kUs);
   }
   const AnalysisResult result = RunLaunches(maker.Finish(), {});
