@@ -1,5 +1,7 @@
 """CPU samples that a signal takes where perf events are refused: known shares, and a program that notices nothing of it."""
+import bisect
 import collections
+import math
 import subprocess
 import sys
 
@@ -91,7 +93,7 @@ int main(int count, char** names) {
   Check(sigpending(&pending) == 0 && !sigismember(&pending, SIGURG), "no signal waits");
   Check(sigtimedwait(&urgent, 0, &none) == -1 && errno == EAGAIN, "no signal is waited for");
   pthread_sigmask(SIG_UNBLOCK, &urgent, 0);
-  Burn(0.2);
+  Burn(1);
 
   const pid_t child = fork();
   if (child == 0) _exit(IsCaught());
@@ -150,12 +152,30 @@ int mprotect(void* at, size_t bytes, int protection) { ENTER; return syscall(SYS
 int main(int count, char** names) {
   if (count < 2 || !dlopen(names[1], RTLD_NOW)) return 9;  // calls NVTX
   struct timespec now = {0, 0};
-  while (now.tv_nsec < 300000000 && now.tv_sec == 0) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  while (now.tv_sec == 0) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   void* const page = mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   printf("%d %d %d\n", page != MAP_FAILED, calls > 0, CallsByUs());
   return 3;
 }
 """
+
+
+class Runs:
+    """When a program was in which of its functions, and how much CPU time it had used by then, as it says itself."""
+
+    def __init__(self, run):
+        self.runs = run.facts("ran")
+        self.begins = [ran["time_ns"][0] for ran in self.runs]
+
+    def at(self, time_ns):
+        number = bisect.bisect(self.begins, time_ns) - 1
+        return self.runs[number] if number >= 0 and time_ns <= self.runs[number]["time_ns"][1] else None
+
+
+def tolerance(weights, usual):
+    """A busy machine has few samples: a thread that has a processor between two ticks only is not seen."""
+    samples = sum(weights) ** 2 / sum(weight * weight for weight in weights)  # as many of one weight say as much
+    return usual if samples > 600 else 4 * math.sqrt(0.8 * 0.2 / samples)
 
 
 class Shares(test_samples.SamplesCase):
@@ -174,15 +194,29 @@ class Shares(test_samples.SamplesCase):
         self.assertEqual({s["tid"] for s in samples}, {trace.of("process")[0]["pid"]})
         names = {r["frame"]: r["name"] for r in trace.of("symbol")}
         nodes = {r["id"]: r for r in trace.of("stack")}
-        sums = {"_Z8SpinMuchv": 0, "_Z10SpinLittlev": 0}
-        for sample in samples:
+        sums, weights = {"_Z8SpinMuchv": 0, "_Z10SpinLittlev": 0}, []
+        runs, cpu_ns, begins_ns, ends_ns = Runs(run), 0, 0, math.inf
+        for sample in sorted(samples, key=lambda sample: sample["time_ns"]):
+            cpu_ns += sample["weight_ns"]
             node = nodes.get(sample["stack"])
             while node is not None and names.get(node["frame"]) not in sums:
                 node = nodes.get(node["parent"])
-            if node is not None:
-                sums[names[node["frame"]]] += sample["weight_ns"]
-        self.assertAlmostEqual(sums["_Z8SpinMuchv"] / sum(sums.values()), 0.8, delta=0.03)
-        self.assertAlmostEqual(sum(sums.values()), 150 * 20e6, delta=150 * 20e6 * 0.05)
+            if node is None:
+                continue
+            function, ran = names[node["frame"]], runs.at(sample["time_ns"])
+            self.assertEqual(function, ran and ran["function"])
+            # What the thread had used before its first sample is the same whichever sample tells it, but for one that was
+            # left out as the thread was preempted while it wrote it.
+            begins_ns = max(begins_ns, ran["cpu_ns"][0] - cpu_ns)
+            ends_ns = min(ends_ns, ran["cpu_ns"][1] - cpu_ns)
+            sums[function] += sample["weight_ns"]
+            weights.append(sample["weight_ns"])
+        self.assertGreater(len(weights), 20)
+        self.assertLess(begins_ns - ends_ns, 2 * max(weights))
+        # It began soon, and went on to the end.
+        self.assertLess(begins_ns, 1e9)
+        self.assertLess(runs.runs[-1]["cpu_ns"][1] - begins_ns - cpu_ns, 2 * max(weights))
+        self.assertAlmostEqual(sums["_Z8SpinMuchv"] / sum(weights), 0.8, delta=tolerance(weights, 0.03))
         counts, number = self.shares(trace)
         self.assertGreater(counts.get("main", 0), number * 0.95)
 
@@ -192,7 +226,7 @@ class Shares(test_samples.SamplesCase):
         self.assertEqual(len([n for n in notices if "a signal sampled only threads" in n and "--cap-add PERFMON" in n]), 1, notices)
 
     def test_a_killed_program_keeps_its_samples(self):
-        run = self.profile("sampled", 25, "kill", version=None, options=OPTIONS, preexec_fn=test_samples.forbid_perf)
+        run = self.profile("sampled", 75, "kill", version=None, options=OPTIONS, preexec_fn=test_samples.forbid_perf)
         self.assertEqual(run.code, 137, run.err)
         self.assertGreater(self.shares(run.trace)[0].get("_Z8SpinMuchv", 0), 20)
 
@@ -227,17 +261,17 @@ class Python(harness.Case):
         run = self.profile(sys.executable, "-c", PYTHON, harness.PROGRAMS / "nvtx_static_library.so", version=None, options=OPTIONS,
                            preexec_fn=test_samples.forbid_perf, env={"PYENV_VERSION": None})
         self.assertEqual(run.code, 0, run.err)
-        trace, sums = run.trace, collections.Counter()
+        trace, sums, weights = run.trace, collections.Counter(), []
         samples = trace.of("cpu_sample", sample_kind=BY_SIGNAL)
-        self.assertGreater(len(samples), 100)
+        self.assertGreater(len(samples), 20)
         stacks = test_merged_stacks.Stacks(trace, samples[0]["chunk_pid"])
         for sample in samples:
             functions = {name for is_python, name, _, _ in stacks(sample["stack"]) if is_python}
-            sums["all"] += sample["weight_ns"]
             for name in functions & {"much", "little"}:
                 sums[name] += sample["weight_ns"]
-        self.assertGreater(sums["much"] + sums["little"], 0.9 * sums["all"], sums)
-        self.assertAlmostEqual(sums["much"] / (sums["much"] + sums["little"]), 0.8, delta=0.05)
+                weights.append(sample["weight_ns"])
+        self.assertGreater(len(weights), 0.9 * len(samples), sums)
+        self.assertAlmostEqual(sums["much"] / sum(weights), 0.8, delta=tolerance(weights, 0.05))
 
 
 class Sacred(harness.Case):
@@ -254,7 +288,7 @@ class Sacred(harness.Case):
         library = harness.PROGRAMS / "nvtx_static_library.so"
         run = self.profile(self.built(HOOKS), library, version=None, preexec_fn=test_samples.forbid_perf, options=OPTIONS)
         self.assertEqual((run.code, run.out), (3, "1 1 0\n"), run.err)
-        self.assertGreater(len(run.trace.of("cpu_sample", sample_kind=BY_SIGNAL)), 20)
+        self.assertGreater(len(run.trace.of("cpu_sample", sample_kind=BY_SIGNAL)), 5)
 
     def test_the_program_notices_nothing(self):
         program = self.built(PROGRAM)
@@ -266,7 +300,7 @@ class Sacred(harness.Case):
                 self.assertEqual((run.code, run.out), (3, "0\n"), run.err)
                 trace = run.trace
                 self.assert_clean(trace)
-                self.assertGreater(len(trace.of("cpu_sample", sample_kind=BY_SIGNAL)), 20)
+                self.assertGreater(len(trace.of("cpu_sample", sample_kind=BY_SIGNAL)), 5)
                 notices = [r["message"] for r in trace.of("notice")]
                 self.assertEqual(len([n for n in notices if "begun to handle SIGURG" in n]), 1, notices)
 

@@ -1,4 +1,5 @@
 // Runs known functions for known shares of its CPU time, beside a thread that neither CUDA nor NVTX knows of.
+// At the end it says when each of them ran, by the clock and by its CPU time.
 //   sampled ROUNDS [kill]
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
@@ -6,17 +7,28 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 namespace {
 
-int64_t ThreadCpuNs() {
+int64_t ReadNs(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
+int64_t ThreadCpuNs() { return ReadNs(CLOCK_THREAD_CPUTIME_ID); }
+
+struct Moment {
+  int64_t time_ns = ReadNs(CLOCK_MONOTONIC), cpu_ns = ThreadCpuNs();
+};
+struct Ran {
+  const char* function;
+  Moment begin, end;
+};
 
 // Rounds of one length would show a sampling period that fits into it the same places of each, and so a wrong share.
 // Two after each other are as long as two of 100 %.
@@ -47,13 +59,20 @@ int main(int count, char** values) {
   const int rounds = count > 1 ? std::atoi(values[1]) : 20;
   std::atomic<bool> is_over{false};
   std::atomic<int> sink{0};
+  std::vector<Ran> ran;
   std::thread other([&] {
     while (!is_over) sink += SpinElsewhere();
   });
   for (int i = 0; i < rounds; ++i) {
     nvtxRangePushA("step");
     ChooseLength(i);
-    sink += SpinMuch() + SpinLittle();
+    const Moment begin;
+    sink += SpinMuch();
+    const Moment middle;
+    sink += SpinLittle();
+    const Moment end;
+    ran.push_back({"_Z8SpinMuchv", begin, middle});
+    ran.push_back({"_Z10SpinLittlev", middle, end});
     const timespec pause = {0, 2'000'000};
     nanosleep(&pause, nullptr);
     nvtxRangePop();
@@ -61,5 +80,11 @@ int main(int count, char** values) {
   if (count > 2 && std::strcmp(values[2], "kill") == 0) raise(SIGKILL);
   is_over = true;
   other.join();
+  for (const auto& [function, begin, end] : ran) {
+    std::printf(R"({"fact": "ran", "function": "%s", "time_ns": [%lld, %lld], "cpu_ns": [%lld, %lld]})"
+                "\n",
+                function, static_cast<long long>(begin.time_ns), static_cast<long long>(end.time_ns),
+                static_cast<long long>(begin.cpu_ns), static_cast<long long>(end.cpu_ns));
+  }
   return 0;
 }
