@@ -102,9 +102,10 @@ class Merger {
     return found;
   }
 
-  // Where it holds the frame, it has most likely come to an instruction of that one.
+  // Where it holds the frame, it has most likely come to an instruction of that one, if both were read at the same
+  // time.
   void LearnWhere(std::size_t i, const PythonFrame& frame) const {
-    if (i == 0 || !Holds(i, frame.address)) return;
+    if (i == 0 || !moment_.is_close || !Holds(i, frame.address)) return;
     const CodeRange code = {frame.instructions, frame.instructions_end};
     ForEachValue(i, [&](uint32_t where, uint64_t value) {
       if (code.Has(value)) codes_.CountWhere(native_.frames[i].address, where);

@@ -94,7 +94,9 @@ TEST_F(SampleRingsTest, WaitsOnceForOneThatIsBeingWritten) {
   Put(2, false);
   Put(3, true);
   EXPECT_EQ(Drain(), Times{});
+  EXPECT_EQ(lost_, 0u);
   EXPECT_EQ(Drain(), Times{1003});  // its thread is gone
+  EXPECT_EQ(lost_, 1u);
 }
 
 TEST_F(SampleRingsTest, CountsWhatWasOverwrittenOrHadNoSlot) {

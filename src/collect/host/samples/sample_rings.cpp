@@ -92,15 +92,29 @@ void SampleRings::DrainRing(Ring* ring, const std::function<void(const PerfSampl
     const bool is_whole = ReadSlot(*ring, ring->next, &sample);
     // Its thread may be in the midst of it. One that is not there the next time either is not to come.
     if (!is_whole && !std::exchange(ring->has_waited, true)) return;
-    if (is_whole) take(sample);
+    // A slot that another thread had is counted by the tracer.
+    if (is_whole) {
+      take(sample);
+    } else if (IsBeingWritten(*ring, ring->next)) {
+      ++*lost;
+    }
     ring->has_waited = false;
     ++ring->next;
   }
 }
 
+int64_t SampleRings::SlotAt(const Ring& ring, uint64_t number) {
+  return ring.offset + static_cast<int64_t>(sizeof(trace::SampleRing)) +
+         static_cast<int64_t>(number % ring.slots) * ring.slot_bytes;
+}
+
+bool SampleRings::IsBeingWritten(const Ring& ring, uint64_t number) {
+  uint64_t turn = 0;
+  return ReadAt(ring.descriptor, SlotAt(ring, number), &turn) && turn == trace::TurnOf(number, false);
+}
+
 bool SampleRings::ReadSlot(const Ring& ring, uint64_t number, PerfSample* sample) {
-  const int64_t at = ring.offset + static_cast<int64_t>(sizeof(trace::SampleRing)) +
-                     static_cast<int64_t>(number % ring.slots) * ring.slot_bytes;
+  const int64_t at = SlotAt(ring, number);
   const uint64_t turn = trace::TurnOf(number, true);
   uint64_t before = 0, after = 0;
   slot_.resize(ring.slot_bytes);

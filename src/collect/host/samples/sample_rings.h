@@ -43,6 +43,8 @@ class SampleRings {
   void LookForRings();
   void DrainRing(Ring* ring, const std::function<void(const PerfSample& sample)>& take, uint64_t* lost);
   bool ReadSlot(const Ring& ring, uint64_t number, PerfSample* sample);
+  static bool IsBeingWritten(const Ring& ring, uint64_t number);
+  static int64_t SlotAt(const Ring& ring, uint64_t number);
 
   std::string folder_;
   std::map<std::string, Ring> rings_;  // by the path of the arena
