@@ -36,6 +36,7 @@ namespace {
 constexpr uint32_t kLateLaunchAtMostNs = 100'000;
 constexpr uint32_t kCommandBufferFull = 6u << 16;   // CUpti_ActivityOverheadKind: the GPU is behind
 constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
+constexpr int64_t kSeldom = 20;                     // one kernel in so many is no pattern either
 constexpr double kPatternPercentWorthAFinding = 5;  // of the window
 
 // ---- launching calls ----
@@ -161,7 +162,8 @@ struct LateLaunches {
 // Of the whole run, and of the time that the run is judged by.
 struct LateLaunchSums {
   LateLaunches all, judged;
-  bool AreAPattern() const { return judged.AreAPattern() || all.AreAPattern(); }
+  int64_t kernels = 0;  // late or not
+  bool AreAPattern() const { return kSeldom * all.kernels >= kernels && (judged.AreAPattern() || all.AreAPattern()); }
 };
 
 // What a call does to its thread while the GPU is idle.
@@ -180,6 +182,7 @@ class LateLaunchFinder {
   LateLaunchSums Run() {
     sums_.all.window_ns = input_.shared().window_ns();
     sums_.judged.window_ns = judged_window_ns_;
+    sums_.kernels = input_.shared().kernels().kernels();
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       next_overhead_ = 0;
       ForEachIdleRun(input_, device, [&](const IdleRun& run) {
