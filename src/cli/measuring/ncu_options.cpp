@@ -91,7 +91,7 @@ void NcuOptions::AddOptions(CLI::App& app) {
   for (std::size_t i = 0; i < std::size(kNcuOptions); ++i) {
     CLI::Option* const added =
         kNcuOptions[i].is_flag ? app.add_flag(kNcuOptions[i].names) : app.add_option(kNcuOptions[i].names, values_[i]);
-    added->group("")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    added->description("of ncu")->group("")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     added_.push_back(added);
   }
 }
