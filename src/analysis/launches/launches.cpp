@@ -176,13 +176,13 @@ class LateLaunchFinder {
         trace_(input.trace()),
         ops_(input.shared().ops()),
         judged_(judged.steady ? judged.steady->time : Interval{INT64_MIN, INT64_MAX}),
-        judged_window_ns_(judged.devices.window_ns),
-        of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {}
+        of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {
+    sums_.all.window_ns = input.shared().window_ns();
+    sums_.judged.window_ns = judged.devices.window_ns;
+    sums_.kernels = input.shared().kernels().kernels();
+  }
 
   LateLaunchSums Run() {
-    sums_.all.window_ns = input_.shared().window_ns();
-    sums_.judged.window_ns = judged_window_ns_;
-    sums_.kernels = input_.shared().kernels().kernels();
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       next_overhead_ = 0;
       ForEachIdleRun(input_, device, [&](const IdleRun& run) {
@@ -265,7 +265,6 @@ class LateLaunchFinder {
   const Trace& trace_;
   const OpFacts& ops_;
   const Interval judged_;
-  const int64_t judged_window_ns_;      // of all devices, within that
   std::vector<Meanwhile> of_function_;  // by NameId
   size_t next_overhead_ = 0;
   LateLaunchSums sums_;

@@ -85,9 +85,10 @@ void AddSeldomLaunched(const AnalysisInput& input, const std::vector<Launches>& 
     most_ns = launches.first_ns;
     most = name;
   }
+  if (alone_ns < kLeastAloneNs || 2 * alone_ns < all_ns) return;
   const bool prefetches = HasCallThat(
       input, [](std::string_view function) { return function.find("MemPrefetch") != std::string_view::npos; });
-  if (prefetches || alone_ns < kLeastAloneNs || 2 * alone_ns < all_ns) return;
+  if (prefetches) return;
   Finding finding = NewFinding("memory.first_touch");
   finding.subject.kernel = KernelName(input.trace(), NameId{most});
   finding.severity = Severity::kNote;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/arguments/program_arguments.h"
 #include "cli/recording/leftovers.h"
 #include "cli/talk.h"
 #include "gprof/error.h"

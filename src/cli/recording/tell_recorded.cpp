@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
-#include "cli/arguments/program_arguments.h"
 #include "cli/recording/recorded.h"
 #include "cli/talk.h"
 
