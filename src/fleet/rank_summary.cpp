@@ -21,6 +21,7 @@
 #include "fleet/partial/kept_json.h"
 #include "fleet/rank_memory.h"
 #include "fleet/rank_ranges.h"
+#include "fleet/rank_waits.h"
 #include "fleet/verdict/rank_steps.h"
 #include "report/trace_summary.h"
 #include "trace/reshape/select.h"
@@ -31,15 +32,6 @@ namespace {
 constexpr uint32_t kWorld = 1;          // MpiCall::communicator
 constexpr int64_t kFewestSamples = 20;  // to name a function by
 constexpr size_t kKeptProblems = 8, kNoKernel = SIZE_MAX;
-
-// Nobody leaves such a call before everybody has come.
-bool WaitsForAll(std::string_view function) {
-  constexpr std::string_view kFunctions[] = {"MPI_Barrier",    "MPI_Allreduce",      "MPI_Allgather",
-                                             "MPI_Allgatherv", "MPI_Alltoall",       "MPI_Alltoallv",
-                                             "MPI_Alltoallw",  "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"};
-  if (function.ends_with("_c")) function.remove_suffix(2);
-  return std::find(std::begin(kFunctions), std::end(kFunctions), function) != std::end(kFunctions);
-}
 
 std::string FileName(std::string_view path) { return KeptName(path.substr(path.rfind('/') + 1)); }
 
@@ -100,7 +92,7 @@ class Summarizer {
     Calls();
     Places();
     rank_.memory = MemoryOf(input_), rank_.ranges = RangesOf(input_);
-    rank_.steps = StepColumnsOf(input_, {kernels_, others_});
+    Steps();
     MpiCollectives();
     NcclCollectives();
     KeepCollectives();
@@ -370,6 +362,14 @@ class Summarizer {
                  sums[i].idle[cause]);
       });
     }
+  }
+
+  void Steps() {
+    RankSteps steps = StepsOf(input_, {kernels_, others_});
+    rank_.steps = std::move(steps.columns);
+    if (steps.times.device == kNone) return;
+    const uint32_t pid = trace_.processes.empty() ? 0 : trace_.processes[process_].pid;
+    rank_.step_waits = StepWaitsOf(input_, nccl_, pid, others_[steps.times.device], steps.times);
   }
 
   void MpiCollectives() {

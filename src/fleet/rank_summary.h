@@ -16,6 +16,7 @@ namespace gprof {
 // How much of each thing a summary keeps; docs/commands/partial.md has the same numbers.
 inline constexpr size_t kKeptKernels = 64, kKeptPlaces = 16, kKeptCalls = 16, kKeptRanges = 32;
 inline constexpr size_t kKeptSteps = 512, kKeptCollectives = 4096, kKeptCommunicators = 16;
+inline constexpr size_t kKeptWaitSteps = 64, kKeptWaits = 64, kKeptPartners = 2;  // steps; waits of one; ranks of one
 
 // Times that grow, as a rule: the file has their differences.
 struct Times {
@@ -69,6 +70,21 @@ struct StepColumns {
   std::array<std::vector<int64_t>, kCauseCount> idle_ns;
 };
 
+// Whom a rank waited for: one rank of a communicator, or all of them.
+struct WaitPartner {
+  std::string communicator;     // as Communicator::name; empty: not known
+  int64_t own = -1, peer = -1;  // numbers of the rank and of the other one in it; -1: not known, and all of them
+};
+
+// Each `every`-th step with the waits in it. A wait for several ranks is there once for each of them.
+struct StepWaits {
+  int64_t every = 1;
+  Times begin_ns;
+  std::vector<int64_t> length_ns, waits;                // by step: its duration, how many waits it has
+  std::vector<int64_t> start_ns, duration_ns, partner;  // by wait: since the step began; an index
+  std::vector<WaitPartner> partners;
+};
+
 // The collectives that a rank made on one communicator, every `every`-th of them and the last. Numbers count from 0.
 struct Communicator {
   std::string name;  // the same on all ranks: "MPI_COMM_WORLD", "NCCL 1234"
@@ -107,6 +123,7 @@ struct RankSummary {
   std::vector<RankRange> ranges;  // the most GPU time first
   std::vector<IdlePlace> places;  // the most idle time first
   StepColumns steps;
+  StepWaits step_waits;
   std::vector<Communicator> communicators;
   std::string results;  // of all analyses, as kept_json.h has them; beside the summary in a file, and not read with it
 

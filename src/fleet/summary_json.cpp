@@ -40,6 +40,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankMemory, allocated_bytes, use
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(IdlePlace, cause, kind, name, idle_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepColumns, path, count, steps_in_one, wall_ns, kernel_ns, copy_ns,
                                                 exposed_ns, idle_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(WaitPartner, communicator, own, peer)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepWaits, every, begin_ns, length_ns, waits, start_ns, duration_ns,
+                                                partner, partners)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Communicator, name, count, every, numbers, duration_ns, arrival_ns,
                                                 called_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankSummary, source, unreadable, host, program, rank_source, rank,
@@ -48,7 +51,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankSummary, source, unreadable,
                                                 gpus, gpu_uuids, wall_ns, window_ns, busy_ns, kernel_ns, nccl_ns,
                                                 exposed_ns, kernels, api_calls, api_ns, mpi_ns, idle_ns, clock_mhz,
                                                 throttled_ns, ecc_errors, memory, kernel_times, copies, api, mpi,
-                                                ranges, places, steps, communicators)
+                                                ranges, places, steps, step_waits, communicators)
 
 namespace {
 
@@ -84,6 +87,20 @@ void BoundSteps(StepColumns& steps) {
     Check(column.size() == size);
     BoundColumn(column);
   }
+}
+
+void BoundWaits(StepWaits& w) {
+  BoundCounts(w.every);
+  for (auto* column : {&w.length_ns, &w.waits, &w.start_ns, &w.duration_ns, &w.partner}) BoundColumn(*column);
+  for (int64_t& ns : w.begin_ns.ns) BoundTime(ns);
+  const size_t steps = w.begin_ns.ns.size(), waits = w.start_ns.size();
+  Check(w.every > 0 && steps <= 2 * kKeptWaitSteps && w.length_ns.size() == steps && w.waits.size() == steps);
+  Check(waits <= 2 * kKeptWaitSteps * kKeptWaits * kKeptPartners && w.duration_ns.size() == waits);
+  Check(w.partner.size() == waits);
+  int64_t sum = 0;
+  for (const int64_t count : w.waits) Check(count <= static_cast<int64_t>(waits) && (sum += count) >= 0);
+  Check(sum == static_cast<int64_t>(waits));
+  for (const int64_t partner : w.partner) Check(partner < static_cast<int64_t>(w.partners.size()));
 }
 
 void BoundCommunicator(Communicator& c) {
@@ -131,6 +148,7 @@ void BoundSummary(RankSummary* rank) {
   for (RankRange& range : r.ranges) BoundCounts(range.count, range.total_ns, range.gpu_busy_ns, range.kernels);
   for (IdlePlace& place : r.places) BoundCounts(place.idle_ns);
   BoundSteps(r.steps);
+  BoundWaits(r.step_waits);
   for (Communicator& communicator : r.communicators) BoundCommunicator(communicator);
 }
 

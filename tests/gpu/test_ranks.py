@@ -99,6 +99,18 @@ class Slowed(RanksTest):
         self.assertRegex(found["fleet.late_host"]["message"], r"load_batch|torch_ranks_program\.py|sleep")
 
 
+    def test_ranks_that_take_turns(self):
+        self.run_ranks("turns")
+        verdict = self.analyze()
+        self.assertEqual(self.named(verdict).keys(), {"fleet.turns"})
+        turns = verdict["critical_path"]["turns"]
+        self.assertEqual([turn["ranks"] for turn in turns["turns"]], [[0], [1]])
+        # Both multiply the same matrices, and each waits meanwhile.
+        for turn in turns["turns"]:
+            self.assertGreater(100 * turn["path_ns"], 35 * turns["path_ns"], turns)
+            self.assertGreater(100 * turn["waiting_ns"], 30 * turns["path_ns"], turns)
+
+
 class Operations(RanksTest):
     def test_what_nccl_told(self):
         known = self.run_ranks("operations", 5)

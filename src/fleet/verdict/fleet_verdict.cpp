@@ -8,17 +8,13 @@
 #include <set>
 #include <utility>
 
-#include "analysis/result/display_names.h"
 #include "base/units.h"
+#include "fleet/verdict/compare_ranks.h"
 #include "fleet/verdict/rank_steps.h"
 
 namespace gprof {
 namespace {
 
-constexpr int64_t kDeviations = 5;
-constexpr double kLeastPercent = 2;  // of what the median rank spends on itself
-constexpr size_t kFewRanks = 4;      // too few for a deviation that means anything
-constexpr double kFewPercent = 10;
 constexpr int64_t kSkewedNs = 1'000'000;        // of a clock, and 10 times what the alignment leaves unexplained
 constexpr double kNetworkPercent = 10;          // of the wall time
 constexpr double kStandsOutPercent = 50;        // a communicator among those of its size
@@ -36,24 +32,6 @@ std::vector<int64_t> ValuesOf(const std::vector<RankVerdict>& ranks, F of) {
   return values;
 }
 
-// What is above this is not chance.
-int64_t LimitOf(const std::vector<int64_t>& values) {
-  const int64_t median = MedianOf(values);
-  const auto percent = [&](double p) { return static_cast<int64_t>(static_cast<double>(median) / 100 * p); };
-  if (values.size() <= kFewRanks) return median + percent(kFewPercent);
-  std::vector<int64_t> deviations;
-  for (const int64_t value : values) deviations.push_back(std::abs(value - median));
-  return median + std::max(kDeviations * MedianOf(std::move(deviations)), percent(kLeastPercent));
-}
-
-bool IsWork(const RankKernel& kernel) {
-  return !kernel.name.empty() && !IsNcclKernel(kernel.name) && !IsWaitingKernel(kernel.name);
-}
-
-struct TypicalKernel {
-  std::vector<int64_t> means_ns, counts;  // of the ranks that have it
-};
-
 class Judge {
  public:
   Judge(const std::vector<RankSummary>& summaries, FleetVerdict* verdict) : verdict_(*verdict) {
@@ -70,10 +48,10 @@ class Judge {
       verdict_.ranks[i].arrivals = arrivals[i];
       verdict_.ranks[i].own_ns = ranks[i]->OwnNs();
     }
-    CompareKernels();
-    CompareRest();
     MakeMatrix();
-    verdict_.path = FindJobPath(verdict_.ranks, verdict_.steps);
+    verdict_.path = FindJobPath(verdict_.ranks, verdict_.steps, verdict_.alignment);
+    Compare();
+    if (verdict_.path.turns.AreTaken()) verdict_.findings.push_back(TurnsFinding(verdict_));
     FindStragglers();
     FindNetwork();
     FindSkewedClocks();
@@ -119,57 +97,19 @@ class Judge {
     }
   }
 
-  void CompareKernels() {
-    std::map<std::string, TypicalKernel> typical;
-    for (const RankVerdict& rank : verdict_.ranks) {
-      for (const RankKernel& kernel : rank.rank->kernel_times) {
-        if (!IsWork(kernel) || kernel.count == 0) continue;
-        typical[kernel.name].means_ns.push_back(kernel.total_ns / kernel.count);
-        typical[kernel.name].counts.push_back(kernel.count);
+  // Ranks that take turns do different things: each is compared with those that have their turn when it has. The others
+  // are compared with one another.
+  void Compare() {
+    std::vector<std::vector<RankVerdict*>> alike(1);
+    std::vector<size_t> turn_of(verdict_.ranks.size());
+    if (verdict_.path.turns.AreTaken()) {
+      for (const RankTurn& turn : verdict_.path.turns.turns) {
+        for (const size_t rank : turn.ranks) turn_of[rank] = alike.size();
+        alike.emplace_back();
       }
     }
-    std::map<std::string, std::pair<double, double>> medians;  // mean, count
-    for (auto& [name, kernel] : typical) {
-      // Of a kernel that most ranks do not have, the median rank has none.
-      kernel.counts.resize(std::max(kernel.counts.size(), verdict_.ranks.size()));
-      medians[name] = {static_cast<double>(MedianOf(kernel.means_ns)), static_cast<double>(MedianOf(kernel.counts))};
-    }
-    for (RankVerdict& rank : verdict_.ranks) {
-      double longer_ns = 0, more_ns = 0, expected_ns = 0;
-      for (const RankKernel& kernel : rank.rank->kernel_times) {
-        if (!IsWork(kernel) || kernel.count == 0) continue;
-        const auto& [mean_ns, count] = medians[kernel.name];
-        expected_ns += static_cast<double>(kernel.count) * mean_ns;
-        longer_ns += static_cast<double>(kernel.total_ns) - static_cast<double>(kernel.count) * mean_ns;
-        more_ns += (static_cast<double>(kernel.count) - count) * mean_ns;
-      }
-      rank.excess_ns[static_cast<size_t>(Excess::kLongerKernels)] = static_cast<int64_t>(longer_ns);
-      rank.excess_ns[static_cast<size_t>(Excess::kMoreKernels)] = static_cast<int64_t>(more_ns);
-      rank.slower_percent = expected_ns <= 0 ? 0 : static_cast<int64_t>(100 * longer_ns / expected_ns);
-    }
-  }
-
-  void CompareRest() {
-    const int64_t own_ns = MedianOf(ValuesOf(verdict_.ranks, [](const RankVerdict& r) { return r.own_ns; }));
-    const int64_t copy_ns = MedianOf(ValuesOf(verdict_.ranks, [](const RankVerdict& r) { return r.rank->CopyNs(); }));
-    for (RankVerdict& rank : verdict_.ranks) {
-      rank.above_median_ns = rank.own_ns - own_ns;
-      rank.excess_ns[static_cast<size_t>(Excess::kCopies)] = rank.rank->CopyNs() - copy_ns;
-    }
-    std::vector<int64_t> most(verdict_.ranks.size());
-    ForEachCause([&](Cause cause) {
-      if (cause == Cause::kMpi) return;
-      const auto of = [cause](const RankVerdict& r) { return r.rank->idle_ns[static_cast<size_t>(cause)]; };
-      const int64_t median_ns = MedianOf(ValuesOf(verdict_.ranks, of));
-      for (size_t i = 0; i < verdict_.ranks.size(); ++i) {
-        RankVerdict& rank = verdict_.ranks[i];
-        const int64_t above_ns = of(rank) - median_ns;
-        rank.excess_ns[static_cast<size_t>(Excess::kHost)] += above_ns;
-        if (above_ns <= most[i]) continue;
-        most[i] = above_ns;
-        rank.cause = cause;
-      }
-    });
+    for (size_t i = 0; i < turn_of.size(); ++i) alike[turn_of[i]].push_back(&verdict_.ranks[i]);
+    for (const auto& ranks : alike) CompareRanks(ranks);
   }
 
   // Where records are missing, waiting looks like work. In a run that was killed that is so for all ranks.
@@ -205,15 +145,11 @@ class Judge {
   }
 
   void FindStragglers() {
-    if (verdict_.ranks.size() < 2) return;
-    const std::vector<int64_t> own_ns = ValuesOf(verdict_.ranks, [](const RankVerdict& r) { return r.own_ns; });
-    const int64_t limit_ns = LimitOf(own_ns);
     std::map<std::string, size_t> ranks_of_host;
     std::map<std::pair<std::string, size_t>, std::vector<const RankVerdict*>> alike;  // by host and reason
     std::vector<const RankVerdict*> alone;
-    for (RankVerdict& rank : verdict_.ranks) {
+    for (const RankVerdict& rank : verdict_.ranks) {
       ++ranks_of_host[rank.rank->host];
-      rank.is_straggler = rank.own_ns > limit_ns;
       if (rank.is_straggler) alike[{rank.rank->host, ReasonOf(rank)}].push_back(&rank);
     }
     for (auto& [key, ranks] : alike) {
@@ -332,19 +268,13 @@ class Judge {
     finding->advice = std::string(InfoOf(rank.cause).advice);
   }
 
-  std::string CountsText(const RankVerdict& rank) const {
-    const int64_t median = MedianOf(ValuesOf(verdict_.ranks, [](const RankVerdict& r) { return r.rank->kernels; }));
-    return " (" + FormatCount(rank.rank->kernels) + " kernels, median rank " + FormatCount(median) + ")";
+  static std::string CountsText(const RankVerdict& rank) {
+    return " (" + FormatCount(rank.rank->kernels) + " kernels, median rank " + FormatCount(rank.median_kernels) + ")";
   }
 
-  std::string BytesText(const RankVerdict& rank) const {
-    const auto bytes = [](const RankVerdict& r) {
-      int64_t sum = 0;
-      for (const RankCopies& copy : r.rank->copies) sum += copy.bytes;
-      return sum;
-    };
-    return " (" + FormatBytes(static_cast<double>(bytes(rank))) + ", median rank " +
-           FormatBytes(static_cast<double>(MedianOf(ValuesOf(verdict_.ranks, bytes)))) + ")";
+  static std::string BytesText(const RankVerdict& rank) {
+    return " (" + FormatBytes(static_cast<double>(CopiedBytes(*rank.rank))) + ", median rank " +
+           FormatBytes(static_cast<double>(rank.median_bytes)) + ")";
   }
 
   static std::string PartsText(const RankVerdict& rank, size_t reason) {

@@ -14,7 +14,8 @@
 
 namespace gprof {
 
-// What a rank may have more of than the median rank. Together they are what it spends on itself.
+// What a rank may have more of than the median of those that it is compared with. Together they are what it spends on
+// itself.
 enum class Excess : uint8_t { kLongerKernels, kMoreKernels, kCopies, kHost };
 inline constexpr size_t kExcessCount = 4;
 
@@ -22,8 +23,9 @@ struct RankVerdict {
   const RankSummary* rank = nullptr;
   int64_t own_ns = 0, above_median_ns = 0;  // RankSummary::OwnNs
   std::array<int64_t, kExcessCount> excess_ns{};
-  int64_t slower_percent = 0;  // its kernels than the same kernels of the median rank
-  Cause cause = Cause::kHost;  // of kHost: the cause with the most above the median
+  int64_t slower_percent = 0;                    // its kernels than the same kernels of the median rank
+  Cause cause = Cause::kHost;                    // of kHost: the cause with the most above the median
+  int64_t median_kernels = 0, median_bytes = 0;  // of the median rank; bytes are those of copies
   Arrivals arrivals;
   bool is_straggler = false;
 };
@@ -68,6 +70,10 @@ std::string VerdictJson(const FleetVerdict& verdict);
 std::string RangesText(const std::vector<int64_t>& sorted);
 // What the critical path of the run is made of, whose it is, and what it has above the median rank; empty: not known.
 std::string PathText(const FleetVerdict& verdict);
+// "0-3, 8"; without numbers the names of their files.
+std::string RanksOf(const FleetVerdict& verdict, const RankTurn& turn);
+// The finding on ranks that take turns.
+Finding TurnsFinding(const FleetVerdict& verdict);
 // "SM clock 1,200 MHz (median of all ranks 1,980 MHz)"
 std::string ClockText(const FleetVerdict& verdict, const RankSummary& rank);
 

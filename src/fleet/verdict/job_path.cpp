@@ -115,8 +115,10 @@ PathParts PartsOf(const StepColumns& steps, size_t entry) {
   return parts;
 }
 
-JobPath FindJobPath(const std::vector<RankVerdict>& ranks, const StepMatrix& matrix) {
-  return PathFinder(ranks, matrix).Find();
+JobPath FindJobPath(const std::vector<RankVerdict>& ranks, const StepMatrix& matrix, const Alignment& alignment) {
+  JobPath path = PathFinder(ranks, matrix).Find();
+  if (path.are_linked) path.turns = FindTurns(ranks, matrix, alignment);
+  return path;
 }
 
 }  // namespace gprof

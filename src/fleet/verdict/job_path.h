@@ -1,28 +1,17 @@
 // What the time of a whole run is made of: in each step, that of the rank that the others wait for.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "analysis/idle/causes/causes.h"
-#include "fleet/rank_summary.h"
+#include "fleet/verdict/path_parts.h"
+#include "fleet/verdict/turns.h"
 
 namespace gprof {
 
 struct RankVerdict;
 struct StepMatrix;
-
-// Parts of a step: kernels but exposed collectives, copies without kernels, exposed collectives, idle time by cause,
-// and what lies before the first GPU operation or after the last. They sum to its wall time.
-inline constexpr size_t kPathKernels = 0, kPathCopies = 1, kPathExposed = 2, kPathIdle = 3;
-inline constexpr size_t kPathOutside = kPathIdle + kCauseCount, kPathPartCount = kPathOutside + 1;
-using PathParts = std::array<int64_t, kPathPartCount>;
-
-std::string PathPartName(size_t part);  // "kernels", "idle: os"
-PathParts PartsOf(const StepColumns& steps, size_t entry);
 
 struct RankOnPath {
   size_t rank = 0;      // index into FleetVerdict::ranks
@@ -39,9 +28,10 @@ struct JobPath {
   std::vector<size_t> slowest;        // by entry: who is on the path, an index into FleetVerdict::ranks
   std::vector<PathParts> medians_ns;  // by entry
   std::vector<RankOnPath> ranks;      // the most entries first
+  Turns turns;                        // where ranks take turns, the path of a step leads through several
 };
 
 // Of a single rank there is none: its report has its critical path.
-JobPath FindJobPath(const std::vector<RankVerdict>& ranks, const StepMatrix& matrix);
+JobPath FindJobPath(const std::vector<RankVerdict>& ranks, const StepMatrix& matrix, const Alignment& alignment);
 
 }  // namespace gprof

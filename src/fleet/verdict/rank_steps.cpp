@@ -1,10 +1,10 @@
 #include "fleet/verdict/rank_steps.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/steps/step_times.h"
 
 namespace gprof {
 namespace {
@@ -40,20 +40,21 @@ void Fill(const std::vector<Iteration>& iterations, uint32_t device, const Colle
 
 }  // namespace
 
-StepColumns StepColumnsOf(const AnalysisInput& input, const CollectiveTimes& times) {
-  StepColumns steps;
+RankSteps StepsOf(const AnalysisInput& input, const CollectiveTimes& times) {
+  RankSteps steps;
   if (const std::optional<StepChoice>& choice = input.shared().step()) {
-    const StepTimes of_steps = TimeSteps(input, *choice);
+    StepTimes of_steps = TimeSteps(input, *choice);
     if (of_steps.device == kNone) return steps;
-    steps.path = KeptName(input.trace().Text(choice->path));
-    Fill(of_steps.iterations, of_steps.device, times, &steps);
+    steps.columns.path = KeptName(input.trace().Text(choice->path));
+    Fill(of_steps.iterations, of_steps.device, times, &steps.columns);
+    steps.times = std::move(of_steps);
     return steps;
   }
-  for (uint32_t device = 0; device < input.trace().devices.size() && steps.path.empty(); ++device) {
+  for (uint32_t device = 0; device < input.trace().devices.size() && steps.columns.path.empty(); ++device) {
     const std::vector<Iteration> slices = TimeSlices(input, device, kTimeSlices);
     if (slices.empty()) continue;
-    steps.path = kTimeSlicesPath;
-    Fill(slices, device, times, &steps);
+    steps.columns.path = kTimeSlicesPath;
+    Fill(slices, device, times, &steps.columns);
   }
   return steps;
 }

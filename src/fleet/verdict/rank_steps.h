@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "analysis/facts/interval_set.h"
+#include "analysis/steps/step_times.h"
 #include "fleet/rank_summary.h"
 #include "gprof/analysis.h"
 
@@ -20,6 +21,11 @@ struct CollectiveTimes {
   const std::map<uint32_t, IntervalSet>& others;   // one that is no collective
 };
 
-StepColumns StepColumnsOf(const AnalysisInput& input, const CollectiveTimes& times);
+struct RankSteps {
+  StepColumns columns;
+  StepTimes times;  // without iterations where there are only slices
+};
+
+RankSteps StepsOf(const AnalysisInput& input, const CollectiveTimes& times);
 
 }  // namespace gprof

@@ -8,6 +8,7 @@
 
 #include "analysis/facts/statistics.h"
 #include "analysis/result/tables.h"
+#include "base/units.h"
 #include "fleet/verdict/fleet_verdict.h"
 
 namespace gprof {
@@ -39,6 +40,42 @@ std::string StepName(const FleetVerdict& verdict, size_t entry) {
   return std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
 }
 
+Table PathOfTurns(const Turns& turns, Table table) {
+  table.note =
+      "Ranks take turns: back from the end of each step, along the work of a rank, and from its wait to the rank "
+      "that came last. The work of a rank is divided as all of its own time is.";
+  for (size_t part = 0; part < kPathPartCount; ++part) {
+    if (turns.parts_ns[part] == 0) continue;
+    table.rows.push_back(
+        {PercentOf(turns.parts_ns[part], turns.path_ns), turns.parts_ns[part], Cell(), PathPartName(part)});
+  }
+  SortAndCut(&table, 1, 3, 0);
+  return table;
+}
+
+Table TurnsTable(const FleetVerdict& verdict, uint32_t max_rows) {
+  const Turns& turns = verdict.path.turns;
+  Table table{
+      "turns",
+      "Ranks that take turns within a step",
+      {{"ranks", "Ranks", Unit::kText, false},
+       {"percent", "Time (%)", Unit::kPercent, false},
+       {"path_ns", "Time on the path", Unit::kNs, false},
+       {"alone_ns", "Most others wait", Unit::kNs, false},
+       {"waiting_ns", "Waits for others", Unit::kNs, false},
+       {"waiting_percent", "Waits (%)", Unit::kPercent, false}},
+      {},
+      "Of " + CountOf(turns.steps, "step") + ". Most others wait: of its time on the path, that in which at least " +
+          "half of all other ranks wait. Waits for others: each of these ranks, while others on the path work."};
+  if (!turns.AreTaken()) return table;
+  for (const RankTurn& turn : turns.turns) {
+    table.rows.push_back({RanksOf(verdict, turn), PercentOf(turn.path_ns, turns.path_ns), turn.path_ns, turn.alone_ns,
+                          turn.waiting_ns, PercentOf(turn.waiting_ns, turns.path_ns)});
+  }
+  CutRows(&table, max_rows);
+  return table;
+}
+
 Table PathTable(const FleetVerdict& verdict) {
   const JobPath& path = verdict.path;
   Table table{"critical_path",
@@ -48,10 +85,11 @@ Table PathTable(const FleetVerdict& verdict) {
                {"median_ns", "Median rank", Unit::kNs, false},
                {"part", "GPU activity", Unit::kText, false}},
               {},
-              path.are_linked ? "In each step, of the rank with the most own time: the others wait for it. Ranks that "
-                                "take turns within a step are not told apart. Median rank: the same steps."
-                              : "The ranks do not wait for one another, so the run takes as long as its longest rank."};
-  if (path.wall_ns == 0) return table;
+              path.are_linked
+                  ? "In each step, of the rank with the most own time: the others wait for it. Median rank: "
+                    "the same steps."
+                  : "The ranks do not wait for one another, so the run takes as long as its longest rank."};
+  if (path.turns.AreTaken()) return PathOfTurns(path.turns, std::move(table));
   for (size_t part = 0; part < kPathPartCount; ++part) {
     if (path.parts_ns[part] == 0) continue;
     table.rows.push_back(
@@ -74,7 +112,7 @@ Table RanksOnPathTable(const FleetVerdict& verdict, uint32_t max_rows) {
               {},
               "Above median: own time in these steps that the median rank does not have. Mostly: what it has the most "
               "of above the median rank."};
-  if (!verdict.path.are_linked) return table;
+  if (!verdict.path.are_linked || verdict.path.turns.AreTaken()) return table;
   for (const RankOnPath& of : verdict.path.ranks) {
     table.rows.push_back({NameInTables(verdict.ranks[of.rank]), of.entries, of.wall_ns, of.above_median_ns,
                           PathPartName(LargestPart(of.above_ns)), verdict.ranks[of.rank].rank->host});
@@ -184,7 +222,7 @@ Table SlowStepsTable(const FleetVerdict& verdict, uint32_t max_rows) {
               {},
               "Own time: all time except exposed collectives and MPI calls. Mostly: what the slowest rank has the most "
               "of above the median rank. Slowest ranks: those at least 2% above the median."};
-  if (!verdict.path.are_linked) return table;
+  if (!verdict.path.are_linked || verdict.path.turns.AreTaken()) return table;
   std::vector<std::pair<int64_t, size_t>> order;  // above the median; entry
   for (size_t entry = 0; entry < verdict.path.slowest.size(); ++entry) {
     order.emplace_back(matrix.own_ns[verdict.path.slowest[entry]][entry] - matrix.median_ns[entry], entry);
@@ -209,8 +247,8 @@ Table SlowStepsTable(const FleetVerdict& verdict, uint32_t max_rows) {
 
 std::vector<Table> StepTables(const FleetVerdict& verdict, uint32_t max_rows) {
   if (verdict.path.wall_ns == 0) return {};
-  return {PathTable(verdict), RanksOnPathTable(verdict, max_rows), StepTimesTable(verdict),
-          SlowStepsTable(verdict, max_rows)};
+  return {PathTable(verdict), TurnsTable(verdict, max_rows), RanksOnPathTable(verdict, max_rows),
+          StepTimesTable(verdict), SlowStepsTable(verdict, max_rows)};
 }
 
 }  // namespace gprof

@@ -65,6 +65,26 @@ Json PartsJson(const PathParts& parts) {
   return json;
 }
 
+// What is known of turns, whether ranks take them or not.
+Json TurnsJson(const FleetVerdict& verdict) {
+  const Turns& turns = verdict.path.turns;
+  if (turns.steps == 0) return nullptr;
+  Json json = {{"are_taken", turns.AreTaken()},     {"steps", turns.steps},
+               {"path_ns", turns.path_ns},          {"communication_ns", turns.communication_ns},
+               {"taken_ns", turns.taken_ns},        {"hand_overs", turns.hand_overs},
+               {"parts", PartsJson(turns.parts_ns)}};
+  json["turns"] = Json::array();
+  for (const RankTurn& turn : turns.turns) {
+    Json ranks = Json::array();
+    for (const std::size_t rank : turn.ranks) ranks.push_back(verdict.ranks[rank].rank->rank);
+    json["turns"].push_back({{"ranks", std::move(ranks)},
+                             {"path_ns", turn.path_ns},
+                             {"alone_ns", turn.alone_ns},
+                             {"waiting_ns", turn.waiting_ns}});
+  }
+  return json;
+}
+
 Json PathJson(const FleetVerdict& verdict) {
   const JobPath& path = verdict.path;
   if (path.wall_ns == 0) return nullptr;
@@ -72,7 +92,8 @@ Json PathJson(const FleetVerdict& verdict) {
                {"above_median_ns", path.above_median_ns},
                {"ranks_wait_for_one_another", path.are_linked},
                {"parts", PartsJson(path.parts_ns)},
-               {"median_parts", PartsJson(path.median_ns)}};
+               {"median_parts", PartsJson(path.median_ns)},
+               {"turns", TurnsJson(verdict)}};
   json["slowest"] = Json::array();
   for (const std::size_t rank : path.slowest) json["slowest"].push_back(verdict.ranks[rank].rank->rank);
   return json;

@@ -14,17 +14,17 @@ namespace gprof {
 namespace {
 
 constexpr int64_t kClockPercent = 5;
-constexpr size_t kPartsOfPath = 4, kRanksOfPath = 3;
+constexpr size_t kPartsOfPath = 4, kRanksOfPath = 3, kTurnsNamed = 4;
 constexpr double kWorthSayingPercent = 1;
 
 // "kernels 61.2%, idle: os 30%"
-std::string PartsText(const JobPath& path) {
+std::string PartsText(const PathParts& of, int64_t all_ns) {
   std::vector<size_t> parts(kPathPartCount);
   std::iota(parts.begin(), parts.end(), size_t{0});
-  std::stable_sort(parts.begin(), parts.end(), [&](size_t a, size_t b) { return path.parts_ns[a] > path.parts_ns[b]; });
+  std::stable_sort(parts.begin(), parts.end(), [&](size_t a, size_t b) { return of[a] > of[b]; });
   std::string text;
   for (size_t i = 0; i < kPartsOfPath; ++i) {
-    const double percent = PercentOf(path.parts_ns[parts[i]], path.wall_ns);
+    const double percent = PercentOf(of[parts[i]], all_ns);
     if (percent < kWorthSayingPercent) break;
     text += (text.empty() ? "" : ", ") + PathPartName(parts[i]) + " " + FormatPercent(percent);
   }
@@ -47,12 +47,69 @@ std::string RanksOnPathText(const FleetVerdict& verdict) {
   return text;
 }
 
+std::string TurnName(const FleetVerdict& verdict, const RankTurn& turn) {
+  return (turn.ranks.size() == 1 ? "rank " : "ranks ") + RanksOf(verdict, turn);
+}
+
+// "rank 0 48.2%, ranks 1-3 46.9%, 2 others"
+std::string SharesText(const FleetVerdict& verdict) {
+  const Turns& turns = verdict.path.turns;
+  std::string text;
+  for (size_t i = 0; i < std::min(turns.turns.size(), kTurnsNamed); ++i) {
+    const RankTurn& turn = turns.turns[i];
+    text +=
+        (i == 0 ? "" : ", ") + TurnName(verdict, turn) + " " + FormatPercent(PercentOf(turn.path_ns, turns.path_ns));
+  }
+  const size_t more = turns.turns.size() - std::min(turns.turns.size(), kTurnsNamed);
+  return text + (more > 0 ? ", " + CountOf(static_cast<int64_t>(more), "other") : "");
+}
+
 }  // namespace
+
+std::string RanksOf(const FleetVerdict& verdict, const RankTurn& turn) {
+  std::vector<int64_t> numbers;
+  std::string names;
+  for (const size_t i : turn.ranks) {
+    numbers.push_back(verdict.ranks[i].rank->rank);
+    names += (names.empty() ? "" : ", ") + NameInTables(verdict.ranks[i]);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers.front() < 0 ? names : RangesText(numbers);
+}
+
+Finding TurnsFinding(const FleetVerdict& verdict) {
+  const Turns& turns = verdict.path.turns;
+  const auto of_step = [&](int64_t ns) { return FormatNs(static_cast<double>(ns) / static_cast<double>(turns.steps)); };
+  std::string waits;
+  for (size_t i = 0; i < std::min(turns.turns.size(), kTurnsNamed); ++i) {
+    const RankTurn& turn = turns.turns[i];
+    waits += (i == 0 ? "" : ", ") + TurnName(verdict, turn) + " for " + of_step(turn.waiting_ns);
+  }
+  Finding finding;
+  finding.id = "fleet.turns";
+  finding.severity = Severity::kWarning;
+  finding.message = "ranks take turns within a step: " + SharesText(verdict) + ", communication " +
+                    FormatPercent(PercentOf(turns.communication_ns, turns.path_ns)) + " of the critical path of " +
+                    of_step(turns.path_ns) + " a step. While others have their turn, each waits: " + waits;
+  finding.advice =
+      "Give each rank work while the others have their turn: more and smaller micro-batches, an interleaved schedule, "
+      "or messages that are sent before the whole turn is done. Sharing the work more evenly does not shorten the "
+      "step.";
+  const auto entries = static_cast<int64_t>(verdict.steps.median_ns.size());
+  finding.gain_ns = turns.taken_ns / turns.steps * entries * verdict.steps.steps_in_one;
+  finding.basis = "time in which one of them works and at least half of the other ranks wait, but for the longest turn";
+  return finding;
+}
 
 std::string PathText(const FleetVerdict& verdict) {
   const JobPath& path = verdict.path;
   if (path.wall_ns == 0) return "";
-  const std::string parts = PartsText(path) + " of " + FormatNs(static_cast<double>(path.wall_ns));
+  if (const Turns& turns = path.turns; turns.AreTaken()) {
+    return PartsText(turns.parts_ns, turns.path_ns) + " of " + FormatNs(static_cast<double>(turns.path_ns)) + " in " +
+           CountOf(turns.steps, "step") + "; ranks take turns: " + SharesText(verdict);
+  }
+  const std::string parts =
+      PartsText(path.parts_ns, path.wall_ns) + " of " + FormatNs(static_cast<double>(path.wall_ns));
   if (!path.are_linked) {
     return NameOf(*verdict.ranks[path.slowest.front()].rank) +
            ", the longest of ranks that do not wait for one another: " + parts;

@@ -1,0 +1,23 @@
+// When a rank waited for others within its steps, and for whom.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "analysis/facts/interval_set.h"
+#include "analysis/gpus/nccl_kernels.h"
+#include "analysis/steps/step_times.h"
+#include "fleet/rank_summary.h"
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+// Nobody leaves such a call of MPI before everybody has come.
+bool WaitsForAll(std::string_view mpi_function);
+
+// On the GPU that the steps are of: kernels of NCCL with no other kernel beside them, and idle time in calls of MPI.
+// `pid` is that of the rank, `others` are the kernels that are not NCCL's.
+StepWaits StepWaitsOf(const AnalysisInput& input, const NcclKernels& nccl, uint32_t pid, const IntervalSet& others,
+                      const StepTimes& steps);
+
+}  // namespace gprof

@@ -1,0 +1,115 @@
+#include "fleet/verdict/compare_ranks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "analysis/result/display_names.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kDeviations = 5;
+constexpr double kLeastPercent = 2;  // of what the median rank spends on itself
+constexpr size_t kFewRanks = 4;      // too few for a deviation that means anything
+constexpr double kFewPercent = 10;
+
+template <class F>
+std::vector<int64_t> OfEach(const std::vector<RankVerdict*>& ranks, F of) {
+  std::vector<int64_t> values;
+  for (const RankVerdict* rank : ranks) values.push_back(of(*rank));
+  return values;
+}
+
+// What is above this is not chance.
+int64_t LimitOf(const std::vector<int64_t>& values) {
+  const int64_t median = MedianOf(values);
+  const auto percent = [&](double p) { return static_cast<int64_t>(static_cast<double>(median) / 100 * p); };
+  if (values.size() <= kFewRanks) return median + percent(kFewPercent);
+  std::vector<int64_t> deviations;
+  for (const int64_t value : values) deviations.push_back(std::abs(value - median));
+  return median + std::max(kDeviations * MedianOf(std::move(deviations)), percent(kLeastPercent));
+}
+
+bool IsWork(const RankKernel& kernel) {
+  return !kernel.name.empty() && !IsNcclKernel(kernel.name) && !IsWaitingKernel(kernel.name);
+}
+
+struct TypicalKernel {
+  std::vector<int64_t> means_ns, counts;  // of the ranks that have it
+};
+
+void CompareKernels(const std::vector<RankVerdict*>& ranks) {
+  std::map<std::string, TypicalKernel> typical;
+  for (const RankVerdict* rank : ranks) {
+    for (const RankKernel& kernel : rank->rank->kernel_times) {
+      if (!IsWork(kernel) || kernel.count == 0) continue;
+      typical[kernel.name].means_ns.push_back(kernel.total_ns / kernel.count);
+      typical[kernel.name].counts.push_back(kernel.count);
+    }
+  }
+  std::map<std::string, std::pair<double, double>> medians;  // mean, count
+  for (auto& [name, kernel] : typical) {
+    // Of a kernel that most ranks do not have, the median rank has none.
+    kernel.counts.resize(std::max(kernel.counts.size(), ranks.size()));
+    medians[name] = {static_cast<double>(MedianOf(kernel.means_ns)), static_cast<double>(MedianOf(kernel.counts))};
+  }
+  for (RankVerdict* rank : ranks) {
+    double longer_ns = 0, more_ns = 0, expected_ns = 0;
+    for (const RankKernel& kernel : rank->rank->kernel_times) {
+      if (!IsWork(kernel) || kernel.count == 0) continue;
+      const auto& [mean_ns, count] = medians[kernel.name];
+      expected_ns += static_cast<double>(kernel.count) * mean_ns;
+      longer_ns += static_cast<double>(kernel.total_ns) - static_cast<double>(kernel.count) * mean_ns;
+      more_ns += (static_cast<double>(kernel.count) - count) * mean_ns;
+    }
+    rank->excess_ns[static_cast<size_t>(Excess::kLongerKernels)] = static_cast<int64_t>(longer_ns);
+    rank->excess_ns[static_cast<size_t>(Excess::kMoreKernels)] = static_cast<int64_t>(more_ns);
+    rank->slower_percent = expected_ns <= 0 ? 0 : static_cast<int64_t>(100 * longer_ns / expected_ns);
+  }
+}
+
+void CompareIdleTime(const std::vector<RankVerdict*>& ranks) {
+  std::vector<int64_t> most(ranks.size());
+  ForEachCause([&](Cause cause) {
+    if (cause == Cause::kMpi) return;
+    const auto of = [cause](const RankVerdict& r) { return r.rank->idle_ns[static_cast<size_t>(cause)]; };
+    const int64_t median_ns = MedianOf(OfEach(ranks, of));
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      RankVerdict& rank = *ranks[i];
+      const int64_t above_ns = of(rank) - median_ns;
+      rank.excess_ns[static_cast<size_t>(Excess::kHost)] += above_ns;
+      if (above_ns <= most[i]) continue;
+      most[i] = above_ns;
+      rank.cause = cause;
+    }
+  });
+}
+
+}  // namespace
+
+int64_t CopiedBytes(const RankSummary& rank) {
+  int64_t sum = 0;
+  for (const RankCopies& copy : rank.copies) sum += copy.bytes;
+  return sum;
+}
+
+void CompareRanks(const std::vector<RankVerdict*>& ranks) {
+  CompareKernels(ranks);
+  CompareIdleTime(ranks);
+  const std::vector<int64_t> own_ns = OfEach(ranks, [](const RankVerdict& r) { return r.own_ns; });
+  const int64_t median_ns = MedianOf(own_ns), limit_ns = LimitOf(own_ns);
+  const int64_t copy_ns = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return r.rank->CopyNs(); }));
+  const int64_t kernels = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return r.rank->kernels; }));
+  const int64_t bytes = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return CopiedBytes(*r.rank); }));
+  for (RankVerdict* rank : ranks) {
+    rank->above_median_ns = rank->own_ns - median_ns;
+    rank->excess_ns[static_cast<size_t>(Excess::kCopies)] = rank->rank->CopyNs() - copy_ns;
+    rank->median_kernels = kernels, rank->median_bytes = bytes;
+    rank->is_straggler = ranks.size() > 1 && rank->own_ns > limit_ns;
+  }
+}
+
+}  // namespace gprof
