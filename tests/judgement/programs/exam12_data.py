@@ -12,7 +12,7 @@ from exam9_data import make_images
 from exam10_data import make_colours
 
 # What a notebook measures with a magic word is run as often as this: IPython itself takes some seconds for each.
-TIMES = 300
+TIMES = 100
 
 
 def numbers(seed=12):
@@ -99,7 +99,7 @@ def make_series(sources, hours=17_420, days=7588):
     numpy.savetxt(folder / "exchange_rate.txt", numbers().random((days, 8)), "%.6f", ",")
 
 
-def make_episodes(sources, count=100, steps=100):
+def make_episodes(sources, count=60, steps=100):
     import h5py
 
     folder = sources / "cswm" / "data"
