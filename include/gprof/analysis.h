@@ -97,6 +97,8 @@ struct AnalysisOptions {
   // What a report in text does not show may be left out: tables that are is_detail, and metrics but for those at its
   // head (src/cli/render/time_split.cpp). Findings and all other tables are the same.
   bool is_brief = false;
+  // Columns "median_ns.histogram" at the end of tables, by which rows of many ranks have a median.
+  bool has_histograms = false;
 };
 
 class SharedFacts;  // src/analysis/facts/shared_facts.h

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/facts/histogram.h"
 #include "analysis/facts/interval_set.h"
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
@@ -16,7 +17,6 @@
 #include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
 #include "base/saturate.h"
-#include "fleet/partial/histogram.h"
 #include "fleet/partial/keep_results.h"
 #include "fleet/partial/kept_json.h"
 #include "fleet/rank_memory.h"

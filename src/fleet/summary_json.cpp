@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "fleet/partial/histogram.h"
+#include "analysis/facts/histogram.h"
 #include "gprof/error.h"
 
 namespace gprof {

@@ -177,11 +177,50 @@ class ManyRanks(Readers):
                 same = wanted[tuple(row[key] for key in texts)]
                 for key, value in row.items():
                     if len(same) == 1 and isinstance(value, (int, float)) and (table["id"], key) not in OF_THE_RUN:
-                        bound = 0.008 if key == "median_ns" else 1e-3
+                        bound = 0.008 if "median" in key else 1e-3
                         self.assertTrue(math.isclose(value, same[0][key], rel_tol=bound), (table["id"], key, row, same))
                         compared[table["id"]] += 1
         for table in ("os_files", "kernel_kinds", "nccl", "kernels", "idle_by_next"):
             self.assertGreater(compared[table], 0, (table, compared))
+
+    def test_medians_and_deviations_of_joined_tables(self):
+        """Each is there: medians within a bucket of their histogram, deviations as exact as the numbers they are made of."""
+        traces = [DATA / "normalise_v1.trace", DATA / "known_facts.trace"]
+        joined = self.report(self.partial("two.gpart", *traces))
+        merged = {table["id"]: table for table in self.report(*traces)["tables"]}
+        compared = collections.Counter()
+        for table in joined["tables"]:
+            self.assertFalse([column["key"] for column in table["columns"] if "histogram" in column["key"]])
+            keys = [column["key"] for column in table["columns"] if "median" in column["key"] or "stddev" in column["key"]]
+            texts = [column["key"] for column in table["columns"] if column["unit"] == ""]
+            wanted = {tuple(row[key] for key in texts): row for row in merged[table["id"]]["rows"]}
+            for row in (row for row in table["rows"] if tuple(row[key] for key in texts) in wanted):
+                of_traces = wanted[tuple(row[key] for key in texts)]
+                for key in (key for key in keys if of_traces[key] is not None):
+                    bound = 0.008 if "median" in key else 1e-9
+                    self.assertTrue(math.isclose(row[key], of_traces[key], rel_tol=bound, abs_tol=1), (table["id"], key, row, of_traces))
+                    compared[table["id"]] += 1
+            if table["id"] in ("api", "nvtx"):
+                self.assertIn("medians are within 0.8%", table["note"])
+        for table in ("api", "kernels", "kernel_launches", "memcpy", "nvtx", "sync", "graph_calls"):
+            self.assertGreater(compared[table], 0, compared)
+
+    def test_medians_and_deviations_of_stats(self):
+        traces = [DATA / "normalise_v1.trace", DATA / "known_facts.trace"]
+        part = self.partial("two.gpart", *traces)
+        for name in ("nvtx_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum"):
+            done = self.cli("stats", part, "-r", name, "-f", "json")
+            joined, merged = json.loads(done.stdout), json.loads(self.cli("stats", *traces, "-r", name, "-f", "json").stdout)
+            self.assertIn("medians are accurate to 0.8%", done.stderr)
+            self.assertEqual(len(joined), len(merged))
+            texts = [key for key, value in merged[0].items() if isinstance(value, str)]
+            wanted = {tuple(row[key] for key in texts): row for row in merged}
+            for row in joined:
+                of_traces = wanted[tuple(row[key] for key in texts)]
+                self.assertEqual(row.keys(), of_traces.keys())
+                for key in (key for key in row if key.startswith(("Med", "StdDev"))):
+                    bound = 0.008 if key.startswith("Med") else 1e-6
+                    self.assertTrue(math.isclose(row[key], of_traces[key], rel_tol=bound, abs_tol=1), (name, key, row, of_traces))
 
     def test_a_share_of_what_nobody_kept_is_left_out(self):
         def percent(*traces):

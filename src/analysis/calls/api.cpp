@@ -86,10 +86,13 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
               "Percent of the time in all calls, summed over all threads. The first call that needs a GPU also creates "
               "its context."};
   table.columns.push_back({"name", "Function", Unit::kText, false});
+  AddHistogramColumn(options, "median_ns", &table);
   for (uint32_t i = 0; i < durations.size(); ++i) {
     if (durations.Of(i).empty()) continue;
-    table.rows.push_back(TimeCells(durations.Of(i).Summary(), calls.total_ns()));
+    const Statistics times = durations.Of(i).Summary(SpreadFor(options));
+    table.rows.push_back(TimeCells(times, calls.total_ns()));
     table.rows.back().emplace_back(trace.strings[i]);
+    AddHistogramCell(options, times, &table.rows.back());
   }
   SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, options.max_rows);
   result.tables.push_back(std::move(table));

@@ -95,7 +95,7 @@ std::string NameOf(size_t group) {
   return direction == kFill ? "memset" : std::string(DirectionName(static_cast<Direction>(direction)));
 }
 
-Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, uint32_t max_rows) {
+Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, const AnalysisOptions& options) {
   Groups sizes(kGroupCount);
   for (size_t i = 0; i < kGroupCount; ++i) sizes.Count(i, static_cast<size_t>(traffic[i].count));
   sizes.Seal();
@@ -118,17 +118,19 @@ Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, uint3
                {"memory", "Memory", Unit::kText, false}},
               {},
               "Percent of the time of all copies and memsets."};
+  AddHistogramColumn(options, "median_bytes", &table);
   SaturatingSum total_ns;
   for (const Traffic& group : traffic) total_ns += group.time_ns;
   for (size_t i = 0; i < kGroupCount; ++i) {
     const Traffic& group = traffic[i];
     if (group.count == 0) continue;
-    const Statistics size = sizes.Of(i).Summary(Spread::kNotAsked);
+    const Statistics size = sizes.Of(i).Summary(options.has_histograms ? Spread::kHistogram : Spread::kNotAsked);
     table.rows.push_back({PercentOf(group.time_ns, total_ns), group.time_ns, group.count,
                           static_cast<int64_t>(group.bytes), BytesPerSecond(group.bytes, group.time_ns), size.mean,
                           size.median, size.min, size.max, NameOf(i), MemoryOf(i)});
+    AddHistogramCell(options, size, &table.rows.back());
   }
-  SortAndCut(&table, 1, 9, max_rows);
+  SortAndCut(&table, 1, 9, options.max_rows);
   return table;
 }
 
@@ -278,7 +280,7 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   AddMetric(&result, "memcpy.pageable_ns", sum.time_ns);
   AddMetric(&result, "memcpy.pageable_blocked_ns", sum.blocked_ns);
   AddMetric(&result, "memcpy.small_count", small_count);
-  result.tables.push_back(MakeTable(input, traffic, options.max_rows));
+  result.tables.push_back(MakeTable(input, traffic, options));
   result.tables.push_back(pageable.MakeTable(options.max_rows));
   if (!options.is_brief) {  // which are details
     AddCopySpeed(trace, transfers, reachable, &result);

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "analysis/facts/histogram.h"
+
 namespace gprof {
 namespace {
 
@@ -68,7 +70,7 @@ Statistics StatisticsOf(std::span<T> samples, Spread spread) {
   }
   Statistics result{static_cast<int64_t>(samples.size()), static_cast<int64_t>(total), least, most};
   result.mean = static_cast<double>(result.total) / static_cast<double>(result.count);
-  if (spread == Spread::kAsked && result.count > 1) {
+  if (spread != Spread::kNotAsked && result.count > 1) {
     double squares = 0;
     for (const T sample : samples) {
       const double off = static_cast<double>(sample) - result.mean;
@@ -77,12 +79,17 @@ Statistics StatisticsOf(std::span<T> samples, Spread spread) {
     result.stddev = std::sqrt(squares / static_cast<double>(result.count - 1));
   }
   result.median = MedianOf(samples);
+  if (spread == Spread::kHistogram) result.histogram = HistogramText(std::span<const T>(samples));
   return result;
 }
 
 }  // namespace
 
-Statistics Summarize(std::span<int64_t> samples) { return StatisticsOf(samples, Spread::kAsked); }
+Spread SpreadFor(const AnalysisOptions& options) {
+  return options.has_histograms ? Spread::kHistogram : Spread::kAsked;
+}
+
+Statistics Summarize(std::span<int64_t> samples, Spread spread) { return StatisticsOf(samples, spread); }
 
 double Median(std::span<int64_t> samples) { return MedianOf(samples); }
 
@@ -135,6 +142,14 @@ std::vector<Cell> TimeCells(const Statistics& statistics, int64_t total_of_all) 
           statistics.min,
           statistics.max,
           statistics.stddev};
+}
+
+void AddHistogramColumn(const AnalysisOptions& options, const char* median, Table* table) {
+  if (options.has_histograms) table->columns.push_back({median + std::string(kHistogramSuffix), "", Unit::kText, true});
+}
+
+void AddHistogramCell(const AnalysisOptions& options, const Statistics& statistics, std::vector<Cell>* row) {
+  if (options.has_histograms) row->emplace_back(statistics.histogram);
 }
 
 double PercentOf(int64_t part, int64_t whole) {

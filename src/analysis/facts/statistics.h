@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "gprof/analysis.h"
@@ -13,15 +15,18 @@ namespace gprof {
 struct Statistics {
   int64_t count = 0, total = 0, min = 0, max = 0;
   double mean = 0;
-  double median = 0;  // of an even number: the middle of the two in the middle
-  double stddev = 0;  // of a sample (n - 1), 0 for one value
+  double median = 0;      // of an even number: the middle of the two in the middle
+  double stddev = 0;      // of a sample (n - 1), 0 for one value
+  std::string histogram;  // histogram.h, where it is asked for
 };
 
-// Whether the standard deviation is wanted: no figure takes longer.
-enum class Spread : uint8_t { kAsked, kNotAsked };
+// Whether the standard deviation is wanted, which takes longer than all other figures, and a histogram, which as many
+// ranks have a median by.
+enum class Spread : uint8_t { kAsked, kNotAsked, kHistogram };
+Spread SpreadFor(const AnalysisOptions& options);
 
 // Changes the order of the samples.
-Statistics Summarize(std::span<int64_t> samples);
+Statistics Summarize(std::span<int64_t> samples, Spread spread = Spread::kAsked);
 
 // Their median alone. Changes the order of the samples.
 double Median(std::span<int64_t> samples);
@@ -103,6 +108,12 @@ class Groups {
 std::vector<Column> TimeColumns();
 inline constexpr size_t kTotalNsColumn = 1, kTimeColumnCount = 8;
 std::vector<Cell> TimeCells(const Statistics& statistics, int64_t total_of_all);
+
+// Where options ask for histograms: a column at the end of a table for those that a median is of, and its cell at the
+// end of a row.
+inline constexpr std::string_view kHistogramSuffix = ".histogram";  // behind the key of the median
+void AddHistogramColumn(const AnalysisOptions& options, const char* median, Table* table);
+void AddHistogramCell(const AnalysisOptions& options, const Statistics& statistics, std::vector<Cell>* row);
 
 // 100 * part / whole, 0 where there is no whole.
 double PercentOf(int64_t part, int64_t whole);

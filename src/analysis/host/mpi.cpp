@@ -49,7 +49,7 @@ int64_t TimeOf(const MpiTimes& function) {
   return std::accumulate(function.durations_ns.begin(), function.durations_ns.end(), int64_t{0});
 }
 
-Table MpiSumTable(const Trace& trace, MpiFunctions& functions, uint32_t max_rows) {
+Table MpiSumTable(const Trace& trace, MpiFunctions& functions, const AnalysisOptions& options) {
   Table table{"mpi_sum",
               "MPI calls",
               TimeColumns(),
@@ -60,21 +60,24 @@ Table MpiSumTable(const Trace& trace, MpiFunctions& functions, uint32_t max_rows
   table.columns.push_back({"sent_bytes", "Sent", Unit::kBytes, false});
   table.columns.push_back({"received_bytes", "Received", Unit::kBytes, false});
   table.columns.push_back({"errors", "Errors", Unit::kCount, true});
+  AddHistogramColumn(options, "median_ns", &table);
   int64_t total_ns = 0;
   for (const auto& [name, function] : functions) total_ns += TimeOf(function);
   for (auto& [name, function] : functions) {
-    table.rows.push_back(TimeCells(Summarize(function.durations_ns), total_ns));
+    const Statistics times = Summarize(function.durations_ns, SpreadFor(options));
+    table.rows.push_back(TimeCells(times, total_ns));
     std::vector<Cell>& row = table.rows.back();
     row.emplace_back(std::string(trace.Text(name)));
     row.emplace_back(function.sent_bytes);
     row.emplace_back(function.received_bytes);
     row.emplace_back(function.errors);
+    AddHistogramCell(options, times, &row);
   }
-  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, max_rows);
+  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, options.max_rows);
   return table;
 }
 
-Table SizeTable(const Trace& trace, MpiFunctions& functions, uint32_t max_rows) {
+Table SizeTable(const Trace& trace, MpiFunctions& functions, const AnalysisOptions& options) {
   Table table{"mpi_sizes",
               "MPI message sizes",
               {{"total_bytes", "Total", Unit::kBytes, false},
@@ -86,13 +89,15 @@ Table SizeTable(const Trace& trace, MpiFunctions& functions, uint32_t max_rows) 
                {"function", "Function", Unit::kText, false}},
               {},
               "For each call, the larger of bytes sent and received; calls without data are excluded."};
+  AddHistogramColumn(options, "median_bytes", &table);
   for (auto& [name, function] : functions) {
     if (function.message_bytes.empty()) continue;
-    const Statistics sizes = Summarize(function.message_bytes);
+    const Statistics sizes = Summarize(function.message_bytes, SpreadFor(options));
     table.rows.push_back(
         {sizes.total, sizes.count, sizes.mean, sizes.median, sizes.min, sizes.max, std::string(trace.Text(name))});
+    AddHistogramCell(options, sizes, &table.rows.back());
   }
-  SortAndCut(&table, 0, 6, max_rows);
+  SortAndCut(&table, 0, 6, options.max_rows);
   return table;
 }
 
@@ -191,8 +196,8 @@ AnalysisResult RunMpi(const AnalysisInput& input, const AnalysisOptions& options
   MpiFunctions functions = ByFunction(trace);
   const MpiLateness lateness = MpiLatenessOf(trace);
   AddMetrics(trace, functions, lateness, &result);
-  result.tables.push_back(MpiSumTable(trace, functions, options.max_rows));
-  result.tables.push_back(SizeTable(trace, functions, options.max_rows));
+  result.tables.push_back(MpiSumTable(trace, functions, options));
+  result.tables.push_back(SizeTable(trace, functions, options));
   result.tables.push_back(RankTable(trace, lateness, options.max_rows));
   if (Table work = MpiGpuWorkTable(input, options.max_rows); !work.rows.empty())
     result.tables.push_back(std::move(work));

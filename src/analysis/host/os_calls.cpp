@@ -25,7 +25,7 @@ namespace gprof {
 namespace {
 
 // Of all threads.
-Table SumTable(const Trace& trace, uint32_t max_rows) {
+Table SumTable(const Trace& trace, const AnalysisOptions& options) {
   Table table{
       "os_sum",
       "Operating system calls",
@@ -34,6 +34,7 @@ Table SumTable(const Trace& trace, uint32_t max_rows) {
       "Percent of the time in all operating system calls, summed over all threads. Only long calls are recorded."};
   table.columns.push_back({"function", "Function", Unit::kText, false});
   table.columns.push_back({"errors", "Errors", Unit::kCount, true});
+  AddHistogramColumn(options, "median_ns", &table);
   struct OfFunction {
     std::vector<int64_t> durations_ns;
     int64_t errors = 0;
@@ -47,11 +48,13 @@ Table SumTable(const Trace& trace, uint32_t max_rows) {
     total_ns += call.DurationNs();
   }
   for (auto& [name, function] : functions) {
-    table.rows.push_back(TimeCells(Summarize(function.durations_ns), total_ns));
+    const Statistics times = Summarize(function.durations_ns, SpreadFor(options));
+    table.rows.push_back(TimeCells(times, total_ns));
     table.rows.back().emplace_back(std::string(trace.Text(name)));
     table.rows.back().emplace_back(function.errors);
+    AddHistogramCell(options, times, &table.rows.back());
   }
-  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, max_rows);
+  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, options.max_rows);
   return table;
 }
 
@@ -256,7 +259,7 @@ AnalysisResult RunOsCalls(const AnalysisInput& input, const AnalysisOptions& opt
   AnalysisResult result;
   AddMetrics(input, &result);
   AddFileMetrics(trace, &result);
-  result.tables.push_back(SumTable(trace, options.max_rows));
+  result.tables.push_back(SumTable(trace, options));
   CallPlaces places(trace, input.shared().python_lines());
   result.tables.push_back(LockTable(input, &places, options.max_rows));
   result.tables.push_back(FileTable(trace, &places, options.max_rows));

@@ -235,14 +235,17 @@ Making ReadCalls(const Trace& trace, const CallFacts& calls) {
   return making;
 }
 
-Table CallTable(const Trace& trace, Making* making, uint32_t max_rows) {
+Table CallTable(const Trace& trace, Making* making, const AnalysisOptions& options) {
   Table table{"graph_calls", "CUDA graph creation", TimeColumns(), {}, "Percent of the time in these calls."};
   table.columns.push_back({"name", "Function", Unit::kText, false});
+  AddHistogramColumn(options, "median_ns", &table);
   for (auto& [function, durations] : making->durations_ns) {
-    table.rows.push_back(TimeCells(Summarize(durations), making->total_ns));
+    const Statistics times = Summarize(durations, SpreadFor(options));
+    table.rows.push_back(TimeCells(times, making->total_ns));
     table.rows.back().emplace_back(std::string(trace.Text(function)));
+    AddHistogramCell(options, times, &table.rows.back());
   }
-  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, max_rows);
+  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, options.max_rows);
   table.is_detail = true;  // the calls are in the table of all calls, too
   return table;
 }
@@ -317,7 +320,7 @@ AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& opti
   AddMetric(&result, "graphs.instantiate_ns", making.instantiate_ns);
   AddFinding(input, making, launches, &result.findings);
   result.tables.push_back(GraphTable(trace, launches, options.max_rows));
-  result.tables.push_back(CallTable(trace, &making, options.max_rows));
+  result.tables.push_back(CallTable(trace, &making, options));
   return result;
 }
 

@@ -66,15 +66,15 @@ class Collector {
 
 }  // namespace
 
-KernelLaunches::KernelLaunches(const Trace& trace, const OpFacts& ops, const KernelGroups& kernels)
+KernelLaunches::KernelLaunches(const Trace& trace, const OpFacts& ops, const KernelGroups& kernels, Spread spread)
     : groups_(kernels.size()) {
   Collector collector(trace, ops, kernels);
   collector.Run();
   for (size_t i = 0; i + 1 < collector.firsts.size(); ++i) first_calls_.push_back(collector.firsts[i].call);
   for (uint32_t group = 0; group < kernels.size(); ++group) {
-    calls_.push_back(collector.calls.Of(group).Summary(Spread::kNotAsked));
-    queued_.push_back(collector.queued.Of(group).Summary(Spread::kNotAsked));
-    times_.push_back(collector.times.Of(group).Summary());
+    calls_.push_back(collector.calls.Of(group).Summary(spread));
+    queued_.push_back(collector.queued.Of(group).Summary(spread));
+    times_.push_back(collector.times.Of(group).Summary(spread == Spread::kNotAsked ? Spread::kAsked : spread));
   }
 }
 

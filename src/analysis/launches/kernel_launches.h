@@ -15,7 +15,9 @@ namespace gprof {
 
 class KernelLaunches {
  public:
-  KernelLaunches(const Trace& trace, const OpFacts& ops, const KernelGroups& kernels);
+  // Of calls and queues there are histograms where they are asked for.
+  KernelLaunches(const Trace& trace, const OpFacts& ops, const KernelGroups& kernels,
+                 Spread spread = Spread::kNotAsked);
 
   // By group: of the launching calls; a call that launches a graph counts for its first kernel alone.
   const Statistics& CallsOf(uint32_t group) const { return calls_[group]; }

@@ -78,7 +78,7 @@ LaunchCalls ReadCalls(const AnalysisInput& input) {
 
 // ---- call, queue and run of each kernel ----
 
-Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t max_rows) {
+Table KernelTable(const AnalysisInput& input, AnalysisResult* result, const AnalysisOptions& options) {
   Table table{
       "kernel_launches",
       "Launches by kernel",
@@ -96,18 +96,27 @@ Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t m
       "Median call: duration of the launch call. Median queue: from its return to the start of the kernel, for kernels "
       "that had not started by then (queued). Calls longer than runs with nothing queued: launch-bound."};
   const KernelGroups& kernels = input.shared().kernels();
-  const KernelLaunches& launches = input.shared().kernel_launches();
+  std::optional<KernelLaunches> with_histograms;
+  if (options.has_histograms) {
+    with_histograms.emplace(input.trace(), input.shared().ops(), kernels, Spread::kHistogram);
+  }
+  const KernelLaunches& launches = with_histograms ? *with_histograms : input.shared().kernel_launches();
+  const std::vector<Statistics> runs = with_histograms ? with_histograms->TakeTimes() : std::vector<Statistics>();
+  for (const char* const median : {"call_median_ns", "queue_median_ns", "run_median_ns"}) {
+    AddHistogramColumn(options, median, &table);
+  }
   int64_t queued = 0, queue_ns = 0;
   for (uint32_t i = 0; i < kernels.size(); ++i) {
     const Statistics &call = launches.CallsOf(i), &queue = launches.QueuedOf(i);
-    const Statistics& run = input.shared().kernel_times()[i];
+    const Statistics& run = with_histograms ? runs[i] : input.shared().kernel_times()[i];
     queued += queue.count;
     queue_ns += queue.total;
     const auto median = [](const Statistics& s) { return s.count > 0 ? Cell(s.median) : Cell(); };
     table.rows.push_back({run.count, call.count, call.total, median(call), queue.count, queue.total, median(queue),
                           run.total, median(run), kernels.Name(i)});
+    for (const Statistics* of : {&call, &queue, &run}) AddHistogramCell(options, *of, &table.rows.back());
   }
-  SortAndCut(&table, 2, 9, max_rows);
+  SortAndCut(&table, 2, 9, options.max_rows);
   AddMetric(result, "launches.queued", queued);
   AddMetric(result, "launches.queue_ns", queue_ns);
   return table;
@@ -324,7 +333,7 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   AddMetric(&result, "launches.interval_median_ns", calls.interval_median_ns);
   AddMetric(&result, "launches.late_kernels", late.all.kernels);
   AddMetric(&result, "launches.late_idle_ns", late.all.idle_ns);
-  result.tables.push_back(KernelTable(input, &result, options.max_rows));
+  result.tables.push_back(KernelTable(input, &result, options));
   QueueDepth sum;
   for (const auto& [device, depth] : devices) {
     sum.Add(depth);

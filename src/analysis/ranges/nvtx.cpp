@@ -73,7 +73,7 @@ std::vector<Cell> Row(const Trace& trace, const PathTimes& path, const RangeProj
 }
 
 Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const RangeProjection& projection,
-                 uint32_t max_rows) {
+                 const AnalysisOptions& options) {
   Table table{"nvtx",
               "NVTX ranges",
               Columns(),
@@ -82,8 +82,12 @@ Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const 
               "one thread, times the most open at once). Self: without nested ranges. GPU busy: operations launched by "
               "the range's thread inside the range. GPU idle: of that thread's GPU while the range was open; Idle (%): "
               "of Total."};
-  for (const PathTimes& path : paths) table.rows.push_back(Row(trace, path, projection.Of(path.path)));
-  CutRows(&table, max_rows);
+  AddHistogramColumn(options, "median_ns", &table);
+  for (const PathTimes& path : paths) {
+    table.rows.push_back(Row(trace, path, projection.Of(path.path)));
+    AddHistogramCell(options, path.times, &table.rows.back());
+  }
+  CutRows(&table, options.max_rows);
   return table;
 }
 
@@ -93,10 +97,10 @@ AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& option
   const Trace& trace = input.trace();
   std::vector<PathTimes> paths;
   std::optional<RangeProjection> of_ranges;
-  RunSideBySide(input, {[&] { of_ranges.emplace(input); }, [&] { paths = TimesByPath(input); }});
+  RunSideBySide(input, {[&] { of_ranges.emplace(input); }, [&] { paths = TimesByPath(input, SpreadFor(options)); }});
   const RangeProjection& projection = *of_ranges;
   AnalysisResult result;
-  result.tables.push_back(RangeTable(trace, paths, projection, options.max_rows));
+  result.tables.push_back(RangeTable(trace, paths, projection, options));
   AddMetric(&result, "nvtx.ranges", trace.ranges.size());
   AddMetric(&result, "nvtx.marks", trace.marks.size());
   AddPathMetrics(trace, paths, projection, &result);

@@ -119,7 +119,7 @@ class PathSums {
 
 }  // namespace
 
-std::vector<PathTimes> TimesByPath(const AnalysisInput& input) {
+std::vector<PathTimes> TimesByPath(const AnalysisInput& input, Spread spread) {
   const Trace& trace = input.trace();
   const std::vector<RangeFacts::Sum>& sums_of_traits = input.shared().ranges().sums();
   Groups durations(trace.strings.size());
@@ -132,7 +132,7 @@ std::vector<PathTimes> TimesByPath(const AnalysisInput& input) {
   for (uint32_t i = 0; i < durations.size(); ++i) {
     if (durations.Of(i).empty()) continue;
     const NameId path{i};
-    const Statistics times = durations.Of(i).Summary();
+    const Statistics times = durations.Of(i).Summary(spread);
     paths.push_back({path, times, std::max<int64_t>(0, SubtractWrapping(times.total, sums.Of(path).children_ns)),
                      sums.Of(path).gpu_idle_ns, std::max<int64_t>(sums.Of(path).lanes, 1)});
   }

@@ -18,6 +18,6 @@ struct PathTimes {
 };
 
 // Longest total time first.
-std::vector<PathTimes> TimesByPath(const AnalysisInput& input);
+std::vector<PathTimes> TimesByPath(const AnalysisInput& input, Spread spread);
 
 }  // namespace gprof

@@ -50,7 +50,7 @@ std::string FunctionOf(const Trace& trace, NameId function) {
 }
 
 // By what is waited for and the function, whoever called it.
-Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_rows) {
+Table FunctionTable(const Trace& trace, const HostWaits& waits, const AnalysisOptions& options) {
   Table table{"sync",
               "Synchronisation",
               TimeColumns(),
@@ -59,6 +59,7 @@ Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_row
   table.columns.insert(table.columns.begin() + kIdleColumn, Column{"idle_ns", "GPU idle", Unit::kNs, false});
   table.columns.push_back({"function", "Function", Unit::kText, false});
   table.columns.push_back({"waits_for", "Waits for", Unit::kText, false});
+  AddHistogramColumn(options, "median_ns", &table);
   std::map<std::pair<WaitKind, NameId>, uint32_t> rows;
   for (const WaitSite& site : waits.sites) rows.try_emplace({site.kind, site.function}, 0);
   uint32_t next = 0;
@@ -77,12 +78,13 @@ Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_row
   times.Seal();
   for (const auto& [site, duration_ns] : waits.waits) times.Add(row_of_site[site], duration_ns);
   for (const auto& [key, row] : rows) {
-    const Statistics time = times.Of(row).Summary();
+    const Statistics time = times.Of(row).Summary(SpreadFor(options));
     table.rows.push_back({PercentOf(time.total, total_ns), time.total, idle_ns[row], time.count, time.mean, time.median,
                           time.min, time.max, time.stddev, FunctionOf(trace, key.second),
                           std::string(WaitName(key.first))});
+    AddHistogramCell(options, time, &table.rows.back());
   }
-  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount + 1, max_rows);
+  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount + 1, options.max_rows);
   return table;
 }
 
@@ -246,7 +248,7 @@ AnalysisResult RunSync(const AnalysisInput& input, const AnalysisOptions& option
   const HostWaits waits = HostWaitsOf(input);
   const std::vector<PollingSite> polling = waits.has_queries ? PollingOf(trace) : std::vector<PollingSite>();
   AnalysisResult result;
-  result.tables.push_back(FunctionTable(trace, waits, options.max_rows));
+  result.tables.push_back(FunctionTable(trace, waits, options));
   result.tables.push_back(SiteTable(trace, waits, options.max_rows));
   result.tables.push_back(EventSyncTable(input, options.max_rows));
   result.tables.push_back(PollingTable(trace, polling, options.max_rows));

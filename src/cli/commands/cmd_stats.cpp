@@ -101,6 +101,8 @@ class Stats : public Command {
       }
     }
     if (!left_out.empty()) TellLeftOut(left_out, tables.empty());
+    if (whole.kept != nullptr && whole.kept->traces.size() > 1 && !tables.empty())
+      Tell("of several ranks in a partial, medians are accurate to 0.8%");
     if (!cut.empty())
       Tell("of each rank, a partial keeps " + std::to_string(kKeptRows) +
            " rows of a table; the trace has all of: " + cut);

@@ -4,9 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include "analysis/facts/histogram.h"
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
-#include "fleet/partial/histogram.h"
 #include "gprof/analysis.h"
 
 namespace gprof {

@@ -27,6 +27,14 @@ double Combined(Join how, double a, double b) {
   return how == Join::kMost ? std::max(a, b) : how == Join::kLeast ? std::min(a, b) : a + b;
 }
 
+KeptResults WithoutHistograms(KeptResults kept) {
+  for (KeptAnalysis& analysis : kept.analyses) {
+    for (Table& table : analysis.result.tables) table = WithoutHistograms(std::move(table));
+  }
+  for (Table& table : kept.stats) table = WithoutHistograms(std::move(table));
+  return kept;
+}
+
 }  // namespace
 
 class ResultsJoin::State {
@@ -50,7 +58,7 @@ class ResultsJoin::State {
 
   Trace Finish() {
     if (traces_.size() == 1) {
-      traces_.front().kept = first_;
+      traces_.front().kept = std::make_shared<const KeptResults>(WithoutHistograms(*first_));
       traces_.front().record_count = records_;
       return std::move(traces_.front());
     }
@@ -150,7 +158,7 @@ class ResultsJoin::State {
 
   void AddHistogram(const RankKernel& kernel) {
     if (kernel.name.empty()) return;
-    std::map<int64_t, int64_t>& sum = histograms_[kernel.name];
+    Histogram& sum = histograms_[kernel.name];
     for (size_t i = 0; i + 1 < kernel.buckets.size(); i += 2) sum[kernel.buckets[i]] += kernel.buckets[i + 1];
   }
 
@@ -311,7 +319,7 @@ class ResultsJoin::State {
   std::vector<std::pair<std::string, std::unique_ptr<OfAnalysis>>> analyses_;
   std::map<std::string, TableJoin> stats_;
   std::map<std::string, int64_t> ranks_with_stats_;
-  std::map<std::string, std::map<int64_t, int64_t>> histograms_;  // by kernel
+  std::map<std::string, Histogram> histograms_;  // by kernel
   std::vector<std::vector<bool>> used_;
   FactSet unknown_of_any_ = FactSet::None();
   KeptResults kept_;

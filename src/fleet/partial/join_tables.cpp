@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/facts/statistics.h"
 #include "base/saturate.h"
 #include "base/units.h"
-#include "fleet/partial/histogram.h"
 
 namespace gprof {
 namespace {
@@ -74,7 +74,7 @@ constexpr std::string_view kInCommon[] = {"waves", "used_percent", "blocks_per_s
 constexpr std::string_view kShares[] = {"percent", "gpu_percent", "kernel_percent", "running_percent", "count_percent"};
 
 // What a column is made of in a row that stands for several.
-enum class Kind : uint8_t { kName, kRemark, kSum, kLeast, kMost, kMean, kRate, kShare, kMiddle, kUnknown };
+enum class Kind : uint8_t { kName, kRemark, kSum, kLeast, kMost, kMean, kRate, kShare, kMiddle, kSpread, kUnknown };
 
 template <std::size_t kCount>
 bool IsOneOf(const std::string_view (&keys)[kCount], std::string_view key) {
@@ -97,12 +97,13 @@ Kind KindOf(const Column& column) {
     return Has(key, "tflops") ? Kind::kUnknown : Kind::kName;
   }
   if (IsOneOf(kShares, key)) return Kind::kShare;
-  if (key == "median_ns" || key == "median_bytes") return Kind::kMiddle;
+  if (key.ends_with("median_ns") || key == "median_bytes") return Kind::kMiddle;
+  if (key.starts_with("stddev_")) return Kind::kSpread;
   if (key == "mean_ns" || key == "mean_bytes") return Kind::kMean;
   if (key.starts_with("min")) return Kind::kLeast;
   if (key.starts_with("max") || key.starts_with("largest") || key.starts_with("longest")) return Kind::kMost;
   const bool adds_up = column.unit == Unit::kNs || column.unit == Unit::kCount || column.unit == Unit::kBytes;
-  if (!adds_up || Has(key, "median") || Has(key, "stddev") || key == "lanes") return Kind::kUnknown;
+  if (!adds_up || key == "lanes") return Kind::kUnknown;
   return Kind::kSum;
 }
 
@@ -164,7 +165,7 @@ std::string NameIn(const Cell& cell) {
 
 bool IsKept(Kind kind) {
   return kind == Kind::kName || kind == Kind::kRemark || kind == Kind::kSum || kind == Kind::kLeast ||
-         kind == Kind::kMost || kind == Kind::kRate;
+         kind == Kind::kMost || kind == Kind::kRate || kind == Kind::kSpread;
 }
 
 // Of something for each nanosecond: the mean, by the time of each.
@@ -175,17 +176,38 @@ Cell JoinedRate(const Cell& a, const int64_t* a_ns, const Cell& b, const int64_t
   return (*x * first + *y * second) / (first + second);
 }
 
-// Of an even number it is between two, which may be far apart.
-Cell MedianOf(const std::map<int64_t, int64_t>& buckets) {
-  int64_t all = 0, seen = 0;
-  for (const auto& [bucket, count] : buckets) all += count;
-  std::optional<int64_t> lower;
-  for (const auto& [bucket, count] : buckets) {
-    seen += count;
-    if (!lower && 2 * seen >= all) lower = MiddleOf(bucket);
-    if (2 * seen > all) return (*lower + MiddleOf(bucket)) / 2;
+// Of two samples with the deviations a and b, counts and totals.
+Cell JoinedSpread(const Cell& a, const int64_t* a_count, const int64_t* a_total, const Cell& b, const int64_t* b_count,
+                  const int64_t* b_total) {
+  const auto *x = std::get_if<double>(&a), *y = std::get_if<double>(&b);
+  if (x == nullptr || y == nullptr || a_count == nullptr || b_count == nullptr) return {};
+  if (a_total == nullptr || b_total == nullptr || *a_count <= 0 || *b_count <= 0) return {};
+  const auto m = static_cast<double>(*a_count), n = static_cast<double>(*b_count);
+  const double apart = static_cast<double>(*a_total) / m - static_cast<double>(*b_total) / n;
+  const double squares = *x * *x * (m - 1) + *y * *y * (n - 1) + apart * apart * m * n / (m + n);
+  return std::sqrt(squares / (m + n - 1));
+}
+
+// The middle of a bucket may be beyond the least and the most of what is in it.
+int64_t MedianWithin(const Histogram& histogram, const std::vector<Column>& columns, size_t at,
+                     const std::vector<Cell>& cells) {
+  const auto of = [&](std::string_view what) {
+    std::string key = columns[at].key;
+    return Whole(cells, Find(columns, key.replace(key.find("median"), std::string_view("median").size(), what)));
+  };
+  const int64_t *const least = of("min"), *const most = of("max"), median = MedianOf(histogram);
+  return least != nullptr && most != nullptr && *least <= *most ? std::clamp(median, *least, *most) : median;
+}
+
+bool IsHistogram(const Column& column) { return column.key.ends_with(kHistogramSuffix); }
+
+// Of each column but those of histograms that one, where the table has it.
+std::vector<size_t> HistogramsOf(const Table& table) {
+  std::vector<size_t> places;
+  for (const Column& column : table.columns) {
+    if (!IsHistogram(column)) places.push_back(Find(table.columns, column.key + std::string(kHistogramSuffix)));
   }
-  return {};
+  return places;
 }
 
 }  // namespace
@@ -194,7 +216,22 @@ bool CanJoinTable(const std::string& id) {
   return std::find(std::begin(kTables), std::end(kTables), id) != std::end(kTables);
 }
 
-void TableJoin::Add(Table table, uint32_t kept_rows) {
+Table WithoutHistograms(Table table) {
+  for (auto& row : table.rows) {
+    size_t kept = 0;
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (i < table.columns.size() && IsHistogram(table.columns[i])) continue;
+      if (kept != i) row[kept] = std::move(row[i]);
+      ++kept;
+    }
+    row.resize(kept);
+  }
+  std::erase_if(table.columns, IsHistogram);
+  return table;
+}
+
+void TableJoin::Add(const Table& with_histograms, uint32_t kept_rows) {
+  const Table table = WithoutHistograms(with_histograms);
   if (table_.columns.empty()) {
     table_ = table;
     table_.rows.clear();
@@ -207,7 +244,15 @@ void TableJoin::Add(Table table, uint32_t kept_rows) {
     return;  // of another version
   is_cut_ = is_cut_ || table.rows.size() >= kept_rows;
   AddBases(table);
-  for (size_t i = 0; i < table.rows.size(); ++i) AddRow(table.rows[i], i);
+  const std::vector<size_t> places = HistogramsOf(with_histograms);
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    std::vector<const std::string*> histograms;
+    for (const size_t place : places) {
+      const std::vector<Cell>& row = with_histograms.rows[i];
+      histograms.push_back(place < row.size() ? std::get_if<std::string>(&row[place]) : nullptr);
+    }
+    AddRow(table.rows[i], histograms, i);
+  }
 }
 
 // What is so many nanoseconds and so many percent tells what 100 % are.
@@ -226,32 +271,45 @@ void TableJoin::AddBases(const Table& table) {
   }
 }
 
-void TableJoin::AddRow(const std::vector<Cell>& cells, size_t place) {
+void TableJoin::AddHistograms(const std::vector<const std::string*>& texts, Row* row) const {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (KindOf(table_.columns[i]) != Kind::kMiddle || !row->histograms[i]) continue;
+    if (texts[i] == nullptr || !AddHistogram(*texts[i], &*row->histograms[i])) row->histograms[i].reset();
+  }
+}
+
+void TableJoin::AddRow(const std::vector<Cell>& cells, const std::vector<const std::string*>& histograms,
+                       size_t place) {
   std::vector<std::string> names;
   for (size_t i = 0; i < cells.size(); ++i) {
     if (KindOf(table_.columns[i]) != Kind::kName) continue;
     names.push_back(NameIn(cells[i]));
   }
   const auto [at, is_new] = rows_.try_emplace(std::move(names));
-  if (is_new) {
-    at->second = {cells, place};
-    return;
-  }
+  if (is_new) at->second = {cells, place, std::vector<std::optional<Histogram>>(cells.size(), Histogram())};
+  AddHistograms(histograms, &at->second);
+  if (is_new) return;
   std::vector<Cell>& sums = at->second.cells;
-  const size_t time = SumOf(table_.columns, "");
-  for (size_t i = 0; i < cells.size(); ++i) {  // rates first: they need both times
-    if (KindOf(table_.columns[i]) == Kind::kRate) {
+  const size_t time = SumOf(table_.columns, ""), count = CountColumn(table_.columns);
+  for (size_t i = 0; i < cells.size(); ++i) {  // these first: they need both times
+    const Column& column = table_.columns[i];
+    if (KindOf(column) == Kind::kRate) {
       sums[i] = JoinedRate(sums[i], Whole(sums, time), cells[i], Whole(cells, time));
+    } else if (KindOf(column) == Kind::kSpread) {
+      const size_t total = column.unit == Unit::kBytes ? SumOf(table_.columns, "mean_bytes") : time;
+      sums[i] = JoinedSpread(sums[i], Whole(sums, count), Whole(sums, total), cells[i], Whole(cells, count),
+                             Whole(cells, total));
     }
   }
   for (size_t i = 0; i < cells.size(); ++i) {
     const Kind kind = KindOf(table_.columns[i]);
-    if (kind == Kind::kName || kind == Kind::kRate) continue;
+    if (kind == Kind::kName || kind == Kind::kRate || kind == Kind::kSpread) continue;
     sums[i] = IsKept(kind) ? Joined(kind, sums[i], cells[i]) : Cell();
   }
 }
 
-void TableJoin::Fill(int64_t ranks, std::vector<Cell>* cells) const {
+void TableJoin::Fill(int64_t ranks, Row* row) const {
+  std::vector<Cell>* const cells = &row->cells;
   const size_t count = CountColumn(table_.columns);
   for (size_t i = 0; i < cells->size(); ++i) {
     const Kind kind = KindOf(table_.columns[i]);
@@ -259,6 +317,10 @@ void TableJoin::Fill(int64_t ranks, std::vector<Cell>* cells) const {
     const bool differs = kind == Kind::kRemark && text != nullptr && text->empty();
     if (IsKept(kind) && !differs) continue;
     (*cells)[i] = Cell();
+    const std::optional<Histogram>& histogram = row->histograms[i];
+    if (kind == Kind::kMiddle && histogram && !histogram->empty()) {
+      (*cells)[i] = MedianWithin(*histogram, table_.columns, i, *cells);
+    }
     const int64_t* const sum = Whole(*cells, SumOf(table_.columns, table_.columns[i].key));
     const bool is_base_known = ranks_with_base_[i] == ranks || !IsOneOf(kSharesOfOtherTime, table_.id);
     if (kind == Kind::kShare && sum != nullptr && bases_[i] > 0 && is_base_known) {
@@ -271,15 +333,17 @@ void TableJoin::Fill(int64_t ranks, std::vector<Cell>* cells) const {
   }
 }
 
-Table TableJoin::Finish(int64_t ranks, const std::map<std::string, std::map<int64_t, int64_t>>& histograms) {
+Table TableJoin::Finish(int64_t ranks, const std::map<std::string, Histogram>& kernels) {
   const bool has_order = table_.id == "gap_lengths" || table_.id == "kernel_lengths" || table_.id == "copy_sizes";
   const size_t sum = SumOf(table_.columns, ""), middle = Find(table_.columns, "median_ns");
   std::vector<Row*> order;
   for (auto& [names, row] : rows_) {
     order.push_back(&row);
-    Fill(ranks, &row.cells);
-    const auto found = table_.id == "kernels" ? histograms.find(names.back()) : histograms.end();
-    if (found != histograms.end() && middle < row.cells.size()) row.cells[middle] = MedianOf(found->second);
+    Fill(ranks, &row);
+    const auto found = table_.id == "kernels" ? kernels.find(names.back()) : kernels.end();
+    if (found != kernels.end() && middle < row.cells.size()) {
+      row.cells[middle] = MedianWithin(found->second, table_.columns, middle, row.cells);
+    }
   }
   std::stable_sort(order.begin(), order.end(), [&](const Row* a, const Row* b) {
     if (has_order) return a->place < b->place;
@@ -288,7 +352,9 @@ Table TableJoin::Finish(int64_t ranks, const std::map<std::string, std::map<int6
   });
   for (Row* const row : order) table_.rows.push_back(std::move(row->cells));
   table_.note += (table_.note.empty() ? "" : " ") + CountOf(ranks, "rank") + " joined";
-  if (table_.id == "kernels") table_.note += "; medians are within 0.8%";
+  const bool has_medians = std::any_of(table_.columns.begin(), table_.columns.end(),
+                                       [](const Column& column) { return KindOf(column) == Kind::kMiddle; });
+  if (has_medians) table_.note += "; medians are within 0.8%";
   if (is_cut_) table_.note += "; of each rank, the first rows only";
   table_.note += ".";
   return std::move(table_);

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/facts/histogram.h"
 #include "fleet/rank_summary.h"
 #include "gprof/analysis.h"
 
@@ -14,22 +16,27 @@ namespace gprof {
 // Whether tables with that id can be joined. The others are about one trace: gaps, threads, what ran beside what.
 bool CanJoinTable(const std::string& id);
 
-// Rows of the tables that are given, by their names. Of what does not add up (medians, shares of something else) there
-// is nothing in the result; medians of kernels are of histograms.
+// Without the columns of histograms, which are for those who join tables.
+Table WithoutHistograms(Table table);
+
+// Rows of the tables that are given, by their names. Medians are of histograms; of what does not add up (shares of
+// something else) there is nothing in the result.
 class TableJoin {
  public:
   // Rows beyond `kept_rows` were not kept by whoever made the table.
-  void Add(Table table, uint32_t kept_rows);
-  Table Finish(int64_t ranks, const std::map<std::string, std::map<int64_t, int64_t>>& histograms);
+  void Add(const Table& table, uint32_t kept_rows);
+  Table Finish(int64_t ranks, const std::map<std::string, Histogram>& kernels);
 
  private:
   struct Row {
     std::vector<Cell> cells;
-    size_t place = 0;  // in the first table that has it
+    size_t place = 0;                                  // in the first table that has it
+    std::vector<std::optional<Histogram>> histograms;  // by column; nothing once one table has none
   };
-  void AddRow(const std::vector<Cell>& cells, size_t place);
+  void AddRow(const std::vector<Cell>& cells, const std::vector<const std::string*>& histograms, size_t place);
   void AddBases(const Table& table);
-  void Fill(int64_t ranks, std::vector<Cell>* cells) const;
+  void AddHistograms(const std::vector<const std::string*>& texts, Row* row) const;
+  void Fill(int64_t ranks, Row* row) const;
 
   Table table_;
   std::vector<double> bases_;             // by column: what percentages are of

@@ -117,7 +117,7 @@ Breakdown SmallBreakdown(const AnalysisInput& input) {
 std::vector<AnalysisResult> RunToKeep(const AnalysisInput& input) {
   std::vector<const Analysis*> analyses;
   for (const Analysis& analysis : AllAnalyses()) analyses.push_back(&analysis);
-  return RunAll(input, analyses, {.max_rows = kKeptRows});
+  return RunAll(input, analyses, {.max_rows = kKeptRows, .has_histograms = true});
 }
 
 std::vector<AnalysisResult> RunForSummary(const AnalysisInput& input) {

@@ -3,11 +3,11 @@
 #include <map>
 #include <utility>
 
+#include "analysis/facts/histogram.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 #include "base/units.h"
-#include "fleet/partial/histogram.h"
 #include "fleet/verdict/fleet_verdict.h"
 
 namespace gprof {

@@ -58,28 +58,17 @@ std::string MigrationName(trace::ManagedKind kind) {
   }
 }
 
-// As KeptStats has it, with the headings of nsys as keys again.
-Table FromKept(const AnalysisInput& input, std::string_view name) {
-  const std::vector<Table>& stats = input.trace().kept->stats;
-  const auto found = std::find_if(stats.begin(), stats.end(), [name](const Table& table) { return table.id == name; });
-  Table table = found == stats.end() ? Table() : *found;
-  for (Column& column : table.columns) column.key = column.title;
-  return table;
-}
-
-Table MemoryTimes(const AnalysisInput& input) {
-  if (input.trace().kept != nullptr) return FromKept(input, "cuda_gpu_mem_time_sum");
+Table MemoryTimes(const AnalysisInput& input, const AnalysisOptions& options) {
   SamplesByName samples;
   for (const GpuOp& op : TransfersOf(input)) samples[{OperationName(op)}].push_back(op.DurationNs());
   for (const ManagedMemory& event : input.trace().managed_memory) {
     if (const std::string name = MigrationName(event.kind); !name.empty())
       samples[{name}].push_back(event.DurationNs());
   }
-  return TableOfSamples(std::move(samples), "Count", Unit::kNs, {"Operation"});
+  return TableOfSamples(std::move(samples), "Count", Unit::kNs, {"Operation"}, options);
 }
 
-Table MemorySizes(const AnalysisInput& input) {
-  if (input.trace().kept != nullptr) return FromKept(input, "cuda_gpu_mem_size_sum");
+Table MemorySizes(const AnalysisInput& input, const AnalysisOptions& options) {
   SamplesByName samples;
   const auto add = [&samples](const std::string& name, uint64_t bytes) {
     samples[{name}].push_back(static_cast<int64_t>(bytes));
@@ -88,12 +77,12 @@ Table MemorySizes(const AnalysisInput& input) {
   for (const ManagedMemory& event : input.trace().managed_memory) {
     if (const std::string name = MigrationName(event.kind); !name.empty()) add(name, event.value);
   }
-  return TableOfSamples(std::move(samples), "Count", Unit::kBytes, {"Operation"});
+  return TableOfSamples(std::move(samples), "Count", Unit::kBytes, {"Operation"}, options);
 }
 
 enum class RangeStyle : uint8_t { kPushPop, kStartEnd, kBoth };
 
-Table Ranges(const AnalysisInput& input, RangeStyle style) {
+Table Ranges(const AnalysisInput& input, RangeStyle style, const AnalysisOptions& options = {}) {
   const Trace& trace = input.trace();
   // By traits first, which many ranges share: names are put together once for each of those.
   std::map<std::tuple<uint32_t, uint32_t, bool>, std::vector<int64_t>*> known;
@@ -110,12 +99,11 @@ Table Ranges(const AnalysisInput& input, RangeStyle style) {
   }
   std::vector<std::string> columns = {"Range"};
   if (style == RangeStyle::kBoth) columns.insert(columns.begin(), "Style");
-  return TableOfSamples(std::move(samples), "Instances", Unit::kNs, columns);
+  return TableOfSamples(std::move(samples), "Instances", Unit::kNs, columns, options);
 }
 
-Table AllRanges(const AnalysisInput& input) {
-  if (input.trace().kept != nullptr) return FromKept(input, "nvtx_sum");
-  return Ranges(input, RangeStyle::kBoth);
+Table AllRanges(const AnalysisInput& input, const AnalysisOptions& options) {
+  return Ranges(input, RangeStyle::kBoth, options);
 }
 Table PushPopRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kPushPop); }
 Table StartEndRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kStartEnd); }
@@ -139,8 +127,7 @@ Table MpiCalls(const AnalysisInput& input) {
 }
 
 // As nsys: sends and receives of each call are messages of their own.
-Table MpiSizes(const AnalysisInput& input) {
-  if (input.trace().kept != nullptr) return FromKept(input, "mpi_msg_size_sum");
+Table MpiSizes(const AnalysisInput& input, const AnalysisOptions& options) {
   SamplesByName samples;
   for (const MpiCall& call : input.trace().mpi_calls) {
     const std::string name(input.trace().Text(call.function));
@@ -148,18 +135,38 @@ Table MpiSizes(const AnalysisInput& input) {
       if (bytes > 0) samples[{name}].push_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
     }
   }
-  return TableOfSamples(std::move(samples), "Count", Unit::kBytes, {"Name"});
+  return TableOfSamples(std::move(samples), "Count", Unit::kBytes, {"Name"}, options);
+}
+
+// Those that a partial keeps beside the results of the analyses.
+struct KeptReport {
+  std::string_view name;
+  Table (*make)(const AnalysisInput&, const AnalysisOptions&);
+};
+constexpr KeptReport kNvtxSum{"nvtx_sum", AllRanges}, kMemoryTimes{"cuda_gpu_mem_time_sum", MemoryTimes},
+    kMemorySizes{"cuda_gpu_mem_size_sum", MemorySizes}, kMpiSizes{"mpi_msg_size_sum", MpiSizes};
+
+// Of a partial as KeptStats has it, with the headings of nsys as keys again.
+template <const KeptReport& kReport>
+Table MadeOrKept(const AnalysisInput& input) {
+  if (input.trace().kept == nullptr) return kReport.make(input, {});
+  const std::vector<Table>& stats = input.trace().kept->stats;
+  const auto found =
+      std::find_if(stats.begin(), stats.end(), [](const Table& table) { return table.id == kReport.name; });
+  Table table = found == stats.end() ? Table() : *found;
+  for (Column& column : table.columns) column.key = column.title;
+  return table;
 }
 
 constexpr NsysReport kReports[] = {
-    {"nvtx_sum", "NVTX range summary", "nvtx", AllRanges, true},
+    {"nvtx_sum", "NVTX range summary", "nvtx", MadeOrKept<kNvtxSum>, true},
     {"osrt_sum", "OS runtime summary", "", OsCalls, true},
     {"cuda_api_sum", "CUDA API summary", "api", Api, true},
     {"cuda_gpu_kern_sum", "CUDA GPU kernel summary", "kernels", Kernels, true},
-    {"cuda_gpu_mem_time_sum", "CUDA GPU memory operations, by time", "memcpy", MemoryTimes, true},
-    {"cuda_gpu_mem_size_sum", "CUDA GPU memory operations, by size", "memcpy", MemorySizes, true},
+    {"cuda_gpu_mem_time_sum", "CUDA GPU memory operations, by time", "memcpy", MadeOrKept<kMemoryTimes>, true},
+    {"cuda_gpu_mem_size_sum", "CUDA GPU memory operations, by size", "memcpy", MadeOrKept<kMemorySizes>, true},
     {"mpi_event_sum", "MPI event summary", "mpi", MpiCalls},
-    {"mpi_msg_size_sum", "MPI message size summary", "mpi", MpiSizes},
+    {"mpi_msg_size_sum", "MPI message size summary", "mpi", MadeOrKept<kMpiSizes>},
     {"nvtx_pushpop_sum", "NVTX push/pop range summary", "nvtx", PushPopRanges},
     {"nvtx_startend_sum", "NVTX start/end range summary", "nvtx", StartEndRanges},
     {"nccl_sum", "NCCL kernel summary", "nccl", NcclSum},
@@ -186,11 +193,12 @@ constexpr NsysReport kReports[] = {
     {"nccl_gpu_proj_sum", "", "nccl", nullptr},
 };
 
-// Those that a partial keeps beside the results of the analyses.
-constexpr std::string_view kKept[] = {"nvtx_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "mpi_msg_size_sum"};
-
 // "Avg (ns)" is mean_ns.
 std::string OurKey(const Column& column) {
+  if (column.key.ends_with(kHistogramSuffix)) {
+    return std::string(column.key.find("(MB)") != std::string::npos ? "median_bytes" : "median_ns") +
+           std::string(kHistogramSuffix);
+  }
   static constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
       {"Total", "total"}, {"Avg", "mean"}, {"Med", "median"}, {"Min", "min"}, {"Max", "max"}, {"StdDev", "stddev"}};
   if (column.unit == Unit::kText) return column.key;
@@ -229,9 +237,9 @@ std::string_view NameOfToday(std::string_view name) {
 
 std::vector<Table> KeptStats(const AnalysisInput& input, uint32_t max_rows) {
   std::vector<Table> tables;
-  for (const std::string_view name : kKept) {
-    Table table = FindNsysReport(name)->make(input);
-    table.id = name;
+  for (const KeptReport& report : {kNvtxSum, kMemoryTimes, kMemorySizes, kMpiSizes}) {
+    Table table = report.make(input, {.has_histograms = true});
+    table.id = report.name;
     for (Column& column : table.columns) column.key = OurKey(column);
     CutRows(&table, max_rows);
     tables.push_back(std::move(table));

@@ -21,24 +21,27 @@ std::vector<Column> NsysColumns(const std::string& counted, Unit unit) {
 }
 
 Table TableOfSamples(SamplesByName&& samples, const std::string& counted, Unit unit,
-                     const std::vector<std::string>& text_columns) {
+                     const std::vector<std::string>& text_columns, const AnalysisOptions& options) {
   Table table;
   table.columns = NsysColumns(counted, unit);
   for (const std::string& name : text_columns) table.columns.push_back({name, name, Unit::kText});
+  const std::size_t name_column = table.columns.size() - 1;
+  AddHistogramColumn(options, unit == Unit::kBytes ? "Med (MB)" : "Med (ns)", &table);
   std::vector<std::pair<const std::vector<std::string>*, Statistics>> rows;
   SaturatingSum total;
   for (auto& [names, values] : samples) {
-    rows.emplace_back(&names, Summarize(values));
+    rows.emplace_back(&names, Summarize(values, SpreadFor(options)));
     total += rows.back().second.total;
   }
   for (const auto& [names, statistics] : rows) {
     std::vector<Cell> row = TimeCells(statistics, total);
     if (unit == Unit::kBytes) row.erase(row.begin());
     row.insert(row.end(), names->begin(), names->end());
+    AddHistogramCell(options, statistics, &row);
     table.rows.push_back(std::move(row));
   }
   const std::size_t total_column = unit == Unit::kBytes ? 0 : kTotalNsColumn;
-  SortAndCut(&table, total_column, table.columns.size() - 1, 0);
+  SortAndCut(&table, total_column, name_column, 0);
   return table;
 }
 

@@ -15,7 +15,7 @@ std::vector<Column> NsysColumns(const std::string& counted, Unit unit);
 
 using SamplesByName = std::map<std::vector<std::string>, std::vector<int64_t>>;
 Table TableOfSamples(SamplesByName&& samples, const std::string& counted, Unit unit,
-                     const std::vector<std::string>& text_columns);
+                     const std::vector<std::string>& text_columns, const AnalysisOptions& options = {});
 
 // Nsight Systems writes "domain:name", and ":name" in the default domain.
 std::string NsysRangeName(const Trace& trace, const NvtxRange& range);

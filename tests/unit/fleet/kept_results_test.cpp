@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fleet/partial/join_results.h"
+#include "fleet/partial/join_tables.h"
 #include "fleet/partial/kept_json.h"
 #include "fleet/partial/partial_file.h"
 #include "fleet/rank_summary.h"
@@ -94,6 +95,47 @@ TEST(KeptResults, StrangeValuesAreRefusedOrReported) {
   }
   EXPECT_GT(refused, 10u);
   EXPECT_GT(reported, 10u);
+}
+
+// Rows of one name, of which a table may not have a histogram.
+Table CallTable(const char* histogram) {
+  Table table{"api",
+              "",
+              {{"total_ns", "", Unit::kNs},
+               {"count", "", Unit::kCount},
+               {"median_ns", "", Unit::kNs},
+               {"stddev_ns", "", Unit::kNs},
+               {"name", "", Unit::kText}},
+              {{int64_t{30}, int64_t{3}, 10.0, 1.0, std::string("f")}},
+              ""};
+  if (histogram == nullptr) return table;
+  table.columns.push_back({"median_ns.histogram", "", Unit::kText});
+  table.rows.front().emplace_back(std::string(histogram));
+  return table;
+}
+
+Cell MedianOfTwo(const char* first, const char* second) {
+  TableJoin join;
+  join.Add(CallTable(first), 100);
+  join.Add(CallTable(second), 100);
+  const Table joined = join.Finish(2, {});
+  EXPECT_EQ(joined.columns.size(), 5u);
+  EXPECT_EQ(joined.rows.size(), 1u);
+  EXPECT_EQ(joined.rows.front()[1], Cell(int64_t{6}));
+  return joined.rows.front()[2];
+}
+
+TEST(JoinedMedians, AreOfTheHistogramsOfAllTables) {
+  EXPECT_EQ(MedianOfTwo("9 1:2", "11:3"), Cell(int64_t{10}));  // 9 10 10 11 11 11
+  EXPECT_EQ(MedianOfTwo("9:3", "9:3"), Cell(int64_t{9}));
+}
+
+TEST(JoinedMedians, AreUnknownWhereOneTableHasNone) {
+  EXPECT_EQ(MedianOfTwo("9:3", nullptr), Cell());
+  EXPECT_EQ(MedianOfTwo(nullptr, "9:3"), Cell());
+  for (const char* damaged : {"9:", "-1", "9 x", "9 99999", ":3", "9:3 "}) {
+    EXPECT_EQ(MedianOfTwo("9:3", damaged), Cell()) << damaged;
+  }
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
-// Durations in buckets of one relative width, so that histograms of many ranks add up.
+// Durations and sizes in buckets of one relative width, so that histograms of many ranks add up.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace gprof {
 
@@ -25,5 +29,15 @@ inline int64_t MiddleOf(int64_t bucket) {
 }
 
 inline constexpr int64_t kBuckets = 58 * kBucketsOfADoubling;  // of durations below 2^62 ns
+
+using Histogram = std::map<int64_t, int64_t>;  // how many are in a bucket
+
+// In a few bytes a bucket: "320 1:4 7", the distance to the bucket before, and how many are in it unless one is.
+std::string HistogramText(std::span<const int64_t> samples);
+std::string HistogramText(std::span<const uint32_t> samples);
+// False, and nothing is added, where the text is none.
+bool AddHistogram(std::string_view text, Histogram* sum);
+// Nothing where there is none; of an even number it is between two, which may be far apart.
+int64_t MedianOf(const Histogram& histogram);
 
 }  // namespace gprof
