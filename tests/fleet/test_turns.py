@@ -100,6 +100,13 @@ class OtherTurns(TurnsTest):
         self.check_turns(turns, {(0, 2): (2 * MS + 9000, MS + 7000), (1, 3): (MS + 7000, 2 * MS + 9000)}, 2)
         self.assertEqual(self.ids(verdict), ["fleet.turns"])
 
+    def test_many_ranks_of_a_stage_are_not_all_named(self):
+        stages = [work(rank, MS) for rank in range(0, 12, 2)] + [send(rank, rank + 1) for rank in range(0, 12, 2)]
+        stages += [work(rank, MS) for rank in range(1, 12, 2)] + [together(*range(12))]
+        verdict, turns = self.judge([stages] * STEPS, 12)
+        self.assertEqual([turn["ranks"] for turn in turns["turns"]], [list(range(0, 12, 2)), list(range(1, 12, 2))])
+        self.assertIn("ranks 0, 2, 4, ..., 10 (6 ranks) 4", verdict["findings"][0]["message"])
+
     def test_a_slow_gpu_within_a_stage_is_named(self):
         stages = [work(0, 2 * MS), work(2, 2 * MS + 9000), send(0, 1), send(2, 3), work(1, MS), work(3, 2 * MS), together(*ALL)]
         verdict, turns = self.judge([stages] * STEPS, 4)

@@ -14,7 +14,7 @@ namespace gprof {
 namespace {
 
 constexpr int64_t kClockPercent = 5;
-constexpr size_t kPartsOfPath = 4, kRanksOfPath = 3, kTurnsNamed = 4;
+constexpr size_t kPartsOfPath = 4, kRanksOfPath = 3, kTurnsNamed = 4, kRangesNamed = 4;
 constexpr double kWorthSayingPercent = 1;
 
 // "kernels 61.2%, idle: os 30%"
@@ -47,6 +47,16 @@ std::string RanksOnPathText(const FleetVerdict& verdict) {
   return text;
 }
 
+// "0, 4, 8, ..., 1020 (256 ranks)"
+std::string FewRangesText(const std::string& ranges, size_t ranks) {
+  const auto commas = static_cast<size_t>(std::count(ranges.begin(), ranges.end(), ','));
+  if (commas < kRangesNamed) return ranges;
+  size_t end = 0;
+  for (size_t i = 0; i + 1 < kRangesNamed; ++i) end = ranges.find(',', end) + 1;
+  return ranges.substr(0, end) + " ..." + ranges.substr(ranges.rfind(',')) + " (" +
+         CountOf(static_cast<int64_t>(ranks), "rank") + ")";
+}
+
 std::string TurnName(const FleetVerdict& verdict, const RankTurn& turn) {
   return (turn.ranks.size() == 1 ? "rank " : "ranks ") + RanksOf(verdict, turn);
 }
@@ -74,7 +84,7 @@ std::string RanksOf(const FleetVerdict& verdict, const RankTurn& turn) {
     names += (names.empty() ? "" : ", ") + NameInTables(verdict.ranks[i]);
   }
   std::sort(numbers.begin(), numbers.end());
-  return numbers.front() < 0 ? names : RangesText(numbers);
+  return numbers.front() < 0 ? names : FewRangesText(RangesText(numbers), numbers.size());
 }
 
 Finding TurnsFinding(const FleetVerdict& verdict) {
