@@ -29,15 +29,15 @@ class TurnsTest(fleet.FleetTest):
     def ids(self, verdict):
         return sorted(finding["id"] for finding in verdict["findings"])
 
-    def check_turns(self, turns, expected, messages):
+    def check_turns(self, turns, expected, messages, small_ns=SMALL_NS):
         """{ranks: (work on the path in each step, wait of each rank meanwhile)}"""
         self.assertTrue(turns["are_taken"])
         self.assertEqual(turns["steps"], STEPS)
         self.assertEqual([turn["ranks"] for turn in turns["turns"]], [list(ranks) for ranks in expected])
         for turn, (work_ns, wait_ns) in zip(turns["turns"], expected.values()):
-            self.assertAlmostEqual(turn["path_ns"], STEPS * work_ns, delta=SMALL_NS, msg=turn)
-            self.assertAlmostEqual(turn["waiting_ns"], STEPS * wait_ns, delta=SMALL_NS, msg=turn)
-        self.assertAlmostEqual(turns["communication_ns"], STEPS * messages * TRANSFER_NS, delta=SMALL_NS * messages)
+            self.assertAlmostEqual(turn["path_ns"], STEPS * work_ns, delta=small_ns, msg=turn)
+            self.assertAlmostEqual(turn["waiting_ns"], STEPS * wait_ns, delta=small_ns, msg=turn)
+        self.assertAlmostEqual(turns["communication_ns"], STEPS * messages * TRANSFER_NS, delta=small_ns * messages)
         parts = turns["parts"]
         self.assertEqual(sum(parts["idle_ns"].values()) + sum(ns for key, ns in parts.items() if key != "idle_ns"), turns["path_ns"])
         self.assertEqual(sum(turn["path_ns"] for turn in turns["turns"]) + turns["communication_ns"], turns["path_ns"])
@@ -53,8 +53,10 @@ class Pipelines(TurnsTest):
 
     def check(self, **how):
         verdict, turns = self.judge([self.FORTH + self.BACK] * STEPS, 4, **how)
-        self.check_turns(turns, self.EXPECTED, self.MESSAGES)
-        self.assertEqual(turns["hand_overs"], 6 * STEPS)
+        # A sender that goes on waits for what comes back while its message is under way.
+        self.check_turns(turns, self.EXPECTED, self.MESSAGES, STEPS * 3 * TRANSFER_NS if how.get("eager") else SMALL_NS)
+        # Where the last one to come goes on at once, the step ends with one of those that wait for it.
+        self.assertEqual(turns["hand_overs"], (7 if how.get("eager") else 6) * STEPS)
         # At any time, one of them works.
         self.assertAlmostEqual(turns["taken_ns"], STEPS * 9 * MS, delta=3 * SMALL_NS)
         return verdict
@@ -71,6 +73,9 @@ class Pipelines(TurnsTest):
 
     def test_by_calls_of_mpi(self):
         self.assertEqual(self.ids(self.check(by="mpi")), ["fleet.turns"])
+
+    def test_by_calls_of_mpi_that_wait_only_where_they_must(self):
+        self.assertEqual(self.ids(self.check(by="mpi", eager=True)), ["fleet.turns"])
 
     def test_on_two_hosts_whose_clocks_differ(self):
         self.assertEqual(self.ids(self.check(hosts=2, skew_ns=30 * MS)), ["fleet.skewed_clock", "fleet.turns"])

@@ -1,14 +1,15 @@
 """Traces of ranks whose work within each step is known: who works when, and who waits for whom.
 
 A step is a list of things that the ranks do in this order: work(rank, ns), send(from, to), together(ranks). Each rank does
-its own things one after the other, and waits where the other side is not there yet. What follows from it is in Facts.
+its own things one after the other, and waits where the other side is not there yet; if `eager`, a sender goes on at once, and
+so does the last one to come, which hardly waits. What follows from it is in Facts.
 """
 
 import collections
 import subprocess
 
 DAY_NS = 1_790_000_000_000_000_000
-TRANSFER_NS = 20_000
+TRANSFER_NS, CALL_NS = 20_000, 3_000
 COMMUNICATOR = 77
 
 
@@ -89,7 +90,7 @@ class Rank:
         self.at_ns = until_ns
 
 
-def make(steps, ranks, by="nccl", hosts=1, skew_ns=0):
+def make(steps, ranks, by="nccl", hosts=1, skew_ns=0, eager=False):
     """(texts of the traces, Facts). `steps` is a list of steps; `by` says what tells of waits: nccl, names or mpi."""
     all_ranks = [Rank(number, ranks, by, hosts, skew_ns) for number in range(ranks)]
     facts = Facts(ranks)
@@ -105,8 +106,10 @@ def make(steps, ranks, by="nccl", hosts=1, skew_ns=0):
                 facts.work_ns[how[0]] += how[1]
                 continue
             partners = [all_ranks[i] for i in (how if what == "send" else how[0])]
-            end_ns = max(rank.at_ns for rank in partners) + TRANSFER_NS
+            last_ns = partners[0].at_ns if what == "send" and eager else max(rank.at_ns for rank in partners)
             for place, rank in enumerate(partners):
+                goes_on = eager and (place == 0 if what == "send" else rank.at_ns == last_ns)
+                end_ns = rank.at_ns + CALL_NS if goes_on else max(rank.at_ns, last_ns) + TRANSFER_NS
                 facts.wait_ns[rank.number] += end_ns - rank.at_ns
                 if what == "send":
                     rank.waits(end_ns, ("Send", "Recv")[place], partners[1 - place].number)

@@ -17,6 +17,8 @@ constexpr int64_t kTakenPercent = 20;         // of the path
 constexpr int64_t kTogetherWorkPercent = 25;  // of the time in which one of them works alone
 constexpr int64_t kSoonPercent = 5;           // of a step: a message may arrive when its sender is in the next step
 
+constexpr const char* kMpiWorldName = "MPI_COMM_WORLD";
+
 struct StepWait {
   Interval time;
   std::vector<size_t> partners;  // indices into StepWaits::partners
@@ -104,7 +106,7 @@ class TurnFinder {
   // Which rank has a number in a communicator.
   void FindNumbers() {
     for (size_t r = 0; r < ranks_.size(); ++r) {
-      if (SummaryOf(r).rank >= 0) numbers_[{"MPI_COMM_WORLD", SummaryOf(r).rank}] = r;
+      if (SummaryOf(r).rank >= 0) numbers_[{kMpiWorldName, SummaryOf(r).rank}] = r;
       for (const WaitPartner& partner : WaitsOf(r).partners) {
         if (partner.own >= 0) numbers_[{partner.communicator, partner.own}] = r;
       }
@@ -183,6 +185,10 @@ class TurnFinder {
     result_.path_ns += ns;
   }
 
+  // What tells that another rank let one go: a wait of its own for it; or else that it worked until then; or that it
+  // began to wait for something else, as it is known to have sent a message before.
+  enum class Sign : uint8_t { kMet, kWorked, kSent };
+
   // Who let the rank go at a time in its wait, and when that one had come: it works until then, or waits from then on.
   std::pair<size_t, int64_t> LastToCome(size_t r, const StepWait& wait, int64_t at_ns) const {
     std::pair<size_t, int64_t> last{r, wait.time.start_ns};
@@ -190,29 +196,31 @@ class TurnFinder {
       const WaitPartner& with = WaitsOf(r).partners[partner];
       const auto peer = with.peer < 0 ? numbers_.end() : numbers_.find({with.communicator, with.peer});
       if (peer != numbers_.end()) {
-        Consider(peer->second, r, wait, at_ns, true, &last);
+        Consider(peer->second, r, wait, at_ns, Sign::kSent, &last);
         continue;
       }
-      for (size_t q = 0; q < ranks_.size(); ++q) Consider(q, r, wait, at_ns, false, &last);
-      // Nobody who is known to have met the rank came later: whoever worked may have sent it something before.
-      if (!with.communicator.empty() || last.first != r) continue;
-      for (size_t q = 0; q < ranks_.size(); ++q) Consider(q, r, wait, at_ns, true, &last);
+      for (size_t q = 0; q < ranks_.size(); ++q) Consider(q, r, wait, at_ns, Sign::kMet, &last);
+      // Nobody who met the rank came later. Whoever worked may have sent it something; and a call of MPI that does not
+      // wait, as that of the last one to come, is not among the waits, whereas a kernel of NCCL takes time in any case.
+      const bool may_work = with.communicator.empty() || with.communicator == kMpiWorldName;
+      if (!may_work || last.first != r) continue;
+      for (size_t q = 0; q < ranks_.size(); ++q) Consider(q, r, wait, at_ns, Sign::kWorked, &last);
     }
     return last;
   }
 
-  // Whether `q` came later than the last one so far. `may_work`: it need not have met the rank in a wait of its own.
-  void Consider(size_t q, size_t r, const StepWait& wait, int64_t at_ns, bool may_work,
+  // Whether `q` came later than the last one so far.
+  void Consider(size_t q, size_t r, const StepWait& wait, int64_t at_ns, Sign sign,
                 std::pair<size_t, int64_t>* last) const {
     const Interval& step = steps_[q].time;
     const int64_t until_ns = std::min(at_ns, step.end_ns), soon_ns = step.DurationNs() / 100 * kSoonPercent;
-    if (q == r || at_ns <= step.start_ns || at_ns - until_ns > soon_ns) return;
+    if (q == r || at_ns <= step.start_ns) return;
     const StepWait* const other = steps_[q].LastBefore(until_ns);
     const bool meets = other != nullptr && other->time.end_ns > wait.time.start_ns &&
                        Meet(q, *other, r, wait, std::abs(other->time.end_ns - wait.time.end_ns) <= soon_ns);
     const bool waits = other != nullptr && other->time.end_ns >= until_ns;
-    if (!meets && (!may_work || waits)) return;
-    const int64_t came_ns = meets ? other->time.start_ns : until_ns;
+    if (!meets && (sign == Sign::kMet || at_ns - until_ns > soon_ns || (waits && sign != Sign::kSent))) return;
+    const int64_t came_ns = meets || waits ? other->time.start_ns : until_ns;
     if (came_ns > last->second) *last = {q, came_ns};
   }
 
