@@ -1,7 +1,7 @@
 #include "fleet/verdict/turns.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <string>
