@@ -69,10 +69,10 @@ class MergedStacks(SamplesCase):
     def test_c_code_is_below_the_python_code_that_called_it(self):
         for name, python in all_interpreters():
             with self.subTest(python=name):
-                counts = collections.Counter()
                 # On a busy machine the stack is read late: what cannot be told then is said to be guessed, or the loop is left,
-                # or all of Python is. What a run learns from many such stacks misleads it until it ends; then more runs are to tell.
+                # or all of Python is. What a run learns from many such stacks misleads it until it ends; then another run is to tell.
                 for _ in range(4):
+                    counts = collections.Counter()
                     self.count(self.record(python), counts)
                     is_good = (counts["all"] > 0.7 * counts["samples"] and
                                counts["right"] > 10 and counts["wrong"] <= 0.1 * counts["right"] and
