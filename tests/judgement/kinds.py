@@ -400,6 +400,52 @@ def model_saved_twice():
 
 
 @capture
+def model_saved_and_loaded_thrice():
+    """The weights go to the host and back again after each third of the steps, while the host writes and reads a file: the GPU has them
+    all the time."""
+    program = program_of("train")
+    for third in range(3):
+        for i in range(3200):
+            program.launch(("gemm", "norm", "adam")[i % 3], 20 * US, call_ns=160 * US if third == 0 and i < 3 else 6 * US)
+        program.wait()
+        for _ in range(60):
+            copy(program, "d2h", 4 * MIB)
+            program.work(10 * US)
+        program.work(100 * MS)
+        for _ in range(60):
+            copy(program, "h2d", 4 * MIB)
+            program.work(10 * US)
+    return text_of(program)
+
+
+@capture
+def graphs_after_kernels_that_were_tried():
+    """A compiler tries a few kernels, and runs graphs that were recorded as a whole: those few kernels do not take the time."""
+    program = program_of("jit")
+    program.work(900 * MS)
+    for i in range(60):
+        program.launch("redzone" if i % 2 else "tried", 20 * US, call_ns=160 * US if i < 2 else 6 * US)
+    for _ in range(200):
+        program.launch_graph(900 * US)
+    program.wait()
+    return text_of(program)
+
+
+@capture
+def checked_for_seconds_afterwards():
+    """One product between copies, which the host then computes itself for three seconds."""
+    program = program_of("matmul")
+    program.work(40 * MS)
+    for _ in range(2):
+        copy(program, "h2d", 64 * MIB)
+    program.launch("product", 2 * MS, call_ns=160 * US)
+    program.wait()
+    copy(program, "d2h", 64 * MIB)
+    program.work(3000 * MS)
+    return text_of(program)
+
+
+@capture
 def number_read_after_each_short_kernel():
     """A few long kernels, and after them 50 short ones, whose results are read one by one: the host, which takes longer than each of them, could launch all of them
     while the long ones run."""

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/calls/interpreters.h"
 #include "analysis/facts/call_facts.h"
 
 namespace gprof {
@@ -15,7 +16,15 @@ constexpr int64_t kReadsOfAnImport = 4;  // fewer may be a program that reads a 
 // Looking a library up and reading it take about as long as that before it is loaded.
 constexpr int64_t kLongestSetUpNs = 50'000'000, kTimesOfTheLoad = 4;
 
-// Of the process, as its command says.
+bool IsModule(std::string_view path) { return path.ends_with(".pyc") || path.ends_with(".py"); }
+
+// Of loads, those that reach into the time.
+auto IsIn(const Interval& time) {
+  return [&time](const auto& load) { return load.time.start_ns < time.end_ns && time.start_ns < load.time.end_ns; };
+}
+
+}  // namespace
+
 bool IsInterpreted(const Trace& trace, uint32_t process) {
   if (process == kNone) return true;  // nobody knows
   constexpr std::string_view kInterpreters[] = {"python", "pt_main_thread", "julia", "java", "node", "MATLAB"};
@@ -26,15 +35,6 @@ bool IsInterpreted(const Trace& trace, uint32_t process) {
            return name.starts_with(interpreter) || command.find(interpreter) != std::string_view::npos;
          });
 }
-
-bool IsModule(std::string_view path) { return path.ends_with(".pyc") || path.ends_with(".py"); }
-
-// Of loads, those that reach into the time.
-auto IsIn(const Interval& time) {
-  return [&time](const auto& load) { return load.time.start_ns < time.end_ns && time.start_ns < load.time.end_ns; };
-}
-
-}  // namespace
 
 CodeLoads::CodeLoads(const Trace& trace, const CallFacts& calls) {
   for (const uint32_t i : calls.rare()) {

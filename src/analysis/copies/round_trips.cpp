@@ -29,6 +29,7 @@ struct RoundTrips {
   SaturatingSum idle_ns;        // before them: the GPU waits while the host has the data, and makes room for it
   uint64_t bytes = 0;           // that came back, and went there again
   uint64_t all_bytes = 0;       // copied between host and device, by anything
+  int64_t turns = 0;            // times that such copies followed copies to the host
   bool are_of_several = false;  // arrays that come and go together
   bool begins_back = false, ends_there = false;  // with data that no copy had brought, or that none fetches
   std::vector<int64_t> pauses_ns;                // from the end of a copy back to the start of the copy there
@@ -65,6 +66,7 @@ class TripFinder {
     if (direction == Direction::kD2h) {
       if (goes_again_) back_.clear();
       goes_again_ = false;
+      has_turned_ = false;
       back_.push_back(copy);
       came_ = back_.size();
     } else {
@@ -80,6 +82,8 @@ class TripFinder {
     const auto back = std::find_if(back_.begin(), back_.end(), [&](const Copy& c) { return c.bytes == there.bytes; });
     if (!is_large || back == back_.end()) return;
     trips_.are_of_several |= came_ > 1;
+    trips_.turns += !has_turned_;
+    has_turned_ = true;
     ++trips_.count;
     trips_.time_ns += back->time_ns + there.time_ns;
     trips_.idle_ns += back->idle_ns + there.idle_ns;
@@ -93,7 +97,7 @@ class TripFinder {
   std::set<uint32_t> streams_;
   std::vector<Copy> back_;  // that have come back, and not gone again
   size_t came_ = 0;         // in a row
-  bool goes_again_ = false;
+  bool goes_again_ = false, has_turned_ = false;
   int64_t last_end_ns_ = INT64_MIN;
 };
 
@@ -108,6 +112,14 @@ bool MayBePieces(RoundTrips trips) {
   return *median > kStraightBackNs;
 }
 
+// Seldom, beside kernels that take longer: a model is saved and loaded again, and meanwhile the GPU keeps it anyway.
+bool AreSeldom(const AnalysisInput& input, const RoundTrips& trips) {
+  constexpr int64_t kFewTurns = 10, kKernelsOfATurn = 100;
+  const SharedFacts& shared = input.shared();
+  return trips.turns < kFewTurns && shared.ops().Count(OpKind::kKernel) >= kKernelsOfATurn * trips.turns &&
+         trips.time_ns < shared.kernel_busy_ns();
+}
+
 // The program made some streams, which is how pieces of an array are worked on side by side. Frameworks make dozens.
 bool AsksForStreams(const Trace& trace) {
   const auto made =
@@ -120,7 +132,7 @@ bool AsksForStreams(const Trace& trace) {
 void AddRoundTrips(const AnalysisInput& input, std::vector<Finding>* findings) {
   if (AsksForStreams(input.trace())) return;
   const RoundTrips trips = TripFinder(input).Run();
-  if (trips.count < kTripsOfAPattern || MayBePieces(trips)) return;
+  if (trips.count < kTripsOfAPattern || MayBePieces(trips) || AreSeldom(input, trips)) return;
   // The first copy to the device and the last one back are no part of a trip that is repeated.
   const double bytes =
       static_cast<double>(trips.bytes) * static_cast<double>(trips.count + 1) / static_cast<double>(trips.count);

@@ -202,6 +202,13 @@ bool IsOfKernels(const RankedFinding& r) {
   return r.finding->id == "gpu.kernel_bound" || r.finding->id == "gpu.graph_bound";
 }
 
+// Says where idle time went and no more. So do a few kernels that start late: they are no reason why the others take
+// their time.
+bool SaysOnlyWhere(const RankedFinding& r) {
+  const bool are_few_late = r.finding->id == "launch.bound" && r.finding->severity != Severity::kWarning;
+  return LayerOf(*r.finding) == Layer::kPlace || are_few_late;
+}
+
 // Of findings that only say where time went, the one with most of it comes first: what could be won of the kernels is a
 // guess, and a low one. `end`: of those that lead.
 void MoveShortIdleBehindKernels(std::vector<RankedFinding>* ranked, std::vector<RankedFinding>::iterator end,
@@ -210,8 +217,8 @@ void MoveShortIdleBehindKernels(std::vector<RankedFinding>* ranked, std::vector<
   const auto kernels = std::find_if(ranked->begin(), end, IsOfKernels);
   if (kernels == end || std::any_of(ranked->begin(), end, SaysWhyItWaits)) return;
   std::stable_partition(ranked->begin(), kernels + 1, [&](const RankedFinding& r) {
-    return IsOfKernels(r) || LayerOf(*r.finding) != Layer::kPlace ||
-           IsAboutTheSameTime(*r.finding, *kernels->finding) || kTimesAsLong * r.gain_ns > kernel_ns;
+    return IsOfKernels(r) || !SaysOnlyWhere(r) || IsAboutTheSameTime(*r.finding, *kernels->finding) ||
+           kTimesAsLong * r.gain_ns > kernel_ns;
   });
 }
 

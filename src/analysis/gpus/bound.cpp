@@ -34,7 +34,7 @@ constexpr double kMostlyKernelsPercent = 60;                        // of the wi
 constexpr double kKernelsBesideCopiesPercent = 25;                  // of the window with copies that come once
 constexpr int64_t kLeastKernelNs = 1'000'000;                       // less is no work to speak of
 // That kernels could be faster is a guess: what is known to be in the way of that much of the window comes first.
-constexpr int kMostPercent = 15, kMostPercentBesideIdle = 7;
+constexpr int kMostPercent = 15, kMostPercentBesideIdle = 8;
 constexpr size_t kKernelsNamed = 3;
 constexpr double kPercentWorthNaming = 5;  // of the kernel time
 
@@ -150,10 +150,18 @@ std::string FilterFor(const std::vector<std::string>& functions) {
 }
 
 // "gprof-cli counters --set full -k Fan2 -c 3 ./gaussian (ncu takes the same options)"
-std::string CommandFor(const Trace& trace, const std::vector<std::string>& functions) {
+// Helpers of the program, such as those that load data, do not use the GPU. One of several ranks is no program.
+std::string CommandFor(const AnalysisInput& input, const std::vector<std::string>& functions) {
+  const Trace& trace = input.trace();
+  std::vector<uint32_t> of_gpu;
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    if (input.shared().ops().FirstOf(i) != kNone) of_gpu.push_back(i);
+  }
   std::string program = "APP";
-  if (trace.processes.size() == 1 && trace.processes[0].command_line != NameId{}) {
-    program = trace.Text(trace.processes[0].command_line);
+  if (of_gpu.size() == 1) {
+    const Process& process = trace.processes[of_gpu.front()];
+    const bool is_program = process.command_line != NameId{} && (trace.processes.size() == 1 || process.rank < 0);
+    if (is_program) program = trace.Text(process.command_line);
   }
   return "gprof-cli counters --set full -k " + FilterFor(functions) + " -c 3 " + program +
          " (ncu takes the same options)";
@@ -251,11 +259,23 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   }
   finding.message += counted.text();
   finding.advice += counted.HasReasonsOf(named) ? " The findings kernel.* say what limits them."
-                                                : " To see what limits them: " + CommandFor(input.trace(), functions);
+                                                : " To see what limits them: " + CommandFor(input, functions);
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
   SetGain(sum, share, "kernels", &finding);
   return finding;
+}
+
+// Graphs that were recorded as a whole took longer than all kernels that were recorded by themselves.
+bool AreMostlyGraphs(const AnalysisInput& input) {
+  int64_t graphs_ns = 0, kernels_ns = 0;
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    const OpKind kind = input.trace().ops.TraitsAt(i).kind;
+    if (kind == OpKind::kGraph) graphs_ns += sums[i].time_ns;
+    if (kind == OpKind::kKernel) kernels_ns += sums[i].time_ns;
+  }
+  return graphs_ns > kernels_ns;
 }
 
 // Graphs that were recorded as a whole say nothing of what they run.
@@ -321,7 +341,8 @@ std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string
     const std::vector<uint32_t> longest = LongestKernels(input.shared().kernels(), input.shared().kernel_times());
     const std::string part = WhenJudged(judged) + WithoutWhat(judged, repeated.window_ns < times.window_ns,
                                                               work.window_ns < repeated.window_ns);
-    findings.push_back(longest.empty() ? GraphBound(input, work, judged) : KernelBound(input, work, part, longest));
+    findings.push_back(longest.empty() || AreMostlyGraphs(input) ? GraphBound(input, work, judged)
+                                                                 : KernelBound(input, work, part, longest));
   }
   // Copies that come once, after kernels that fill the GPU, have findings of their own.
   const bool is_kernel_bound = !findings.empty() && AreKernelBound(work);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/calls/interpreters.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/findings.h"
@@ -171,8 +172,9 @@ struct Judged {
   CauseSplit split;  // of that, without what comes once
   std::string when;  // "" or that of WhenOf
   bool comes_once = false;
-  int64_t before_ns = 0;  // idle time before what is judged
-  size_t iterations = 0;  // see SteadyTime
+  int64_t before_ns = 0;          // idle time before what is judged
+  bool is_startup_still = false;  // most of what is judged is first launches, and one start-up with what came before
+  size_t iterations = 0;          // see SteadyTime
   LaunchSplit launches{};
 };
 
@@ -185,15 +187,23 @@ Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   return judged;
 }
 
+bool MayBePython(const Trace& trace) {
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    if (IsInterpreted(trace, i)) return true;
+  }
+  return trace.processes.empty();
+}
+
 // Three quarters of what the host did were steps from one launch to the next: nothing there could be prepared earlier.
 bool IsIssuedInSmallSteps(const IdleSummary& summary, int64_t host_ns) {
   return summary.GapsWith(Cause::kHost) >= kGapsOfAPattern && 4 * summary.short_host_ns() >= 3 * host_ns;
 }
 
+// `elsewhere_ns`: of that cause, what findings about first launches and pauses say.
 Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
-                     Cause cause, bool is_first) {
+                     Cause cause, int64_t elsewhere_ns, bool is_first) {
   const Trace& trace = input.trace();
-  const int64_t idle_ns = judged.idle_ns, cause_ns = judged.split[cause];
+  const int64_t idle_ns = judged.idle_ns, cause_ns = judged.split[cause] - elsewhere_ns;
   const CauseInfo& info = InfoOf(cause);
   Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, judged.window_ns));
   finding.subject.causes = {std::string(info.name)};
@@ -202,7 +212,7 @@ Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, con
   const bool is_most_of_it = 2 * cause_ns >= summary.Sum().split[cause];
   const bool is_placed = is_most_of_it || cause == Cause::kOs;
   const Place place = is_placed ? MainPlace(input, summary, host, cause) : Place{};
-  const int64_t placed_ns = cause == Cause::kOs ? cause_ns : summary.Sum().split[cause];
+  const int64_t placed_ns = cause == Cause::kOs ? judged.split[cause] : summary.Sum().split[cause];
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = "for " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), ";
@@ -222,8 +232,9 @@ Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, con
         " in each on average";
     finding.advice =
         "The host issues work in small steps, and the GPU is done before the next one arrives: launch a whole step "
-        "as a CUDA graph (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fuse kernels, or use larger "
-        "batches.";
+        "as a CUDA graph" +
+        std::string(MayBePython(trace) ? " (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph)" : "") +
+        ", fuse kernels, or use larger batches.";
   }
   if (are_contexts) {
     finding.advice =
@@ -238,7 +249,8 @@ Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, con
   }
   if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
     finding.gain_ns = cause_ns;
-    finding.basis = "all idle time with this cause" + judged.when;
+    finding.basis =
+        (elsewhere_ns > 0 ? "the other idle time with this cause" : "all idle time with this cause") + judged.when;
   }
   return finding;
 }
@@ -249,7 +261,7 @@ void AddLateFirstLaunches(const Judged& judged, const IdleSummary& summary, std:
   const LaunchSplit& split = judged.launches;
   const Preparation before = split.OfFirsts();
   const double percent = PercentOf(split.FirstsNs(), judged.window_ns);
-  if (percent < kCausePercentWorthAFinding) return;
+  if (percent < kCausePercentWorthAFinding || judged.is_startup_still) return;
   const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   const int64_t once_ns = split.FirstsNs() + judged.before_ns;
   Finding first = NewFinding("startup.first_launches", PercentOf(once_ns, summary.Sum().window_ns));
@@ -338,20 +350,17 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
   const Preparation of_firsts = judged.comes_once ? Preparation{} : judged.launches.OfFirsts();
   const Pauses pauses = PausesOf(judged, judged.split[Cause::kHost] - of_firsts.host_ns);
   AddPauses(input, host, judged, pauses, findings);
+  bool is_first = true;
   const auto add = [&](Cause cause) {
-    Finding finding = CauseFinding(input, summary, host, judged, cause, cause == first);
+    const int64_t elsewhere_ns = cause == Cause::kHost   ? of_firsts.host_ns + pauses.sum_ns
+                                 : cause == Cause::kOs   ? of_firsts.os_ns
+                                 : cause == Cause::kLoad ? of_firsts.load_ns
+                                                         : 0;
+    const double percent = PercentOf(judged.split[cause] - elsewhere_ns, judged.window_ns);
+    if (elsewhere_ns > 0 && percent < kCausePercentWorthAFinding) return;
+    Finding finding = CauseFinding(input, summary, host, judged, cause, elsewhere_ns, is_first);
+    is_first = false;
     if (cause == Cause::kLaunch) return AddLaunchCause(judged, std::move(finding), findings);
-    const int64_t first_ns = cause == Cause::kHost   ? of_firsts.host_ns + pauses.sum_ns
-                             : cause == Cause::kOs   ? of_firsts.os_ns
-                             : cause == Cause::kLoad ? of_firsts.load_ns
-                                                     : 0;
-    finding.gain_ns -= first_ns;
-    // What is left of it, without what comes once or seldom.
-    if (first_ns > 0) {
-      const double percent = PercentOf(finding.gain_ns, judged.window_ns);
-      if (percent < kCausePercentWorthAFinding) return;
-      finding.severity = FindFinding(finding.id)->severity.Of(percent);
-    }
     findings->push_back(std::move(finding));
   };
   add(first);
@@ -385,11 +394,13 @@ bool IsHardlyAnything(const SteadyIdle& steady, int64_t window_ns) {
 // How bad it is depends on the time in which no kernel ran: parameters that are copied first are start-up as well.
 // Where work came again often enough to be judged, start-up is not what the run is for, but without steps code that
 // CUDA loads and parameters still count: how much of the host's own code belongs to start-up nobody knows then.
-// `late_ns`: of the first launches after it.
-void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, int64_t late_ns, std::vector<Finding>* findings) {
+void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, const Judged& judged,
+                std::vector<Finding>* findings) {
   const int64_t window_ns = summary.Sum().window_ns, once_ns = steady.before.Total();
+  const int64_t late_ns = judged.launches.FirstsNs();
   if (PercentOf(once_ns, window_ns) < kIdlePercentWorthAFinding) return;
-  const bool is_what_the_run_is = steady.iterations < kIterationsToJudge || IsHardlyAnything(steady, window_ns);
+  const bool is_what_the_run_is =
+      steady.iterations < kIterationsToJudge || IsHardlyAnything(steady, window_ns) || judged.is_startup_still;
   const int64_t loaded_ns =
       steady.step.empty() ? steady.before[Cause::kLoad] + steady.before[Cause::kLaunch] + steady.copied_before_ns : 0;
   const int64_t counted_ns = is_what_the_run_is ? once_ns + steady.copied_before_ns : loaded_ns;
@@ -405,6 +416,13 @@ void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, int64_t la
   }
   finding.gain_ns = once_ns;
   finding.basis = "all idle time during warm-up";
+  if (judged.is_startup_still) {
+    finding.message += "; then " + FormatNs(static_cast<double>(late_ns)) + ", " +
+                       FormatPercent(PercentOf(late_ns, judged.window_ns)) + " of the rest, before kernels that ran " +
+                       "for the first time later";
+    finding.gain_ns += late_ns;
+    finding.basis += " and before these kernels";
+  }
   findings->push_back(std::move(finding));
 }
 
@@ -468,9 +486,11 @@ std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary&
   std::vector<Finding> findings;
   Judged judged = JudgedOf(summary, steady);
   judged.launches = SplitLaunches(input, judged.time);
+  judged.is_startup_still = 2 * judged.launches.FirstsNs() >= judged.window_ns &&
+                            PercentOf(judged.before_ns, summary.Sum().window_ns) >= kIdlePercentWorthAFinding;
   if (input.shared().judged(input).comes_once) TakeWhatComesOnce(&judged, &findings);
   AddCauses(input, summary, host, judged, &findings);
-  if (steady != nullptr) AddStartUp(summary, *steady, judged.launches.FirstsNs(), &findings);
+  if (steady != nullptr) AddStartUp(summary, *steady, judged, &findings);
   AddPatterns(input.trace(), summary, judged.window_ns, &findings);
   RankFindings(&findings);
   return findings;

@@ -163,6 +163,17 @@ std::string ProcessesText(const Trace& trace, const std::set<uint32_t>& processe
   return " (process " + std::to_string(trace.processes[*processes.begin()].pid) + ")";
 }
 
+// "…: from here on, one sample every 10.00 ms", and later of the same process every 20 ms.
+bool IsOutdated(const Trace& trace, const Notice& notice) {
+  const std::string_view text = trace.Text(notice.message);
+  const size_t end = text.find(": from here on");
+  if (end == std::string_view::npos) return false;
+  return std::any_of(trace.notices.begin(), trace.notices.end(), [&](const Notice& later) {
+    return later.process == notice.process && later.time_ns > notice.time_ns &&
+           trace.Text(later.message).starts_with(text.substr(0, end + 1));
+  });
+}
+
 // What all ranks of a run say is said once.
 void AddNotices(const Trace& trace, Report* report) {
   std::vector<std::pair<const Notice*, std::set<uint32_t>>> notices;
@@ -170,6 +181,7 @@ void AddNotices(const Trace& trace, Report* report) {
     const auto is_same = [&](const auto& other) {
       return other.first->message == notice.message && other.first->level == notice.level;
     };
+    if (IsOutdated(trace, notice)) continue;
     auto at = std::find_if(notices.begin(), notices.end(), is_same);
     if (at == notices.end()) at = notices.insert(at, {&notice, {}});
     if (notice.process != kNone) at->second.insert(notice.process);

@@ -3,11 +3,15 @@
 
 #include <string>
 
+#include "base/text.h"
+
 namespace gprof {
 
-// Behind a time, for the step of a steady time: " after warm-up", " in the \"epoch/step\" iterations".
+// Behind a time, for the step of a steady time: " after warm-up", " in the \"epoch/step\" iterations". Libraries name
+// ranges in hundreds of characters.
 inline std::string WhenOf(const std::string& step) {
-  return step.empty() ? " after warm-up" : " in the \"" + step + "\" iterations";
+  constexpr std::size_t kLongestStepName = 64;
+  return step.empty() ? " after warm-up" : " in the \"" + ShortenMiddle(step, kLongestStepName) + "\" iterations";
 }
 
 }  // namespace gprof
