@@ -130,9 +130,9 @@ struct Thread {
 };
 
 struct Device {
-  uint32_t process = kNone;   // a process that described it
-  uint32_t ordinal = 0;       // number shown as gpu0, gpu1, … in metric ids
-  trace::DeviceRecord facts;  // its StringIds are not usable here: see name and uuid
+  uint32_t process = kNone;        // a process that described it
+  uint32_t ordinal = 0;            // number shown as gpu0, gpu1, … in metric ids
+  trace::DeviceRecord properties;  // its StringIds are not usable here: see name and uuid
   NameId name, uuid;
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {

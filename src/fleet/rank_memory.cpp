@@ -31,7 +31,7 @@ RankMemory MemoryOf(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   RankMemory memory;
   for (const uint32_t device : UsedDevices(trace)) {
-    memory.gpu_bytes = std::max(memory.gpu_bytes, Bounded(trace.devices[device].facts.memory_bytes));
+    memory.gpu_bytes = std::max(memory.gpu_bytes, Bounded(trace.devices[device].properties.memory_bytes));
   }
   if (!trace.memory_events.empty()) {
     for (const auto& [device, level] : MemoryUse(trace, EndedBlocks(trace)).devices) {

@@ -56,18 +56,19 @@ Json ProcessJson(const Trace& trace, std::size_t index) {
 }
 
 Json DeviceJson(const Trace& trace, const Device& device) {
-  const trace::DeviceRecord& facts = device.facts;
-  return {{"ordinal", device.ordinal},
-          {"name", trace.Text(device.name)},
-          {"uuid", trace.Text(device.uuid)},
-          {"compute_capability", std::to_string(facts.compute_major) + "." + std::to_string(facts.compute_minor)},
-          {"sm_count", facts.sm_count},
-          {"sm_clock_khz", facts.sm_clock_khz},
-          {"memory_bytes", facts.memory_bytes},
-          {"memory_bytes_per_second", facts.memory_bytes_per_second},
-          {"l2_bytes", facts.l2_bytes},
-          {"pcie_generation", facts.pcie_generation},
-          {"pcie_lanes", facts.pcie_lanes}};
+  const trace::DeviceRecord& properties = device.properties;
+  return {
+      {"ordinal", device.ordinal},
+      {"name", trace.Text(device.name)},
+      {"uuid", trace.Text(device.uuid)},
+      {"compute_capability", std::to_string(properties.compute_major) + "." + std::to_string(properties.compute_minor)},
+      {"sm_count", properties.sm_count},
+      {"sm_clock_khz", properties.sm_clock_khz},
+      {"memory_bytes", properties.memory_bytes},
+      {"memory_bytes_per_second", properties.memory_bytes_per_second},
+      {"l2_bytes", properties.l2_bytes},
+      {"pcie_generation", properties.pcie_generation},
+      {"pcie_lanes", properties.pcie_lanes}};
 }
 
 Json HealthJson(const Trace& trace) {

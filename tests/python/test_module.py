@@ -206,7 +206,7 @@ class Records(Folder):
             body = re.sub(r"//[^\n]*", "", body)
             fields = [field for line in re.findall(r"^  (?:trace::)?\w+ ([^;(]+?)(?:\{\})?;", body, re.M)
                       for field in re.findall(r"(?:^|, )(\w+)", line)]
-            fields = [field for field in fields if field != "facts"]
+            fields = [field for field in fields if field != "properties"]
             self.assertTrue(fields, struct)
             self.assertEqual(records[vector][2], fields, struct)
 

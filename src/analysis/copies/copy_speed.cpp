@@ -109,10 +109,10 @@ std::string LinkNote(const Trace& trace) {
   std::set<std::string> links;
   for (uint32_t i = 0; i < trace.device_ops.size(); ++i) {
     if (trace.device_ops[i].first == trace.device_ops[i].last) continue;
-    const trace::DeviceRecord& facts = trace.devices[i].facts;
-    links.insert(LinkBytesPerNs(facts) > 0 ? "PCIe Gen" + std::to_string(facts.pcie_generation) + " x" +
-                                                 std::to_string(facts.pcie_lanes) + ", after line coding"
-                                           : "unknown for " + DeviceScope(trace, i));
+    const trace::DeviceRecord& properties = trace.devices[i].properties;
+    links.insert(LinkBytesPerNs(properties) > 0 ? "PCIe Gen" + std::to_string(properties.pcie_generation) + " x" +
+                                                      std::to_string(properties.pcie_lanes) + ", after line coding"
+                                                : "unknown for " + DeviceScope(trace, i));
   }
   std::string text;
   for (const std::string& link : links) text += (text.empty() ? " % of link: " : "; ") + link;
@@ -138,7 +138,7 @@ std::vector<Column> SpeedColumns() {
 
 std::vector<Cell> SpeedRow(const Trace& trace, size_t group, const Speed& speed) {
   const auto device = static_cast<uint32_t>(group / kGroupsOfDevice);
-  const double link = LinkBytesPerNs(trace.devices[device].facts);
+  const double link = LinkBytesPerNs(trace.devices[device].properties);
   const double mean = BytesPerSecond(speed.bytes, speed.time_ns) / kNsPerSecond;
   return {DeviceScope(trace, device),
           speed.time_ns,
@@ -195,7 +195,7 @@ void AddCopySpeed(const Trace& trace, const PackedOps& transfers, const Reachabl
               bytes_per_ns * kNsPerSecond);
   }
   for (uint32_t i = 0; i < trace.device_ops.size(); ++i) {
-    const double link = LinkBytesPerNs(trace.devices[i].facts);
+    const double link = LinkBytesPerNs(trace.devices[i].properties);
     if (link <= 0 || trace.device_ops[i].first == trace.device_ops[i].last) continue;
     AddMetric(result, "memcpy.link_bytes_per_second", link * kNsPerSecond, DeviceScope(trace, i));
   }

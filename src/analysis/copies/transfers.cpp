@@ -20,11 +20,11 @@ double LaneBytesPerNs(uint32_t generation) {
 // Of GPUs whose trace does not tell: what those of the same compute capability have. 0 for those without PCIe, and
 // where the capability is not known.
 constexpr uint32_t kUsualLanes = 16;
-uint32_t UsualGeneration(const trace::DeviceRecord& facts) {
-  const uint32_t capability = 10 * facts.compute_major + facts.compute_minor;
+uint32_t UsualGeneration(const trace::DeviceRecord& properties) {
+  const uint32_t capability = 10 * properties.compute_major + properties.compute_minor;
   const bool is_integrated = capability == 53 || capability == 62 || capability == 72 || capability == 87;
-  if (is_integrated || facts.compute_major < 3) return 0;
-  return facts.compute_major >= 9 ? 5 : facts.compute_major == 8 ? 4 : 3;
+  if (is_integrated || properties.compute_major < 3) return 0;
+  return properties.compute_major >= 9 ? 5 : properties.compute_major == 8 ? 4 : 3;
 }
 
 bool IsPinned(const GpuOp& op) {
@@ -39,10 +39,10 @@ void OfferPinned(const GpuOp& op, Reachable* best) {
 }
 
 void OfferLink(const Trace& trace, const GpuOp& op, Reachable* best) {
-  const trace::DeviceRecord& facts = trace.devices[op.device].facts;
-  const bool is_known = LinkBytesPerNs(facts) > 0;
-  const uint32_t generation = is_known ? facts.pcie_generation : UsualGeneration(facts);
-  const uint32_t lanes = is_known ? facts.pcie_lanes : kUsualLanes;
+  const trace::DeviceRecord& properties = trace.devices[op.device].properties;
+  const bool is_known = LinkBytesPerNs(properties) > 0;
+  const uint32_t generation = is_known ? properties.pcie_generation : UsualGeneration(properties);
+  const uint32_t lanes = is_known ? properties.pcie_lanes : kUsualLanes;
   const double link = LaneBytesPerNs(generation) * lanes, reachable = link * kReachablePercent / 100;
   if (reachable <= best->bytes_per_ns) return;
   *best = {reachable, std::to_string(kReachablePercent) + "% of PCIe Gen" + std::to_string(generation) + " x" +
@@ -56,8 +56,8 @@ constexpr double kLongestNs = 1e18;
 
 }  // namespace
 
-double LinkBytesPerNs(const trace::DeviceRecord& facts) {
-  return LaneBytesPerNs(facts.pcie_generation) * facts.pcie_lanes;
+double LinkBytesPerNs(const trace::DeviceRecord& properties) {
+  return LaneBytesPerNs(properties.pcie_generation) * properties.pcie_lanes;
 }
 
 int64_t Reachable::TimeNs(uint64_t bytes) const {

@@ -33,7 +33,7 @@ struct Reachable {
 };
 
 // What the PCIe link of a GPU can carry after line coding, in bytes for each nanosecond; 0 where it is not known.
-double LinkBytesPerNs(const trace::DeviceRecord& facts);
+double LinkBytesPerNs(const trace::DeviceRecord& properties);
 
 // Share of a link that pinned copies reach: headers of packets and requests take the rest.
 inline constexpr int kReachablePercent = 85;

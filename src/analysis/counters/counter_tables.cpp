@@ -71,7 +71,7 @@ Table WhatIfTable(const Trace& trace, std::span<const KernelCounters> kernels) {
               "The smallest change in registers per thread, shared memory per block or threads per block that lets "
               "more warps fit, and the one that lets the most fit, with everything else unchanged."};
   for (const KernelCounters& kernel : kernels) {
-    const trace::DeviceRecord* const device = DeviceFactsOf(trace, kernel);
+    const trace::DeviceRecord* const device = DevicePropertiesOf(trace, kernel);
     for (const WhatIf& w : WhatIfsOf(kernel, device)) {
       table.rows.push_back({kernel.name, std::string(w.resource), CellOf(w.now, Unit::kCount),
                             CellOf(w.then, Unit::kCount), CellOf(w.blocks_per_sm, Unit::kCount), w.percent,
@@ -175,8 +175,8 @@ void AddLimits(std::span<const DiagnosedKernel> kernels, Table* table) {
 
 }  // namespace
 
-const trace::DeviceRecord* DeviceFactsOf(const Trace& trace, const KernelCounters& kernel) {
-  return kernel.device == kNone ? nullptr : &trace.devices[kernel.device].facts;
+const trace::DeviceRecord* DevicePropertiesOf(const Trace& trace, const KernelCounters& kernel) {
+  return kernel.device == kNone ? nullptr : &trace.devices[kernel.device].properties;
 }
 
 Cell CellOf(std::optional<double> value, Unit unit) {

@@ -16,7 +16,7 @@
 namespace gprof {
 
 // Null where the GPU is not known.
-const trace::DeviceRecord* DeviceFactsOf(const Trace& trace, const KernelCounters& kernel);
+const trace::DeviceRecord* DevicePropertiesOf(const Trace& trace, const KernelCounters& kernel);
 
 // Whole where the value is.
 Cell CellOf(std::optional<double> value, Unit unit);

@@ -16,8 +16,8 @@ namespace gprof {
 std::vector<DiagnosedKernel> DiagnosedKernels(const Trace& trace, std::span<const KernelCounters> kernels) {
   std::vector<DiagnosedKernel> diagnosed;
   for (const KernelCounters& kernel : kernels) {
-    const trace::DeviceRecord* const facts = DeviceFactsOf(trace, kernel);
-    diagnosed.push_back({&kernel, LimitsOf(kernel, facts), DiagnosesOf(kernel, facts)});
+    const trace::DeviceRecord* const properties = DevicePropertiesOf(trace, kernel);
+    diagnosed.push_back({&kernel, LimitsOf(kernel, properties), DiagnosesOf(kernel, properties)});
   }
   return diagnosed;
 }

@@ -54,9 +54,10 @@ std::string_view NameOf(MathType type) {
 }
 
 double PeakOperationsPerSecond(const Device& device, MathType type) {
-  const uint32_t compute = 10 * device.facts.compute_major + device.facts.compute_minor;
+  const uint32_t compute = 10 * device.properties.compute_major + device.properties.compute_minor;
   for (const SmPeaks& peaks : kPeaks) {
-    if (peaks.compute == compute) return 1e3 * OfSm(peaks, type) * device.facts.sm_count * device.facts.sm_clock_khz;
+    if (peaks.compute == compute)
+      return 1e3 * OfSm(peaks, type) * device.properties.sm_count * device.properties.sm_clock_khz;
   }
   return 0;
 }

@@ -76,7 +76,7 @@ bool IsSmall(const Trace& trace, const GpuOp& op, size_t processes) {
   if (op.kind != OpKind::kKernel || op.shape == kNone) return false;
   const trace::KernelShapeRecord& shape = trace.shapes[op.shape];
   const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z;
-  return blocks * static_cast<double>(processes) <= trace.devices[op.device].facts.sm_count;
+  return blocks * static_cast<double>(processes) <= trace.devices[op.device].properties.sm_count;
 }
 
 void FindSmallKernels(const AnalysisInput& input, SharedGpu* gpu) {

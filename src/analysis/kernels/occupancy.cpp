@@ -124,7 +124,7 @@ struct Summary {
 Summary Summarize(const Trace& trace, const OpFacts& ops) {
   Summary summary;
   for (const Launches& launches : Collect(trace, ops)) {
-    const trace::DeviceRecord& device = trace.devices[launches.device].facts;
+    const trace::DeviceRecord& device = trace.devices[launches.device].properties;
     const trace::KernelShapeRecord& shape = trace.shapes[launches.shape];
     const std::optional<Occupancy> occupancy = OccupancyOf(device, shape);
     if (!occupancy) {
@@ -192,11 +192,11 @@ Table OccupancyTable(const Trace& trace, const Summary& summary, uint32_t max_ro
 }
 
 bool IsSmallGrid(const Trace& trace, const Row& row) {
-  return row.use.blocks < int64_t{trace.devices[row.launches.device].facts.sm_count};
+  return row.use.blocks < int64_t{trace.devices[row.launches.device].properties.sm_count};
 }
 
 bool IsBelowWarp(const Trace& trace, const Row& row) {
-  return row.use.threads < int64_t{trace.devices[row.launches.device].facts.warp_size};
+  return row.use.threads < int64_t{trace.devices[row.launches.device].properties.warp_size};
 }
 
 void AddMetrics(const Trace& trace, const Summary& summary, AnalysisResult* result) {
@@ -335,7 +335,7 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
   if (small.worst != nullptr) {
     const Row& row = *small.worst;
     add("occupancy.small_grid", small,
-        LaunchText(trace, row) + " on a " + FormatCount(trace.devices[row.launches.device].facts.sm_count) +
+        LaunchText(trace, row) + " on a " + FormatCount(trace.devices[row.launches.device].properties.sm_count) +
             "-SM GPU; max. utilisation " + FormatPercent(100 * row.use.Share()) + Others(small),
         "kernel time minus the share of SMs, schedulers and lanes in use");
   }
@@ -343,7 +343,7 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
     const Row& row = *narrow.worst;
     add("occupancy.small_block", narrow,
         LaunchText(trace, row) + ", less than a warp of " +
-            FormatCount(trace.devices[row.launches.device].facts.warp_size) + "; max. utilisation " +
+            FormatCount(trace.devices[row.launches.device].properties.warp_size) + "; max. utilisation " +
             FormatPercent(100 * row.use.Share()) + Others(narrow),
         "kernel time minus the share of SMs, warps and lanes in use");
   }

@@ -187,7 +187,7 @@ int64_t BulkNs(const Trace& trace, ManagedKind kind) {
   for (const ManagedMemory& m : trace.managed_memory) {
     const uint32_t device = m.destination == kNone ? m.source : m.destination;
     if (m.kind != kind || device >= trace.devices.size()) continue;
-    const double bytes_per_ns = LinkBytesPerNs(trace.devices[device].facts) * kReachablePercent / 100;
+    const double bytes_per_ns = LinkBytesPerNs(trace.devices[device].properties) * kReachablePercent / 100;
     if (bytes_per_ns > 0) bulk_ns += static_cast<double>(m.value) / bytes_per_ns;
   }
   return static_cast<int64_t>(bulk_ns);

@@ -151,13 +151,13 @@ class Collector {
     return event.memory == MemoryKind::kPinned ? MemoryCallKind::kHost : MemoryCallKind::kDevice;
   }
 
-  void Allocate(const ChurnSite& facts, Group* group, uint32_t call, int64_t time_ns) {
+  void Allocate(const ChurnSite& fresh, Group* group, uint32_t call, int64_t time_ns) {
     if (group->freed.empty()) return;
     const uint32_t free_call = group->freed.back();
     group->freed.pop_back();
     if (group->site == kNone) {
       group->site = static_cast<uint32_t>(churn_.sites.size());
-      churn_.sites.push_back(facts);
+      churn_.sites.push_back(fresh);
       if (free_call != kNone) churn_.sites.back().free_function = trace_.api_calls[free_call].function;
     }
     ChurnSite& site = churn_.sites[group->site];

@@ -64,10 +64,10 @@ std::string DeviceScope(const Trace& trace, uint32_t device) {
 
 std::string StreamName(const Trace& trace, uint32_t stream) {
   if (stream == kNone) return "(unknown)";
-  const Stream& facts = trace.streams[stream];
-  const std::string_view name = trace.Text(facts.name);
-  if (name.empty() && facts.is_default) return "default stream";
-  return WithNumber(name, "stream", facts.id);
+  const Stream& s = trace.streams[stream];
+  const std::string_view name = trace.Text(s.name);
+  if (name.empty() && s.is_default) return "default stream";
+  return WithNumber(name, "stream", s.id);
 }
 
 std::string ThreadName(const Trace& trace, uint32_t thread) {

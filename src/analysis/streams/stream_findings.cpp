@@ -173,7 +173,7 @@ int64_t GainOfSmallKernels(const AnalysisInput& input) {
     time_of[traits.stream] += time_ns;
     const trace::KernelShapeRecord& shape = trace.shapes[traits.shape];
     const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z;
-    const double used = blocks / std::max(1.0, static_cast<double>(trace.devices[traits.device].facts.sm_count));
+    const double used = blocks / std::max(1.0, static_cast<double>(trace.devices[traits.device].properties.sm_count));
     if (used < 1) gain_ns += static_cast<int64_t>((1 - used) * static_cast<double>(time_ns));
   }
   SaturatingSum all_ns;

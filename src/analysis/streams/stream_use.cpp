@@ -131,7 +131,7 @@ bool LeavesRoom(const Trace& trace, const GpuOp& op) {
   if (op.shape == kNone || op.device == kNone) return false;
   const trace::KernelShapeRecord& shape = trace.shapes[op.shape];
   const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z;
-  return 2 * blocks <= trace.devices[op.device].facts.sm_count;
+  return 2 * blocks <= trace.devices[op.device].properties.sm_count;
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ std::string PlaceText(const KeptTensors& kept) {
 // What is left of the memory of the GPU holds so many more steps; nothing where its size is not known.
 std::optional<int64_t> StepsLeft(const Trace& trace, const TensorGrowth& growth) {
   const auto [process, device] = growth.owner;
-  const uint64_t all_bytes = device == kNone ? 0 : trace.devices[device].facts.memory_bytes;
+  const uint64_t all_bytes = device == kNone ? 0 : trace.devices[device].properties.memory_bytes;
   if (all_bytes == 0 || growth.BytesEach() == 0) return std::nullopt;
   const auto free_bytes = static_cast<int64_t>(all_bytes) - ReservedAtEnd(trace, process, device);
   return std::max<int64_t>(0, free_bytes) / growth.BytesEach();
@@ -131,7 +131,7 @@ std::optional<int64_t> StepsLeft(const Trace& trace, const TensorGrowth& growth)
 // The share of the GPU's memory that a thousand steps take, by which it is judged.
 double PercentInThousand(const Trace& trace, const TensorGrowth& growth) {
   const uint32_t device = growth.owner.second;
-  const uint64_t all_bytes = device == kNone ? 0 : trace.devices[device].facts.memory_bytes;
+  const uint64_t all_bytes = device == kNone ? 0 : trace.devices[device].properties.memory_bytes;
   return all_bytes == 0 ? 100 : 1e5 * static_cast<double>(growth.BytesEach()) / static_cast<double>(all_bytes);
 }
 

@@ -77,7 +77,7 @@ void DeviceClocks::FindClock() {
   const SampleStatistics statistics = StatisticsOf(trace_.metric_sources[clock_], samples);
   median_mhz_ = statistics.p50;
   most_mhz_ = statistics.max;
-  highest_mhz_ = std::max(most_mhz_, trace_.devices[device_].facts.sm_clock_khz / kKhzAMhz);
+  highest_mhz_ = std::max(most_mhz_, trace_.devices[device_].properties.sm_clock_khz / kKhzAMhz);
 }
 
 // 0: not known.

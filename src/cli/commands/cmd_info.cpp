@@ -118,7 +118,7 @@ class InfoText {
                      {"UUID", false, true}},
                     {}};
     for (const Device& device : trace_.devices) {
-      const trace::DeviceRecord& f = device.facts;
+      const trace::DeviceRecord& f = device.properties;
       table.rows.push_back(
           {"gpu" + std::to_string(device.ordinal), std::string(trace_.Text(device.name)),
            Known(f.sm_count, std::to_string(f.sm_count)),

@@ -95,7 +95,7 @@ void EventArgs::OfKernel(const GpuOp& op, ArgSink& sink) const {
   const trace::KernelShapeRecord& shape = trace_.shapes[op.shape];
   sink.Uint("registers per thread", shape.registers_per_thread);
   sink.Uint("shared memory", uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes);
-  const uint32_t sm_count = op.device == kNone ? 0 : trace_.devices[op.device].facts.sm_count;
+  const uint32_t sm_count = op.device == kNone ? 0 : trace_.devices[op.device].properties.sm_count;
   if (sm_count != 0) {
     const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z / sm_count;
     const double threads = static_cast<double>(shape.block_x) * shape.block_y * shape.block_z;

@@ -108,7 +108,7 @@ std::string_view BareUuid(std::string_view uuid) {
 }
 
 void WriteGpu(SqliteExport& out, SqliteTable& table, const Device& device) {
-  const trace::DeviceRecord& f = device.facts;
+  const trace::DeviceRecord& f = device.properties;
   const std::string bus = fmt::format("{:04x}:{:02x}:{:02x}.0", f.pcie_domain, f.pcie_bus, f.pcie_device);
   const auto warps = f.warp_size == 0 ? std::optional<int64_t>() : UnlessZero(f.max_threads_per_sm / f.warp_size);
   table.Add(out.MachineId(device.process), device.ordinal, out.clean(device.name), bus, std::nullopt,
@@ -137,7 +137,7 @@ void WriteDevices(SqliteExport& out) {
   for (const auto& [process, d] : used) {
     const Device& device = trace.devices[d];
     devices.Add(device.ordinal, device.ordinal, trace.processes[process].pid, BareUuid(out.clean(device.uuid)),
-                UnlessZero(device.facts.sm_count));
+                UnlessZero(device.properties.sm_count));
   }
 }
 

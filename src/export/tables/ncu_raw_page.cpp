@@ -33,7 +33,7 @@ ScaledUnit ScaleOf(std::string_view unit, double largest) {
 
 std::string ComputeCapability(const Trace& trace, const CounterRange& range) {
   const Device device = range.device == kNone ? Device{} : trace.devices[range.device];
-  return fmt::format("{}.{}", device.facts.compute_major, device.facts.compute_minor);
+  return fmt::format("{}.{}", device.properties.compute_major, device.properties.compute_minor);
 }
 
 std::string SizeText(const Trace& trace, uint32_t range, std::string_view what) {

@@ -27,27 +27,27 @@ struct Spread {
 };
 
 struct Group {
-  std::vector<std::string> facts;  // of the first columns
+  std::vector<std::string> head;  // of the first columns
   uint32_t launches = 0;
   std::map<std::string_view, Spread> metrics;
 };
 
-std::vector<const char*> FactNames(NcuRows rows) {
+std::vector<const char*> HeadNames(NcuRows rows) {
   if (rows == NcuRows::kGpus) return {"Device", "CC"};
   if (rows == NcuRows::kNvtxRanges) return {"NVTX", "Device", "CC"};
   return {"Kernel Name", "Block Size", "Grid Size", "Device", "CC"};
 }
 
-std::vector<std::string> FactsOf(const Trace& trace, uint32_t index, NcuRows rows) {
+std::vector<std::string> HeadOf(const Trace& trace, uint32_t index, NcuRows rows) {
   const CounterRange& range = trace.counter_ranges[index];
-  std::vector<std::string> facts;
-  if (rows == NcuRows::kNvtxRanges) facts.emplace_back(trace.Text(range.nvtx));
+  std::vector<std::string> head;
+  if (rows == NcuRows::kNvtxRanges) head.emplace_back(trace.Text(range.nvtx));
   if (rows == NcuRows::kKernels)
-    facts = {std::string(KernelName(trace, range.name)), SizeText(trace, index, "block"),
-             SizeText(trace, index, "grid")};
-  facts.push_back(std::to_string(range.device == kNone ? 0 : trace.devices[range.device].ordinal));
-  facts.push_back(ComputeCapability(trace, range));
-  return facts;
+    head = {std::string(KernelName(trace, range.name)), SizeText(trace, index, "block"),
+            SizeText(trace, index, "grid")};
+  head.push_back(std::to_string(range.device == kNone ? 0 : trace.devices[range.device].ordinal));
+  head.push_back(ComputeCapability(trace, range));
+  return head;
 }
 
 // In the order of their first launches.
@@ -55,9 +55,9 @@ std::vector<Group> GroupsOf(const Trace& trace, NcuRows rows) {
   std::vector<Group> groups;
   std::map<std::vector<std::string>, std::size_t> places;
   for (uint32_t i = 0; i < trace.counter_ranges.size(); ++i) {
-    std::vector<std::string> facts = FactsOf(trace, i, rows);
-    const auto [place, is_new] = places.try_emplace(facts, groups.size());
-    if (is_new) groups.push_back({std::move(facts), 0, {}});
+    std::vector<std::string> head = HeadOf(trace, i, rows);
+    const auto [place, is_new] = places.try_emplace(head, groups.size());
+    if (is_new) groups.push_back({std::move(head), 0, {}});
     Group& group = groups[place->second];
     ++group.launches;
     for (const CounterValue& value : trace.CountersOf(i)) {
@@ -74,7 +74,7 @@ std::vector<Group> GroupsOf(const Trace& trace, NcuRows rows) {
 
 void WriteNcuSummary(const Trace& trace, const NcuPage& page, OutputStream& out) {
   CsvRow row(out);
-  for (const char* const name : FactNames(page.rows)) row.Field(name);
+  for (const char* const name : HeadNames(page.rows)) row.Field(name);
   for (const char* const name : {"Invocations", "Metric Name", "Metric Unit", "Minimum", "Maximum", "Average"})
     row.Field(name);
   row.End();
@@ -82,7 +82,7 @@ void WriteNcuSummary(const Trace& trace, const NcuPage& page, OutputStream& out)
     for (const auto& [metric, spread] : group.metrics) {
       const double largest = page.scales_units ? std::max(std::abs(spread.least), std::abs(spread.most)) : 0;
       const ScaledUnit scaled = ScaleOf(spread.unit, largest);
-      for (const std::string& fact : group.facts) row.Field(fact);
+      for (const std::string& field : group.head) row.Field(field);
       row.Field(std::to_string(group.launches));
       row.Field(metric);
       row.Field(scaled.unit);

@@ -42,7 +42,7 @@ void AddDevices(const Trace& trace, std::string* line) {
   *line += "\"deviceProperties\": [";
   for (uint32_t i = 0; i < trace.devices.size(); ++i) {
     const Device& device = trace.devices[i];
-    const trace::DeviceRecord& f = device.facts;
+    const trace::DeviceRecord& f = device.properties;
     fmt::format_to(std::back_inserter(*line), "{}\n  {{\"id\": {}, \"name\": ", i == 0 ? "" : ",", device.ordinal);
     AppendJsonString(Utf8(trace.Text(device.name)), line);
     fmt::format_to(std::back_inserter(*line),

@@ -23,12 +23,12 @@ void ForEachKeptList(F f) {
   f("clocks", &Trace::clocks);
 }
 
-// Fields that the model has as a whole record: facts of a device, an anchor of a clock.
+// Fields that the model has as a whole record: properties of a device, an anchor of a clock.
 template <class T, class F>
 void ForEachKeptField(T& item, F f) {
   std::remove_const_t<T>::Fields(item, [&](const auto&, auto& value) { f(value); });
   if constexpr (std::is_same_v<std::remove_const_t<T>, Device>) {
-    trace::DeviceRecord::Fields(item.facts, [&](const auto&, auto& value) { f(value); });
+    trace::DeviceRecord::Fields(item.properties, [&](const auto&, auto& value) { f(value); });
   } else if constexpr (std::is_same_v<std::remove_const_t<T>, Clock>) {
     trace::ClockRecord::Fields(item.anchor, [&](const auto&, auto& value) { f(value); });
   }

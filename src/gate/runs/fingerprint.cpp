@@ -17,9 +17,10 @@ std::string VersionText(uint32_t version) {
 }
 
 std::string ClocksOf(const Device& device) {
-  if (device.facts.sm_clock_khz == 0) return "";
-  std::string text = fmt::format("{} MHz", device.facts.sm_clock_khz / 1000);
-  if (device.facts.memory_clock_khz != 0) text += fmt::format(", memory {} MHz", device.facts.memory_clock_khz / 1000);
+  if (device.properties.sm_clock_khz == 0) return "";
+  std::string text = fmt::format("{} MHz", device.properties.sm_clock_khz / 1000);
+  if (device.properties.memory_clock_khz != 0)
+    text += fmt::format(", memory {} MHz", device.properties.memory_clock_khz / 1000);
   return text;
 }
 

@@ -93,11 +93,11 @@ class LayoutMaker {
 // ---- the GPUs ----
 
 void LayoutMaker::AddDevice(uint32_t device) {
-  const trace::DeviceRecord& facts = trace_.devices[device].facts;
+  const trace::DeviceRecord& properties = trace_.devices[device].properties;
   std::string detail;
-  if (facts.sm_count != 0) {
-    detail =
-        fmt::format("{} multiprocessors, {}", facts.sm_count, FormatBytes(static_cast<double>(facts.memory_bytes)));
+  if (properties.sm_count != 0) {
+    detail = fmt::format("{} multiprocessors, {}", properties.sm_count,
+                         FormatBytes(static_cast<double>(properties.memory_bytes)));
   }
   const int32_t group =
       AddTrack({TrackKind::kDevice, EventSource::kNothing, -1, DeviceTitle(trace_, device), detail, {}, {}});

@@ -136,14 +136,14 @@ void KinetoImport::ReadNvtxArgs(const JsonPiece& args, ClosedRange* range) {
 void KinetoImport::TakeOperatorArgs(const Slice& slice, ClosedRange* range) {
   const std::string_view name = builder_.TextOf(slice.name);
   const OperatorArgs args = ReadOperatorArgs(name, slice.args);
-  std::string facts;
+  std::string text;
   if (args.sequence && range->domain != 0) {
     range->payload_type = trace::PayloadType::kUnsigned64, range->payload = *args.sequence;
   } else if (args.sequence) {
-    facts = ", seq = " + std::to_string(*args.sequence);
+    text = ", seq = " + std::to_string(*args.sequence);
   }
-  facts += args.facts;
-  if (!facts.empty()) range->text = builder_.Text(std::string(name) + facts);
+  text += args.text;
+  if (!text.empty()) range->text = builder_.Text(std::string(name) + text);
 }
 
 void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push_pop, bool is_open) {

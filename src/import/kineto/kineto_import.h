@@ -92,7 +92,7 @@ class KinetoImport : public ChromeReader::Sink {
   };
   struct Properties {
     uint32_t name = 0;
-    trace::DeviceRecord facts;
+    trace::DeviceRecord properties;
   };
 
   // kineto_import.cpp

@@ -33,9 +33,9 @@ OperatorArgs ReadOperatorArgs(std::string_view name, const JsonPiece& args) {
     if (key == "Concrete Inputs") inputs = value.text;
   });
   if (sizes.size() <= 2) return read;
-  read.facts = ", sizes = " + PlainList(sizes);
-  if (!types.empty()) read.facts += ", types = " + PlainList(types);
-  if (!inputs.empty() && Contains(name, "convolution")) read.facts += ", inputs = " + PlainList(inputs);
+  read.text = ", sizes = " + PlainList(sizes);
+  if (!types.empty()) read.text += ", types = " + PlainList(types);
+  if (!inputs.empty() && Contains(name, "convolution")) read.text += ", inputs = " + PlainList(inputs);
   return read;
 }
 

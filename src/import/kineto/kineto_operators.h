@@ -13,7 +13,7 @@ namespace gprof {
 struct OperatorArgs {
   // ", sizes = [[64, 32], [32, 8]], types = [float, float]"; empty without record_shapes. Convolutions have ", inputs =
   // [, , , [2, 2], …]" as well, because their sizes do not tell what they do.
-  std::string facts;
+  std::string text;
   // Of autograd: the operator of the backward pass has that of its operator of the forward pass.
   std::optional<uint64_t> sequence;
 };

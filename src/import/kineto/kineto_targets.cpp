@@ -21,26 +21,26 @@ uint32_t SmallNumberOf(const JsonPiece& value) {
   return number > std::numeric_limits<uint32_t>::max() ? 0 : static_cast<uint32_t>(number);
 }
 
-void SetProperty(std::string_view key, const JsonPiece& value, trace::DeviceRecord* facts) {
+void SetProperty(std::string_view key, const JsonPiece& value, trace::DeviceRecord* properties) {
   const auto is = [&](std::string_view name, uint32_t* field) {
     if (key == name) *field = SmallNumberOf(value);
   };
-  if (key == "totalGlobalMem") facts->memory_bytes = NumberOf(value);
-  is("id", &facts->device);
-  is("computeMajor", &facts->compute_major);
-  is("computeMinor", &facts->compute_minor);
-  is("maxThreadsPerBlock", &facts->max_threads_per_block);
-  is("maxThreadsPerMultiprocessor", &facts->max_threads_per_sm);
-  is("regsPerBlock", &facts->max_registers_per_block);
-  is("regsPerMultiprocessor", &facts->max_registers_per_sm);
-  is("warpSize", &facts->warp_size);
+  if (key == "totalGlobalMem") properties->memory_bytes = NumberOf(value);
+  is("id", &properties->device);
+  is("computeMajor", &properties->compute_major);
+  is("computeMinor", &properties->compute_minor);
+  is("maxThreadsPerBlock", &properties->max_threads_per_block);
+  is("maxThreadsPerMultiprocessor", &properties->max_threads_per_sm);
+  is("regsPerBlock", &properties->max_registers_per_block);
+  is("regsPerMultiprocessor", &properties->max_registers_per_sm);
+  is("warpSize", &properties->warp_size);
   // What a kernel may have, and what it may have if it asks for more.
   if (key.starts_with("sharedMemPerBlock")) {
-    facts->max_shared_bytes_per_block = std::max(facts->max_shared_bytes_per_block, SmallNumberOf(value));
+    properties->max_shared_bytes_per_block = std::max(properties->max_shared_bytes_per_block, SmallNumberOf(value));
   }
-  is("sharedMemPerMultiprocessor", &facts->max_shared_bytes_per_sm);
-  is("maxSharedMemoryPerMultiProcessor", &facts->max_shared_bytes_per_sm);
-  is("numSms", &facts->sm_count);
+  is("sharedMemPerMultiprocessor", &properties->max_shared_bytes_per_sm);
+  is("maxSharedMemoryPerMultiProcessor", &properties->max_shared_bytes_per_sm);
+  is("numSms", &properties->sm_count);
 }
 
 // "thread 1102 (python3)" is python3.
@@ -73,11 +73,11 @@ void KinetoImport::ReadDeviceProperties(const JsonPiece& devices) {
     Properties read;
     JsonScanner(device.text).ReadObject([&](std::string_view key, const JsonPiece& value) {
       if (key == "name") read.name = TextOf(value);
-      SetProperty(key, value, &read.facts);
+      SetProperty(key, value, &read.properties);
     });
     // Numbers of AMD's architectures, which mean other GPUs here.
-    if (read.facts.warp_size != kNvidiaWarp) read.facts.compute_major = read.facts.compute_minor = 0;
-    properties_[read.facts.device] = read;
+    if (read.properties.warp_size != kNvidiaWarp) read.properties.compute_major = read.properties.compute_minor = 0;
+    properties_[read.properties.device] = read;
   });
 }
 
@@ -134,7 +134,7 @@ void KinetoImport::AddDevices() {
     const auto at = properties_.find(device);
     if (at == properties_.end()) continue;
     builder_.Enter(process);
-    trace::DeviceRecord r = at->second.facts;
+    trace::DeviceRecord r = at->second.properties;
     r.name = builder_.Name(at->second.name);
     builder_.Add(r);
   }

@@ -112,10 +112,10 @@ XlaArgs ReadXlaArgs(const JsonPiece& args) {
 }
 
 // A call that launches something has the name of that in place of its own, so of its function only this much is known.
-std::string FunctionOf(std::string_view name, const XlaArgs& facts) {
-  if (facts.copy.empty() && facts.fill.empty()) return "cuLaunchKernel";
-  const bool is_async = NumberOf(facts.copy.empty() ? facts.fill : facts.copy, "async") == 1;
-  std::string function = facts.copy.empty() ? "cuMemsetD8" : "cuMemcpy" + std::string(CopyKindIn(name));
+std::string FunctionOf(std::string_view name, const XlaArgs& xla) {
+  if (xla.copy.empty() && xla.fill.empty()) return "cuLaunchKernel";
+  const bool is_async = NumberOf(xla.copy.empty() ? xla.fill : xla.copy, "async") == 1;
+  std::string function = xla.copy.empty() ? "cuMemsetD8" : "cuMemcpy" + std::string(CopyKindIn(name));
   return function + (is_async ? "Async" : "");
 }
 
@@ -153,29 +153,29 @@ bool KinetoImport::TakeXla(Slice slice, uint64_t start_ns) {
   if (!process_name.starts_with(kGpuProcess)) return false;
   const auto thread = thread_names_.find({track.pid, track.tid});
   const std::string_view lane = thread == thread_names_.end() ? "" : builder_.TextOf(thread->second);
-  const XlaArgs facts = ReadXlaArgs(slice.args);
+  const XlaArgs xla = ReadXlaArgs(slice.args);
   const bool is_stream = lane.starts_with(kStreamThread);
-  const bool has_details = !facts.kernel.empty() || !facts.copy.empty() || !facts.fill.empty();
+  const bool has_details = !xla.kernel.empty() || !xla.copy.empty() || !xla.fill.empty();
   // The other lanes of a GPU are made from its streams: "XLA Ops", "XLA Modules", "Steps".
-  if (facts.is_about_memory || !(is_stream && (has_details || facts.correlation >= 0))) {
+  if (xla.is_about_memory || !(is_stream && (has_details || xla.correlation >= 0))) {
     Skip("events of lanes that XLA derives from streams");
     return true;
   }
   KinetoArgs args;
   args.device = NumberAtFront(process_name.substr(kGpuProcess.size()));
   args.stream = NumberAtFront(lane.substr(kStreamThread.size()));
-  args.context = facts.context;
-  args.correlation = facts.correlation;
-  slice.category = !facts.copy.empty()   ? KinetoCategory::kMemcpy
-                   : !facts.fill.empty() ? KinetoCategory::kMemset
-                                         : KinetoCategory::kKernel;
-  if (!facts.copy.empty()) SetCopy(facts.copy, builder_.TextOf(slice.name), &args);
-  if (!facts.fill.empty()) {
-    args.bytes = NumberOf(facts.fill, "num_bytes");
-    args.is_async = NumberOf(facts.fill, "async");
-    args.destination_memory = MemoryIn(facts.fill, "kind");
+  args.context = xla.context;
+  args.correlation = xla.correlation;
+  slice.category = !xla.copy.empty()   ? KinetoCategory::kMemcpy
+                   : !xla.fill.empty() ? KinetoCategory::kMemset
+                                       : KinetoCategory::kKernel;
+  if (!xla.copy.empty()) SetCopy(xla.copy, builder_.TextOf(slice.name), &args);
+  if (!xla.fill.empty()) {
+    args.bytes = NumberOf(xla.fill, "num_bytes");
+    args.is_async = NumberOf(xla.fill, "async");
+    args.destination_memory = MemoryIn(xla.fill, "kind");
   }
-  if (slice.category == KinetoCategory::kKernel) SetKernel(facts.kernel, &args);
+  if (slice.category == KinetoCategory::kKernel) SetKernel(xla.kernel, &args);
   TakeGpuWork(slice, args, start_ns);
   return true;
 }
@@ -188,14 +188,14 @@ bool KinetoImport::TakeXlaCall(Slice slice, uint64_t start_ns) {
     TakeRange(slice, start_ns, true, false);
     return true;
   }
-  const XlaArgs facts = ReadXlaArgs(slice.args);
+  const XlaArgs xla = ReadXlaArgs(slice.args);
   const bool is_call_name = IsCallName(name);
-  const bool is_launch = facts.correlation >= 0 && facts.has_device && !facts.is_about_memory;
+  const bool is_launch = xla.correlation >= 0 && xla.has_device && !xla.is_about_memory;
   if (!is_call_name && !is_launch) return false;
   KinetoArgs args;
-  args.correlation = facts.correlation;
+  args.correlation = xla.correlation;
   slice.category = name.starts_with("cuda") ? KinetoCategory::kRuntime : KinetoCategory::kDriver;
-  if (!is_call_name) slice.name = builder_.Text(FunctionOf(name, facts));
+  if (!is_call_name) slice.name = builder_.Text(FunctionOf(name, xla));
   TakeCall(slice, args, start_ns);
   return true;
 }

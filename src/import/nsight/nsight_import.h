@@ -47,7 +47,7 @@ class NsightImport {
   struct Gpu {
     int64_t id = 0, cuda_id = -1;
     uint32_t name = 0, uuid = 0;
-    trace::DeviceRecord facts;
+    trace::DeviceRecord properties;
   };
 
   // A counter of a GPU.

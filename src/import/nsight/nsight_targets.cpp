@@ -17,8 +17,8 @@ namespace gprof {
 namespace {
 
 // 0000:3b:00.0
-void ReadBusLocation(std::string_view text, trace::DeviceRecord* facts) {
-  uint32_t* const parts[] = {&facts->pcie_domain, &facts->pcie_bus, &facts->pcie_device};
+void ReadBusLocation(std::string_view text, trace::DeviceRecord* properties) {
+  uint32_t* const parts[] = {&properties->pcie_domain, &properties->pcie_bus, &properties->pcie_device};
   const char* at = text.data();
   const char* const end = at + text.size();
   for (uint32_t* part : parts) {
@@ -196,7 +196,7 @@ std::vector<NsightImport::Gpu> NsightImport::ReadGpus() {
     gpu.uuid = uuid.empty() || uuid.starts_with("GPU-") || uuid.starts_with("MIG-")
                    ? builder_.Text(uuid)
                    : builder_.Text("GPU-" + std::string(uuid));
-    Limits& f = gpu.facts;
+    Limits& f = gpu.properties;
     ReadBusLocation(rows.Text(kBus), &f);
     ReadNumbers(rows, kFirstNumber, kNumbers, &f);
     f.memory_bytes = rows.Unsigned(kMemory);
@@ -231,7 +231,7 @@ void NsightImport::ReadDevices() {
     find([&](const Gpu& g) { return g.cuda_id < 0 && g.id == seen.id; });
     if (gpu == gpus.end()) continue;
     builder_.Enter(seen.process);
-    trace::DeviceRecord r = gpu->facts;
+    trace::DeviceRecord r = gpu->properties;
     r.device = seen.id;
     r.name = builder_.Name(gpu->name);
     r.uuid = builder_.Name(gpu->uuid);

@@ -154,7 +154,7 @@ void TraceBuilder::Add(const trace::ThreadRecord& r) {
 void TraceBuilder::Add(const trace::DeviceRecord& r) {
   DeviceSlot& slot = unjoined_.device_slots[unjoined_.SlotIndex(process_, r.device)];
   slot.is_described = true;
-  slot.facts = r;
+  slot.properties = r;
   slot.name = Name(r.name);
   slot.uuid = Name(r.uuid);
 }

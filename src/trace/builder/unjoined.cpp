@@ -56,7 +56,7 @@ NameId UnjoinedTrace::Name(uint32_t writer, trace::StringId id) {
 uint32_t UnjoinedTrace::SlotIndex(uint32_t process, uint32_t ordinal) {
   return FindOrAdd(slot_ids(process, ordinal), &device_slots, [&](DeviceSlot& slot) {
     slot.process = process;
-    slot.facts.device = ordinal;
+    slot.properties.device = ordinal;
   });
 }
 

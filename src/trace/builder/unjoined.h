@@ -31,7 +31,7 @@ constexpr bool IsLaunchedByDevice(uint8_t is_device_launched, uint32_t correlati
 struct DeviceSlot {
   uint32_t process = kNone;
   bool is_described = false;
-  trace::DeviceRecord facts;  // `device` is the ordinal in the process
+  trace::DeviceRecord properties;  // `device` is the ordinal in the process
   NameId name, uuid;
 };
 

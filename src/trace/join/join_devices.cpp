@@ -22,7 +22,7 @@ struct Candidate {
 std::string KeyOf(const UnjoinedTrace& unjoined, const DeviceSlot& slot) {
   if (slot.uuid != NameId{}) return fmt::format("uuid {}", unjoined.names.Text(slot.uuid));
   const NameId host = unjoined.trace.processes[slot.process].host;
-  return fmt::format("host {} ordinal {}", unjoined.names.Text(host), slot.facts.device);
+  return fmt::format("host {} ordinal {}", unjoined.names.Text(host), slot.properties.device);
 }
 
 // A slot without a description (its record was lost) is the device that others on the host know by the same ordinal,
@@ -30,7 +30,7 @@ std::string KeyOf(const UnjoinedTrace& unjoined, const DeviceSlot& slot) {
 std::string KeyOfUndescribed(const UnjoinedTrace& unjoined, const DeviceSlot& slot,
                              const std::unordered_map<std::string, std::string>& described) {
   const NameId host = unjoined.trace.processes[slot.process].host;
-  const auto at = described.find(fmt::format("{}\n{}", unjoined.names.Text(host), slot.facts.device));
+  const auto at = described.find(fmt::format("{}\n{}", unjoined.names.Text(host), slot.properties.device));
   return at == described.end() || at->second.empty() ? KeyOf(unjoined, slot) : at->second;
 }
 
@@ -43,7 +43,7 @@ std::vector<std::string> SlotKeys(const UnjoinedTrace& unjoined) {
     keys[i] = KeyOf(unjoined, slot);
     const NameId host = unjoined.trace.processes[slot.process].host;
     const auto [at, is_new] =
-        described.emplace(fmt::format("{}\n{}", unjoined.names.Text(host), slot.facts.device), keys[i]);
+        described.emplace(fmt::format("{}\n{}", unjoined.names.Text(host), slot.properties.device), keys[i]);
     if (!is_new && at->second != keys[i]) at->second.clear();
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -57,7 +57,7 @@ std::vector<std::string> SlotKeys(const UnjoinedTrace& unjoined) {
 // give gpu0 to gpu7 in the order of nvidia-smi, whatever order their chunks came in.
 auto OrderOf(const UnjoinedTrace& unjoined, const Candidate& c) {
   const DeviceSlot& slot = unjoined.device_slots[c.slot];
-  const trace::DeviceRecord& f = slot.facts;
+  const trace::DeviceRecord& f = slot.properties;
   return std::make_tuple(c.lowest_ordinal, unjoined.names.Text(unjoined.trace.processes[slot.process].host),
                          f.pcie_domain, f.pcie_bus, f.pcie_device, unjoined.names.Text(slot.uuid), c.slot);
 }
@@ -70,7 +70,7 @@ void AssignOrdinals(UnjoinedTrace& unjoined, const std::vector<Candidate>& candi
     Device d;
     d.process = slot.process;
     d.ordinal = std::max(next, c.lowest_ordinal);
-    d.facts = slot.facts;
+    d.properties = slot.properties;
     d.name = slot.name;
     d.uuid = slot.uuid;
     next = d.ordinal == kNone ? kNone : d.ordinal + 1;
@@ -86,10 +86,10 @@ std::vector<uint32_t> MakeDevices(UnjoinedTrace& unjoined) {
   std::vector<uint32_t> candidate_of(keys.size());
   for (uint32_t i = 0; i < keys.size(); ++i) {
     const auto [at, is_new] = by_key.emplace(keys[i], static_cast<uint32_t>(candidates.size()));
-    if (is_new) candidates.push_back({i, unjoined.device_slots[i].facts.device});
+    if (is_new) candidates.push_back({i, unjoined.device_slots[i].properties.device});
     Candidate& c = candidates[at->second];
     if (!unjoined.device_slots[c.slot].is_described && unjoined.device_slots[i].is_described) c.slot = i;
-    c.lowest_ordinal = std::min(c.lowest_ordinal, unjoined.device_slots[i].facts.device);
+    c.lowest_ordinal = std::min(c.lowest_ordinal, unjoined.device_slots[i].properties.device);
     candidate_of[i] = at->second;
   }
   std::vector<uint32_t> order(candidates.size()), place(candidates.size());

@@ -16,7 +16,7 @@ std::string_view HostOf(const Trace& trace, const Device& device) {
 }
 
 std::string PlaceOf(const Trace& trace, const Device& device) {
-  return fmt::format("host {} ordinal {}", HostOf(trace, device), device.facts.device);
+  return fmt::format("host {} ordinal {}", HostOf(trace, device), device.properties.device);
 }
 
 // By the place on the host, the key of the one device that has been described there; "" where several were.
@@ -42,8 +42,8 @@ struct Candidate {
 auto OrderOf(const std::vector<Trace>& traces, const MergedDevices::Source& s) {
   const Trace& trace = traces[s.trace];
   const Device& d = trace.devices[s.device];
-  return std::make_tuple(s.ordinal, HostOf(trace, d), d.facts.pcie_domain, d.facts.pcie_bus, d.facts.pcie_device,
-                         trace.Text(d.uuid), s.trace, s.device);
+  return std::make_tuple(s.ordinal, HostOf(trace, d), d.properties.pcie_domain, d.properties.pcie_bus,
+                         d.properties.pcie_device, trace.Text(d.uuid), s.trace, s.device);
 }
 
 // Devices of one trace stay apart, whatever their keys.

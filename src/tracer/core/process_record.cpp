@@ -67,8 +67,8 @@ void SetOwnProcess(bool is_forked) {
   own_process = process;
 }
 
-void SetUsedCupti(const UsedCupti& facts) {
-  cupti = facts;
+void SetUsedCupti(const UsedCupti& used) {
+  cupti = used;
   has_cupti.store(true, std::memory_order_release);
 }
 

@@ -14,7 +14,7 @@ struct UsedCupti {
   trace::StringId path;
   uint32_t version = 0, driver_version = 0;
 };
-void SetUsedCupti(const UsedCupti& facts);
+void SetUsedCupti(const UsedCupti& used);
 bool ProcessHasCupti();
 
 // [salvage] Whether the process came as far as SetOwnProcess, and what is known where it did not.

@@ -57,7 +57,7 @@ void EnterDirective(uint32_t region) {
 
 OpenDirective* InnermostDirective() { return depth == 0 || depth > kMostDepth ? nullptr : &open_directives[depth - 1]; }
 
-void LeaveDirective(const DirectiveFacts& facts) {
+void LeaveDirective(const DirectiveDetails& details) {
   if (depth == 0 || depth-- > kMostDepth) return;
   const OpenDirective& open = open_directives[depth];
   if (open.start == 0 || !directives_are_on.load(std::memory_order_acquire)) return;
@@ -66,18 +66,18 @@ void LeaveDirective(const DirectiveFacts& facts) {
   ThreadLog* const log = own_log != nullptr ? own_log : AcquireLogWithinCall(false);
   if (log == nullptr || log->tid != CurrentTid()) return;
   DirectiveRow row{RowHeaderOf<DirectiveRow>(RowType::kDirective),
-                   facts.device,
+                   details.device,
                    open.start,
                    end,
-                   reinterpret_cast<uintptr_t>(facts.code),
-                   facts.size_bytes,
-                   NameOf(facts.model),
-                   NameOf(facts.construct),
-                   NameOf(facts.name),
+                   reinterpret_cast<uintptr_t>(details.code),
+                   details.size_bytes,
+                   NameOf(details.model),
+                   NameOf(details.construct),
+                   NameOf(details.name),
                    open.region,
-                   facts.line,
+                   details.line,
                    open.threads};
-  row.header.flags = facts.is_wait ? 1 : 0;
+  row.header.flags = details.is_wait ? 1 : 0;
   Append(log, row);
 }
 

@@ -24,7 +24,7 @@ inline constexpr Collector kDirectiveCollector = {
 };
 
 // What is known of a construct when the thread leaves it. Texts are copied.
-struct DirectiveFacts {
+struct DirectiveDetails {
   const char* model = nullptr;
   const char* construct = nullptr;
   const char* name = nullptr;
@@ -44,7 +44,7 @@ struct OpenDirective {
 // The calling thread enters a construct, and leaves the innermost one. An end without a begin counts for nothing.
 // [the thread]
 void EnterDirective(uint32_t region);
-void LeaveDirective(const DirectiveFacts& facts);
+void LeaveDirective(const DirectiveDetails& details);
 // The innermost one; null for none. [the thread]
 OpenDirective* InnermostDirective();
 

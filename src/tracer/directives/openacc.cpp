@@ -60,21 +60,21 @@ void OnStart(AccPlace*, AccEvent*, void*) { EnterDirective(0); }
 void OnEnd(AccPlace* place, AccEvent* event, void*) {
   const AccConstruct* const construct = ConstructOfEnd(place->event);
   if (construct == nullptr) return;
-  DirectiveFacts facts;
-  facts.model = "OpenACC";
-  facts.construct = construct->start == kCompute ? ComputeName(event->construct) : construct->name;
-  facts.is_wait = construct->is_wait;
-  facts.device = place->device;
-  facts.name = place->file;
-  facts.line = place->file != nullptr && place->line > 0 ? static_cast<uint32_t>(place->line) : 0;
+  DirectiveDetails details;
+  details.model = "OpenACC";
+  details.construct = construct->start == kCompute ? ComputeName(event->construct) : construct->name;
+  details.is_wait = construct->is_wait;
+  details.device = place->device;
+  details.name = place->file;
+  details.line = place->file != nullptr && place->line > 0 ? static_cast<uint32_t>(place->line) : 0;
   const bool is_data = construct->start == kUpload || construct->start == kDownload;
   const auto bytes = static_cast<size_t>(event->valid_bytes);
   if ((is_data || construct->start == kLaunch) && bytes >= offsetof(AccEvent, size_bytes) && event->name != nullptr) {
-    facts.name = event->name;
-    facts.line = 0;
+    details.name = event->name;
+    details.line = 0;
   }
-  if (is_data && bytes >= sizeof(AccEvent)) facts.size_bytes = event->size_bytes;
-  LeaveDirective(facts);
+  if (is_data && bytes >= sizeof(AccEvent)) details.size_bytes = event->size_bytes;
+  LeaveDirective(details);
 }
 
 }  // namespace

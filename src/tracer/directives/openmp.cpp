@@ -44,12 +44,12 @@ std::atomic<uint32_t> regions{0};
 
 uint32_t RegionOf(const OmptData* parallel) { return parallel == nullptr ? 0 : static_cast<uint32_t>(parallel->value); }
 
-DirectiveFacts Facts(const char* construct, const void* code) {
-  DirectiveFacts facts;
-  facts.model = "OpenMP";
-  facts.construct = construct;
-  facts.code = code;
-  return facts;
+DirectiveDetails DetailsOf(const char* construct, const void* code) {
+  DirectiveDetails details;
+  details.model = "OpenMP";
+  details.construct = construct;
+  details.code = code;
+  return details;
 }
 
 void OnParallelBegin(OmptData*, const void*, OmptData* parallel, unsigned, int, const void*) {
@@ -57,7 +57,7 @@ void OnParallelBegin(OmptData*, const void*, OmptData* parallel, unsigned, int, 
   EnterDirective(RegionOf(parallel));
 }
 
-void OnParallelEnd(OmptData*, OmptData*, int, const void* code) { LeaveDirective(Facts("parallel", code)); }
+void OnParallelEnd(OmptData*, OmptData*, int, const void* code) { LeaveDirective(DetailsOf("parallel", code)); }
 
 // The first thread of a team is the one that is in the region; only here it learns how many it got.
 void OnImplicitTask(int endpoint, OmptData* parallel, OmptData*, unsigned threads, unsigned index, int flags) {
@@ -86,18 +86,18 @@ const char* WaitName(int kind) {
 void OnWait(int kind, int endpoint, OmptData* parallel, OmptData*, const void* code) {
   if (endpoint == kBegin) return EnterDirective(RegionOf(parallel));
   if (endpoint != kEnd) return;
-  DirectiveFacts facts = Facts(WaitName(kind), code);
-  facts.is_wait = true;
-  LeaveDirective(facts);
+  DirectiveDetails details = DetailsOf(WaitName(kind), code);
+  details.is_wait = true;
+  LeaveDirective(details);
 }
 
 void Target(int kind, int endpoint, int device, const void* code) {
   constexpr const char* kNames[] = {"target", "target", "target enter data", "target exit data", "target update"};
   if (endpoint == kBegin) return EnterDirective(0);
   if (endpoint != kEnd) return;
-  DirectiveFacts facts = Facts(kNames[(kind & 7) < 5 ? kind & 7 : 0], code);
-  facts.device = device;
-  LeaveDirective(facts);
+  DirectiveDetails details = DetailsOf(kNames[(kind & 7) < 5 ? kind & 7 : 0], code);
+  details.device = device;
+  LeaveDirective(details);
 }
 
 void OnTarget(int kind, int endpoint, int device, OmptData*, uint64_t, const void* code) {

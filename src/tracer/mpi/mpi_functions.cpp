@@ -11,14 +11,14 @@ class Reader {
  public:
   Reader(std::size_t number, const MpiWords& words) : words_(words), is_large_(HasLargeCounts(number)) {}
 
-  MpiCallFacts Read(MpiArguments arguments);
+  MpiCallDetails Read(MpiArguments arguments);
 
  private:
   int32_t Int(std::size_t place) const { return static_cast<int32_t>(words_[place]); }
   int64_t Count(std::size_t place) const { return is_large_ ? static_cast<int64_t>(words_[place]) : Int(place); }
   int64_t SumOfCounts(std::size_t place) const {
     int64_t sum = 0;
-    for (uint32_t i = 0; i < facts_.communicator_size; ++i) sum += CountOf(place, i);
+    for (uint32_t i = 0; i < details_.communicator_size; ++i) sum += CountOf(place, i);
     return sum;
   }
   int64_t CountOf(std::size_t place, uint32_t rank) const {
@@ -36,16 +36,17 @@ class Reader {
 
   void SetPeer(std::size_t place) {
     const int32_t rank = Int(place);
-    facts_.peer = rank >= 0 ? rank : rank == Mpi().any_source ? kAnyPeer : -1;
+    details_.peer = rank >= 0 ? rank : rank == Mpi().any_source ? kAnyPeer : -1;
   }
-  bool HasPeer() const { return facts_.peer != -1; }
+  bool HasPeer() const { return details_.peer != -1; }
   // False: there are two groups of processes, whose sizes differ, and so does what the arguments mean.
   bool SetCommunicator(std::size_t place) {
     handle_ = words_[place];
-    facts_.communicator = Mpi().comm_c2f != nullptr ? static_cast<uint32_t>(Mpi().comm_c2f(handle_)) + 1u
-                                                    : static_cast<uint32_t>(handle_);
+    details_.communicator = Mpi().comm_c2f != nullptr ? static_cast<uint32_t>(Mpi().comm_c2f(handle_)) + 1u
+                                                      : static_cast<uint32_t>(handle_);
     int size = 0, is_inter = 0;
-    if (Mpi().comm_size(words_[place], &size) == 0 && size > 0) facts_.communicator_size = static_cast<uint32_t>(size);
+    if (Mpi().comm_size(words_[place], &size) == 0 && size > 0)
+      details_.communicator_size = static_cast<uint32_t>(size);
     return Mpi().comm_test_inter(words_[place], &is_inter) == 0 && is_inter == 0 && size > 0;
   }
   int32_t OwnRank() const {
@@ -60,18 +61,18 @@ class Reader {
     SetPeer(place);
     return OwnRank() == Int(place);
   }
-  uint64_t size() const { return facts_.communicator_size; }
+  uint64_t size() const { return details_.communicator_size; }
 
   void SetEnvelope(std::size_t peer, std::size_t communicator) {
     SetPeer(peer);
-    facts_.tag = Int(peer + 1) < 0 ? -1 : Int(peer + 1);
+    details_.tag = Int(peer + 1) < 0 ? -1 : Int(peer + 1);
     SetCommunicator(communicator);
   }
   void SetSent(std::size_t count, std::size_t type) {
-    if (HasPeer()) facts_.sent_bytes = BytesAt(count, type);
+    if (HasPeer()) details_.sent_bytes = BytesAt(count, type);
   }
   void SetReceived(std::size_t count, std::size_t type) {
-    if (HasPeer()) facts_.received_bytes = BytesAt(count, type);
+    if (HasPeer()) details_.received_bytes = BytesAt(count, type);
   }
 
   void ReadMessage(MpiArguments arguments);
@@ -82,7 +83,7 @@ class Reader {
   const MpiWords& words_;
   const bool is_large_;
   uintptr_t handle_ = 0;  // of the communicator
-  MpiCallFacts facts_;
+  MpiCallDetails details_;
 };
 
 void Reader::ReadMessage(MpiArguments arguments) {
@@ -113,8 +114,8 @@ void Reader::ReadMessage(MpiArguments arguments) {
 
 // The rank of the root sends to all others, or receives from them.
 void Reader::ReadRooted(MpiArguments arguments) {
-  uint64_t& sent = facts_.sent_bytes;
-  uint64_t& received = facts_.received_bytes;
+  uint64_t& sent = details_.sent_bytes;
+  uint64_t& received = details_.received_bytes;
   switch (arguments) {
     case MpiArguments::kBroadcast:
       if (SetCommunicator(4)) (IsRoot(3) ? sent : received) = BytesAt(1, 2);
@@ -157,8 +158,8 @@ void Reader::ReadRooted(MpiArguments arguments) {
 
 // Every rank sends and receives.
 void Reader::ReadAmongAll(MpiArguments arguments) {
-  uint64_t& sent = facts_.sent_bytes;
-  uint64_t& received = facts_.received_bytes;
+  uint64_t& sent = details_.sent_bytes;
+  uint64_t& received = details_.received_bytes;
   switch (arguments) {
     case MpiArguments::kAllReduce:
       if (SetCommunicator(5)) sent = received = BytesAt(2, 3);
@@ -209,16 +210,16 @@ void Reader::ReadOther(MpiArguments arguments) {
       SetPeer(3);
       return SetReceived(1, 2);
     case MpiArguments::kRead:
-      facts_.received_bytes = BytesAt(2, 3);
+      details_.received_bytes = BytesAt(2, 3);
       return;
     case MpiArguments::kReadAt:
-      facts_.received_bytes = BytesAt(3, 4);
+      details_.received_bytes = BytesAt(3, 4);
       return;
     case MpiArguments::kWrite:
-      facts_.sent_bytes = BytesAt(2, 3);
+      details_.sent_bytes = BytesAt(2, 3);
       return;
     case MpiArguments::kWriteAt:
-      facts_.sent_bytes = BytesAt(3, 4);
+      details_.sent_bytes = BytesAt(3, 4);
       return;
     default:
       return;
@@ -226,17 +227,17 @@ void Reader::ReadOther(MpiArguments arguments) {
 }
 
 // Of these each knows its own, in no more than one of them.
-MpiCallFacts Reader::Read(MpiArguments arguments) {
+MpiCallDetails Reader::Read(MpiArguments arguments) {
   ReadMessage(arguments);
   ReadRooted(arguments);
   ReadAmongAll(arguments);
   ReadOther(arguments);
-  return facts_;
+  return details_;
 }
 
 }  // namespace
 
-MpiCallFacts FactsOf(std::size_t number, const MpiWords& words) {
+MpiCallDetails DetailsOf(std::size_t number, const MpiWords& words) {
   return Reader(number, words).Read(MpiFunctionAt(number).arguments);
 }
 

@@ -207,7 +207,7 @@ constexpr MpiSymbol SymbolOf(std::size_t number) {
 }
 
 // What a finished call was about.
-struct MpiCallFacts {
+struct MpiCallDetails {
   uint64_t communicator = 0;  // what MPI knows it by, never 0; 0 for none
   uint32_t communicator_size = 0;
   int32_t peer = -1, tag = -1;
@@ -218,6 +218,6 @@ inline constexpr int32_t kAnyPeer = -2;
 using MpiWords = std::array<uintptr_t, kMostMpiArguments>;
 
 // Of a call that succeeded; asks the library for sizes. [the thread that called it]
-MpiCallFacts FactsOf(std::size_t number, const MpiWords& words);
+MpiCallDetails DetailsOf(std::size_t number, const MpiWords& words);
 
 }  // namespace gprof::tracer

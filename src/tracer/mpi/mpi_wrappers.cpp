@@ -25,23 +25,23 @@ __attribute__((noinline)) void Write(std::size_t number, const MpiWords& words, 
                                      uint64_t stamps) {
   if (IsPoll(MpiFunctionAt(number).arguments) && stamps < mpi_poll_stamps.load(std::memory_order_relaxed)) return;
   const int kept = errno;
-  const MpiCallFacts facts = result == 0 ? FactsOf(number, words) : MpiCallFacts{};
+  const MpiCallDetails details = result == 0 ? DetailsOf(number, words) : MpiCallDetails{};
   ThreadLog* const log = own_log != nullptr ? own_log : AcquireLogWithinCall(false);
   if (log != nullptr && log->tid == CurrentTid()) {
     MpiCallRow row{RowHeaderOf<MpiCallRow>(RowType::kMpiCall),
                    PackDuration(stamps),
                    start,
-                   facts.communicator,
-                   facts.communicator_size,
-                   facts.peer,
-                   facts.tag,
+                   details.communicator,
+                   details.communicator_size,
+                   details.peer,
+                   details.tag,
                    static_cast<uint32_t>(result)};
     row.header.flags = static_cast<uint8_t>(number);
-    if (facts.sent_bytes == 0 && facts.received_bytes == 0) {
+    if (details.sent_bytes == 0 && details.received_bytes == 0) {
       Append(log, row);
     } else {
       row.header.words = sizeof(MpiCallRowWithBytes) / 8;
-      Append(log, MpiCallRowWithBytes{row, facts.sent_bytes, facts.received_bytes});
+      Append(log, MpiCallRowWithBytes{row, details.sent_bytes, details.received_bytes});
     }
   }
   errno = kept;

@@ -105,15 +105,15 @@ void* AddOperation(const Communicator& communicator, const NcclEvent& event, int
 // With a network, one process may work for the others of its host: what they point to is nothing here.
 void* BeginTransfer(void* context, const NcclEvent& event) {
   const NcclProxyOperation work = ProxyOperationOf(event);
-  TransferFacts facts;
-  facts.rank = event.rank, facts.peer = work.peer, facts.channel = work.channel, facts.is_send = work.is_send;
+  TransferDetails details;
+  details.rank = event.rank, details.peer = work.peer, details.channel = work.channel, details.is_send = work.is_send;
   if (work.pid == getpid()) {
     const auto operation = reinterpret_cast<uintptr_t>(event.parent) & ~kIsValue;
-    facts.communicator = static_cast<Communicator*>(context)->number;
-    facts.function.value = static_cast<uint32_t>(operation >> kSequenceBits);
-    facts.sequence = operation & ((uint64_t{1} << kSequenceBits) - 1);
+    details.communicator = static_cast<Communicator*>(context)->number;
+    details.function.value = static_cast<uint32_t>(operation >> kSequenceBits);
+    details.sequence = operation & ((uint64_t{1} << kSequenceBits) - 1);
   }
-  Transfer* const transfer = Transfer::Take(facts, Stamp());
+  Transfer* const transfer = Transfer::Take(details, Stamp());
   return transfer == nullptr ? nullptr : transfer->handle();
 }
 

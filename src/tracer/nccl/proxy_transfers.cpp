@@ -25,11 +25,11 @@ constinit std::atomic<uint64_t> lost{0};
 
 }  // namespace
 
-Transfer* Transfer::Take(const TransferFacts& facts, uint64_t now) {
+Transfer* Transfer::Take(const TransferDetails& details, uint64_t now) {
   for (uint32_t tries = 0; tries < kMostTransfers; ++tries) {
     Transfer& transfer = transfers[next_transfer.fetch_add(1, std::memory_order_relaxed) % kMostTransfers];
     if (transfer.is_taken_.exchange(true, std::memory_order_acquire)) continue;
-    transfer.facts_ = facts;
+    transfer.details_ = details;
     transfer.start_ = transfer.now_ = now;
     for (uint64_t& wait : transfer.waits_) wait = 0;
     transfer.size_bytes_ = 0;
@@ -82,18 +82,18 @@ void Transfer::End(ThreadLog* log, uint64_t now) {
   GoOnTo(now);
   if (log != nullptr) {
     TransferRow row{RowHeaderOf<TransferRow>(RowType::kNcclTransfer),
-                    facts_.rank,
+                    details_.rank,
                     start_,
                     now,
                     {waits_[0], waits_[1], waits_[2], waits_[3]},
-                    facts_.communicator,
-                    facts_.sequence,
+                    details_.communicator,
+                    details_.sequence,
                     size_bytes_,
-                    facts_.function,
-                    facts_.peer,
-                    facts_.channel,
+                    details_.function,
+                    details_.peer,
+                    details_.channel,
                     oldest_};
-    row.header.flags = facts_.is_send ? 1 : 0;
+    row.header.flags = details_.is_send ? 1 : 0;
     Append(log, row);
   }
   is_taken_.store(false, std::memory_order_release);

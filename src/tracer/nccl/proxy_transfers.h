@@ -15,7 +15,7 @@ inline constexpr uint32_t kStepWaits = 4;  // those that are recorded
 
 // What is known of a transfer when it begins. Of operations of other processes communicator, sequence and function are
 // 0.
-struct TransferFacts {
+struct TransferDetails {
   uint64_t communicator = 0, sequence = 0;
   trace::StringId function;
   int32_t rank = 0, peer = 0;
@@ -29,7 +29,7 @@ class alignas(64) Transfer {
   static constexpr uint32_t kStepsAtOnce = 16;
 
   // One of a fixed number, for whoever has work for it; null where all are taken.
-  static Transfer* Take(const TransferFacts& facts, uint64_t now);
+  static Transfer* Take(const TransferDetails& details, uint64_t now);
   // How often there was none since this was asked last.
   static uint64_t TakeLost();
   // The transfer that a handle of NCCL is about; null for handles of other things.
@@ -46,14 +46,14 @@ class alignas(64) Transfer {
   void EndStep(void* handle_of_step, uint64_t now);
   // Gives back a transfer that is done. Its row goes to `log`, null for none.
   void End(ThreadLog* log, uint64_t now);
-  bool is_send() const { return facts_.is_send; }
+  bool is_send() const { return details_.is_send; }
 
  private:
   uint32_t StepOf(void* handle_of_step) const;
   void GoOnTo(uint64_t now);
 
   std::atomic<bool> is_taken_{false};
-  TransferFacts facts_;
+  TransferDetails details_;
   uint64_t start_ = 0, now_ = 0;  // stamps
   uint64_t waits_[kStepWaits + 1] = {};
   uint64_t size_bytes_ = 0;

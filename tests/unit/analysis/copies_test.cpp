@@ -56,8 +56,8 @@ TEST(Transfers, AreTheCopiesAndMemsetsWithAllThatIsKnownOfThem) {
 
 TEST(Bandwidth, FitAgainstBestAndLink) {
   TraceMaker maker = SixCopies();
-  maker.trace().devices[0].facts.pcie_generation = 5;
-  maker.trace().devices[0].facts.pcie_lanes = 16;
+  maker.trace().devices[0].properties.pcie_generation = 5;
+  maker.trace().devices[0].properties.pcie_lanes = 16;
   const AnalysisResult result = RunMemcpy(maker.Finish(), {});
   const Table& table = TableOf(result, "bandwidth");
   EXPECT_TRUE(table.is_detail);

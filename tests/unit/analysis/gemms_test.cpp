@@ -25,10 +25,10 @@ Gemm& AddGemm(TraceMaker& maker, int64_t start_ns, int64_t end_ns, uint8_t type 
 constexpr double kFlop = 2.0 * 1024 * 512 * 256;
 
 void MakeH200(TraceMaker& maker) {
-  trace::DeviceRecord& facts = maker.trace().devices[0].facts;
-  facts.compute_major = 9;
-  facts.sm_count = 132;
-  facts.sm_clock_khz = 1'980'000;
+  trace::DeviceRecord& properties = maker.trace().devices[0].properties;
+  properties.compute_major = 9;
+  properties.sm_count = 132;
+  properties.sm_clock_khz = 1'980'000;
 }
 
 TEST(Gemms, WhatACallLaunchesIsOneRunOfIt) {
@@ -97,7 +97,7 @@ TEST(Gemms, Fp32IsNoFindingWhereTensorCoresDoNotKnowTf32) {
   for (const uint32_t major : {7u, 9u}) {
     TraceMaker maker;
     MakeH200(maker);
-    maker.trace().devices[0].facts.compute_major = major;
+    maker.trace().devices[0].properties.compute_major = major;
     AddGemm(maker, 100 * kUs, 110 * kUs, kFp32);
     maker.Launch(101 * kUs, 103 * kUs, 120 * kUs, 130 * kUs);
     EXPECT_EQ(RunGemms(maker.Finish(), kAllRows).findings.size(), major == 9 ? 1 : 0) << major;
@@ -108,8 +108,8 @@ TEST(Gemms, Fp32IsNoFindingWhereTensorCoresDoNotKnowTf32) {
 TEST(DevicePeaks, AreThoseOfTheDataSheets) {
   const auto peak = [](uint32_t major, uint32_t minor, uint32_t sms, uint32_t mhz, MathType type) {
     Device device;
-    device.facts.compute_major = major, device.facts.compute_minor = minor;
-    device.facts.sm_count = sms, device.facts.sm_clock_khz = 1000 * mhz;
+    device.properties.compute_major = major, device.properties.compute_minor = minor;
+    device.properties.sm_count = sms, device.properties.sm_clock_khz = 1000 * mhz;
     return PeakOperationsPerSecond(device, type) / 1e12;
   };
   EXPECT_NEAR(peak(9, 0, 132, 1830, MathType::kBf16), 989, 2);

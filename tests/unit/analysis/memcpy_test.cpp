@@ -85,8 +85,8 @@ TEST(Pageable, ComparedWithTheBestPinnedCopy) {
 
 TEST(Pageable, ComparedWithTheLinkWithoutPinnedCopies) {
   TraceMaker maker = PageableMaker();
-  maker.trace().devices[0].facts.pcie_generation = 4;
-  maker.trace().devices[0].facts.pcie_lanes = 16;
+  maker.trace().devices[0].properties.pcie_generation = 4;
+  maker.trace().devices[0].properties.pcie_lanes = 16;
   const AnalysisResult result = RunMemcpy(maker.Finish(), {});
   const Finding* finding = FindingOf(result, "memcpy.pageable");
   ASSERT_NE(finding, nullptr);

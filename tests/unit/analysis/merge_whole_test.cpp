@@ -28,7 +28,7 @@ class Teller {
     for (const Capture& c : t_.captures) Say("capture", Pid(c.process), c.start_ns, c.end_ns, c.number);
     for (const Thread& thread : t_.threads) Say("thread", Pid(thread.process), thread.tid, Text(thread.name));
     for (const Device& d : t_.devices)
-      Say("device", Pid(d.process), d.ordinal, Text(d.name), Text(d.uuid), d.facts.sm_count);
+      Say("device", Pid(d.process), d.ordinal, Text(d.name), Text(d.uuid), d.properties.sm_count);
     for (const Context& c : t_.contexts) Say("context", Pid(c.process), Gpu(c.device), c.id, c.null_stream);
     for (uint32_t i = 0; i < t_.streams.size(); ++i) {
       Say("stream", At(i, t_.streams), t_.streams[i].created_ns, Text(t_.streams[i].name), t_.streams[i].is_default);

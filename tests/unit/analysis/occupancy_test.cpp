@@ -98,7 +98,7 @@ TEST_F(OccupancyTest, NotOfWhatIsNotKnown) {
 // One kernel of 1 ms on an H200.
 AnalysisResult OneKernel(const trace::KernelShapeRecord& shape) {
   TraceMaker maker;
-  maker.trace().devices[0].facts = H200();
+  maker.trace().devices[0].properties = H200();
   maker.trace().shapes.push_back(shape);
   maker.AddKernel(0, 1000 * kUs, kNone, "single_thread_sum").shape = 0;
   return RunOccupancy(maker.Finish(), {});
@@ -108,7 +108,7 @@ AnalysisResult OneKernel(const trace::KernelShapeRecord& shape) {
 TEST_F(OccupancyTest, AFewLaunchesOnManagedMemoryAreNotToldToTakeMore) {
   const auto is_told = [](int64_t launches) {
     TraceMaker maker;
-    maker.trace().devices[0].facts = H200();
+    maker.trace().devices[0].properties = H200();
     maker.trace().shapes.push_back(Shape(2, 64, 16));
     maker.AddCall(0, 10 * kUs, "cudaMallocManaged");
     for (int64_t i = 0; i < launches; ++i) maker.AddKernel(i * kMs, (i + 1) * kMs, kNone, "set").shape = 0;
@@ -121,7 +121,7 @@ TEST_F(OccupancyTest, AFewLaunchesOnManagedMemoryAreNotToldToTakeMore) {
 
 TEST_F(OccupancyTest, NcclIsNotToldToTakeMore) {
   TraceMaker maker;
-  maker.trace().devices[0].facts = H200();
+  maker.trace().devices[0].properties = H200();
   maker.trace().shapes.push_back(Shape(24, 544, 96));
   maker.AddKernel(0, 1000 * kUs, kNone, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")
       .shape = 0;
@@ -171,7 +171,7 @@ TEST_F(OccupancyTest, ManyBlocksOfHalfAWarpNeedLargerBlocksNotMore) {
 // Two kernels of 1 ms in a window of 10 ms: whatever the GPU waits for, it is not these.
 TEST_F(OccupancyTest, WhereTheGpuIsMostlyIdleItIsInformation) {
   TraceMaker maker;
-  maker.trace().devices[0].facts = H200();
+  maker.trace().devices[0].properties = H200();
   maker.trace().shapes.push_back(Shape(1, 32, 16));
   maker.AddKernel(0, 1000 * kUs).shape = 0;
   maker.AddKernel(9000 * kUs, 10'000 * kUs).shape = 0;
@@ -185,7 +185,7 @@ TEST_F(OccupancyTest, WhereTheGpuIsMostlyIdleItIsInformation) {
 // Alone they use 8 of 132 SMs. Four use a quarter of the GPU, and ten more than half of it, which is not small.
 TEST_F(OccupancyTest, SmallKernelsCountWhileFewOfThemRunSideBySide) {
   TraceMaker maker;
-  maker.trace().devices[0].facts = H200();
+  maker.trace().devices[0].properties = H200();
   maker.trace().shapes.push_back(Shape(8, 128, 16));
   int64_t start_ns = 0;
   for (const int count : {1, 4, 10}) {
@@ -234,7 +234,7 @@ TEST_F(OccupancyTest, LanesOfTheLastWarp) {
 
 TEST_F(OccupancyTest, RankedByWhatIsNotUsed) {
   TraceMaker maker;
-  maker.trace().devices[0].facts = H200();
+  maker.trace().devices[0].properties = H200();
   maker.trace().shapes = {Shape(132 * 8, 256, 32), Shape(66, 256, 32)};
   maker.AddKernel(0, 900, kNone, "full").shape = 0;
   maker.AddKernel(900, 1000, kNone, "half").shape = 1;

@@ -38,7 +38,7 @@ AnalysisOptions OptionsFor(const Trace& trace) {
 // Random copies are too small to have a bandwidth, and random devices have no link.
 Trace RandomTraceWithLink(uint32_t seed) {
   Trace trace = RandomTrace(seed);
-  for (Device& device : trace.devices) device.facts.pcie_generation = 5, device.facts.pcie_lanes = 16;
+  for (Device& device : trace.devices) device.properties.pcie_generation = 5, device.properties.pcie_lanes = 16;
   trace.ops.ChangeTraits([](PackedOps::Traits& op) {
     if (op.kind == OpKind::kMemcpy || op.kind == OpKind::kPeerCopy) op.size_bytes = 1 << 20;
   });
@@ -197,8 +197,8 @@ Trace TraceOfRanks() {
 
 Trace TraceOfGemm() {
   TraceMaker maker;
-  maker.trace().devices[0].facts.compute_major = 9;
-  maker.trace().devices[0].facts.sm_count = maker.trace().devices[0].facts.sm_clock_khz = 100;
+  maker.trace().devices[0].properties.compute_major = 9;
+  maker.trace().devices[0].properties.sm_count = maker.trace().devices[0].properties.sm_clock_khz = 100;
   maker.Launch(10, 20, 30, 40);
   Trace trace = maker.Finish();
   Gemm gemm;
@@ -213,8 +213,8 @@ Trace TraceOfGemm() {
 // Steps with an operator whose work and type are known, on a device whose peak is known.
 Trace TraceOfOperators() {
   TraceMaker maker;
-  maker.trace().devices[0].facts.compute_major = 9;
-  maker.trace().devices[0].facts.sm_count = maker.trace().devices[0].facts.sm_clock_khz = 100;
+  maker.trace().devices[0].properties.compute_major = 9;
+  maker.trace().devices[0].properties.sm_count = maker.trace().devices[0].properties.sm_clock_khz = 100;
   const uint32_t stream = maker.AddStream(7, false);
   for (int64_t at_ns = 0; at_ns < 1000; at_ns += 200) {
     maker.AddRange(at_ns, at_ns + 200, "step");

@@ -196,7 +196,7 @@ TEST(StreamFindings, SeveralUsedOneAfterTheOther) {
 TEST(StreamFindings, SmallKernelsWinNoMoreThanTheOtherStreamsHave) {
   TraceMaker maker;
   const uint32_t a = maker.AddStream(7), b = maker.AddStream(8);
-  maker.trace().devices[0].facts.sm_count = 132;
+  maker.trace().devices[0].properties.sm_count = 132;
   trace::KernelShapeRecord shape;
   shape.grid_x = shape.grid_y = shape.grid_z = 1;
   maker.trace().shapes.push_back(shape);

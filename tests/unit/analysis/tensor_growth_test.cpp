@@ -16,7 +16,7 @@ constexpr int64_t kStepNs = kMs, kMb = 1'000'000;
 // A program whose steps take a millisecond, and which does what a test says in each.
 class Training {
  public:
-  Training() { maker.trace().devices[0].facts.memory_bytes = 80'000 * kMegabyte; }
+  Training() { maker.trace().devices[0].properties.memory_bytes = 80'000 * kMegabyte; }
 
   template <class F>
   AnalysisResult Run(int64_t steps, F&& in_step) {

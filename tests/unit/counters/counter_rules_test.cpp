@@ -20,7 +20,7 @@ std::map<std::string, std::vector<Diagnosis>> DiagnosesByKernel(const Trace& t) 
   static std::vector<std::vector<KernelCounters>> kept;
   kept.push_back(KernelCountersOf(t));
   for (const KernelCounters& kernel : kept.back()) {
-    all[KernelWord(kernel.name)] = DiagnosesOf(kernel, &t.devices.at(0).facts);
+    all[KernelWord(kernel.name)] = DiagnosesOf(kernel, &t.devices.at(0).properties);
   }
   return all;
 }

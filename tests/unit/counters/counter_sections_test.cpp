@@ -181,7 +181,7 @@ TEST(CounterSections, WhatWasNotCollectedIsLeftOut) {
 TEST(CounterSections, LimitsFollowFromTheFactsOfTheLaunch) {
   const Trace& t = FullCapture();
   for (const KernelCounters& kernel : KernelCountersOf(t)) {
-    const auto limits = LimitsOf(kernel, &t.devices.at(0).facts);
+    const auto limits = LimitsOf(kernel, &t.devices.at(0).properties);
     ASSERT_TRUE(limits) << kernel.name;
     EXPECT_DOUBLE_EQ(limits->percent, kernel.OfOrZero("sm__maximum_warps_per_active_cycle_pct")) << kernel.name;
     EXPECT_NEAR(limits->waves, kernel.OfOrZero("launch__waves_per_multiprocessor"), 0.005) << kernel.name;
@@ -236,7 +236,7 @@ TEST(CounterSections, WhatIfsAreTheLeastAndTheBestChange) {
   const Trace& t = FullCapture();
   std::map<std::string, std::vector<WhatIf>> all;
   for (const KernelCounters& kernel : KernelCountersOf(t)) {
-    all[KernelWord(kernel.name)] = WhatIfsOf(kernel, &t.devices.at(0).facts);
+    all[KernelWord(kernel.name)] = WhatIfsOf(kernel, &t.devices.at(0).properties);
   }
   EXPECT_TRUE(all["saxpy"].empty());
   // 48 registers of 256 threads: 5 blocks of 8 warps fit, 6 with 40 registers, and 8 with 32.

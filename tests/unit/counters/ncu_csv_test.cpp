@@ -93,7 +93,7 @@ TEST(NcuCsv, ARowIsARangeWithItsValues) {
   EXPECT_EQ(range.context, 1u);
   EXPECT_EQ(range.stream, 7u);
   EXPECT_EQ(range.device, 0u);
-  EXPECT_EQ(t.devices.at(0).facts.compute_major, 9u);
+  EXPECT_EQ(t.devices.at(0).properties.compute_major, 9u);
   EXPECT_EQ(t.Text(t.processes.at(range.process).name), "app");
   EXPECT_EQ(t.processes[range.process].pid, 12u);
   const auto values = ValuesOf(t, 0);
@@ -201,7 +201,7 @@ TEST(NcuCsv, EveryNumberOfACaptureIsThere) {
   }
   EXPECT_GT(compared, 25'000u);
   EXPECT_EQ(t.Text(t.devices.at(0).name), "NVIDIA H200");
-  EXPECT_EQ(t.devices[0].facts.sm_count, 132u);
+  EXPECT_EQ(t.devices[0].properties.sm_count, 132u);
   EXPECT_EQ(t.counter_ranges[0].passes, 38u);
 }
 

@@ -143,9 +143,9 @@ TEST(Kineto, KnowsProcessThreadsDevicesAndRank) {
                           [&](const Thread& thread) { return thread.tid == 4001 && t.Text(thread.name) == "loader"; }));
   ASSERT_EQ(t.devices.size(), 1u);  // that of which there is something
   EXPECT_EQ(t.Text(t.devices[0].name), "NVIDIA H100");
-  EXPECT_EQ(t.devices[0].facts.compute_major, 9u);
-  EXPECT_EQ(t.devices[0].facts.sm_count, 132u);
-  EXPECT_EQ(t.devices[0].facts.max_shared_bytes_per_block, 232448u);
+  EXPECT_EQ(t.devices[0].properties.compute_major, 9u);
+  EXPECT_EQ(t.devices[0].properties.sm_count, 132u);
+  EXPECT_EQ(t.devices[0].properties.max_shared_bytes_per_block, 232448u);
   EXPECT_EQ(t.recorder, "torch.profiler");
   ASSERT_EQ(t.clocks.size(), 1u);
   EXPECT_EQ(t.clocks[0].anchor.realtime_ns, 1751410836000000000u + 5000000000u);
@@ -303,7 +303,7 @@ TEST(Kineto, AmdGpusAreGpus) {
       "amd.json");
   ASSERT_EQ(t.ops.size(), 2u);
   EXPECT_EQ(t.devices[0].ordinal, 2u);
-  EXPECT_EQ(t.devices[0].facts.compute_major, 0u);  // it is no GPU of compute capability 9.4
+  EXPECT_EQ(t.devices[0].properties.compute_major, 0u);  // it is no GPU of compute capability 9.4
   EXPECT_EQ(t.api_calls[t.ops[0].api].api_class, ApiClass::kLaunch);
   EXPECT_EQ(t.ops[1].copy_kind, trace::CopyKind::kDeviceToDevice);
 }

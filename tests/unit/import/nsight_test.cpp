@@ -194,12 +194,12 @@ INSERT INTO ThreadNames VALUES (30, 10, $T), (31, 20, $T), (32, 20, 281483365319
   const Device& device = t.devices[0];
   EXPECT_EQ(t.Text(device.name), "GPU B");  // the process calls GPU 6 its 0
   EXPECT_EQ(t.Text(device.uuid), "GPU-bb");
-  EXPECT_EQ(device.facts.sm_count, 132u);
-  EXPECT_EQ(device.facts.sm_clock_khz, 1980000u);
-  EXPECT_EQ(device.facts.max_threads_per_sm, 2048u);
-  EXPECT_EQ(device.facts.pcie_domain, 1u);
-  EXPECT_EQ(device.facts.pcie_bus, 0xDAu);
-  EXPECT_EQ(device.facts.pcie_device, 0x1Fu);
+  EXPECT_EQ(device.properties.sm_count, 132u);
+  EXPECT_EQ(device.properties.sm_clock_khz, 1980000u);
+  EXPECT_EQ(device.properties.max_threads_per_sm, 2048u);
+  EXPECT_EQ(device.properties.pcie_domain, 1u);
+  EXPECT_EQ(device.properties.pcie_bus, 0xDAu);
+  EXPECT_EQ(device.properties.pcie_device, 0x1Fu);
   ASSERT_EQ(t.streams.size(), 1u);
   EXPECT_TRUE(t.streams[0].is_default);
   EXPECT_EQ(t.streams[0].priority, -5);

@@ -1,7 +1,7 @@
 #include "tracer/counters/launches/batch_closer.h"
 
 #include "tracer/capture/capture.h"
-#include "tracer/counters/launches/driver_facts.h"
+#include "tracer/counters/launches/driver_queries.h"
 #include "tracer/counters/launches/hang_watch.h"
 #include "tracer/counters/results/held_up.h"
 

@@ -6,7 +6,7 @@
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
 #include "tracer/counters/launches/batch_closer.h"
-#include "tracer/counters/launches/driver_facts.h"
+#include "tracer/counters/launches/driver_queries.h"
 #include "tracer/counters/launches/hang_watch.h"
 #include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/profiler/replay_state.h"

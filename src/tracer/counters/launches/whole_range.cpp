@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "tracer/capture/capture.h"
-#include "tracer/counters/launches/driver_facts.h"
+#include "tracer/counters/launches/driver_queries.h"
 #include "tracer/counters/launches/measuring_state.h"
 #include "tracer/counters/request/wanted_counters.h"
 #include "tracer/counters/results/launch_records.h"

@@ -1,7 +1,7 @@
 #include "tracer/counters/results/launch_records.h"
 
 #include "tracer/core/config.h"
-#include "tracer/counters/launches/driver_facts.h"
+#include "tracer/counters/launches/driver_queries.h"
 #include "tracer/counters/results/measured_ranges.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
@@ -30,11 +30,11 @@ class RangeWriter {
 
 void AddFunction(const LaunchedKernel& kernel, double blocks, uint32_t threads, int sms, RangeWriter* out) {
   constexpr int kLeastRegisters = 16;  // that a thread is given
-  FunctionFacts facts;
-  if (kernel.function == nullptr || !FactsOf(kernel.function, &facts)) return;
-  const int registers = facts.registers > kLeastRegisters ? facts.registers : kLeastRegisters;
+  FunctionResources resources;
+  if (kernel.function == nullptr || !ResourcesOf(kernel.function, &resources)) return;
+  const int registers = resources.registers > kLeastRegisters ? resources.registers : kLeastRegisters;
   out->Add("launch__registers_per_thread", "register/thread", registers);
-  out->Add("launch__shared_mem_per_block_static", "byte/block", facts.static_shared_bytes);
+  out->Add("launch__shared_mem_per_block_static", "byte/block", resources.static_shared_bytes);
   const int per_sm = BlocksPerSm(kernel.function, threads, kernel.launch.dynamic_shared_bytes);
   if (sms > 0 && per_sm > 0)
     out->Add("launch__waves_per_multiprocessor", "", blocks / (static_cast<double>(sms) * per_sm));
@@ -111,14 +111,14 @@ MeasuredRange* NewRange(const RangeSession& session, trace::CounterScope scope, 
 }  // namespace
 
 void KeepLaunch(const RangeSession& session, const MeasuredLaunch& launch, int64_t i) {
-  const Launch& facts = launch.kernel.launch;
+  const Launch& of = launch.kernel.launch;
   MeasuredRange* range = NewRange(session, launch.is_graph ? trace::CounterScope::kGraph : trace::CounterScope::kKernel,
-                                  {Names().Intern(facts.symbol), launch.nvtx, launch.start_ns, launch.end_ns});
+                                  {Names().Intern(of.symbol), launch.nvtx, launch.start_ns, launch.end_ns});
   if (range == nullptr) return;
   trace::CounterRangeRecord& record = range->record;
   record.status = static_cast<uint8_t>(i < 0 ? trace::CounterStatus::kPassesMissing : trace::CounterStatus::kComplete);
-  record.context = facts.context;
-  record.stream = facts.stream;
+  record.context = of.context;
+  record.stream = of.stream;
   record.correlation = launch.correlation;
   record.invocation = launch.number;
   RangeWriter out(range);

@@ -7,12 +7,12 @@
 
 namespace gprof::tracer {
 
-struct FunctionFacts {
+struct FunctionResources {
   int registers = 0, static_shared_bytes = 0, local_bytes = 0;
 };
 
 // False: it is not known. `function` may be a kernel, which newer runtimes hand over in its place.
-bool FactsOf(CUfunction function, FunctionFacts* facts);
+bool ResourcesOf(CUfunction function, FunctionResources* resources);
 // Blocks of it that an SM holds at once, 0 when not known.
 int BlocksPerSm(CUfunction function, uint32_t threads, uint32_t dynamic_shared_bytes);
 // 0 when not known.

@@ -64,7 +64,7 @@ void WriteProcesses(RecordContext& context, RowWriter& row) {
 
 void WriteDevices(RecordContext& context, RowWriter& row) {
   for (const Device& device : context.trace().devices) {
-    const trace::DeviceRecord& f = device.facts;
+    const trace::DeviceRecord& f = device.properties;
     row.Unsigned(device.ordinal);
     row.Text(context.Clean(device.name));
     row.Text(context.Clean(device.uuid));

@@ -1,4 +1,4 @@
-#include "tracer/counters/launches/driver_facts.h"
+#include "tracer/counters/launches/driver_queries.h"
 
 #include <dlfcn.h>
 
@@ -61,13 +61,13 @@ CUfunction FunctionOf(CUfunction function) {
 
 }  // namespace
 
-bool FactsOf(CUfunction handle, FunctionFacts* facts) {
+bool ResourcesOf(CUfunction handle, FunctionResources* resources) {
   CUfunction function = FunctionOf(handle);
   if (function == nullptr) return false;
   const auto get = TheDriver().cuFuncGetAttribute;
-  return get(&facts->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function) == CUDA_SUCCESS &&
-         get(&facts->static_shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) == CUDA_SUCCESS &&
-         get(&facts->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) == CUDA_SUCCESS;
+  return get(&resources->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function) == CUDA_SUCCESS &&
+         get(&resources->static_shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) == CUDA_SUCCESS &&
+         get(&resources->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) == CUDA_SUCCESS;
 }
 
 int BlocksPerSm(CUfunction handle, uint32_t threads, uint32_t dynamic_shared_bytes) {
