@@ -4,6 +4,7 @@
 // model can be searched, sliced and tested without pointers. Times are nanoseconds on the clock of the trace.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -28,6 +29,12 @@ struct Interval {
   int64_t start_ns = 0, end_ns = 0;
   int64_t DurationNs() const { return end_ns - start_ns; }
 };
+
+// What two intervals, or whatever has a start and an end, have in common; 0 where they are apart.
+template <class A, class B>
+int64_t OverlapNs(const A& a, const B& b) {
+  return std::max<int64_t>(std::min<int64_t>(a.end_ns, b.end_ns) - std::max<int64_t>(a.start_ns, b.start_ns), 0);
+}
 
 struct Process {
   uint32_t pid = 0, parent_pid = 0;

@@ -195,6 +195,13 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
 bool MatchesGlob(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, star_text = 0;
   while (t < text.size()) {
@@ -266,9 +273,40 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+std::string NearestHint(std::string_view word, const std::vector<std::string>& candidates, std::string otherwise) {
+  const std::string nearest = Nearest(word, candidates);
+  return nearest.empty() ? std::move(otherwise) : "did you mean " + nearest + "?";
+}
+
+std::string Joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (&word != &words.front()) text += separator;
+    text += word;
+  }
+  return text;
+}
+
+std::string JoinedUpTo(std::size_t most, std::vector<std::string> words) {
+  const std::size_t more = words.size() - std::min(most, words.size());
+  words.resize(words.size() - more);
+  return Joined(words) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+std::string EnvironmentText(std::initializer_list<const char*> names, std::string otherwise) {
+  for (const char* const name : names) {
+    if (const char* const value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  }
+  return otherwise;
+}
+
 std::string SignalName(int signal) {
   const char* const name = sigabbrev_np(signal);
   return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+std::string EndingText(int exit_code, int signal) {
+  return signal != 0 ? "was killed by " + SignalName(signal) : "ended with exit code " + std::to_string(exit_code);
 }
 
 }  // namespace gprof

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ bool Contains(std::string_view text, std::string_view part);
 // Without the spaces at both ends.
 std::string_view Trimmed(std::string_view text);
 
+// Its value, -1 where it is none.
+int HexDigit(char c);
+
 // Whether `text` is like `pattern`, in which * stands for any characters and ? for any one.
 bool MatchesGlob(std::string_view pattern, std::string_view text);
 
@@ -42,7 +46,22 @@ std::string MakeFolderHint(const std::string& path);
 // The candidate that `word` is most probably a slip of, empty when none is near.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// "SIGTERM"
+// What to do where `word` is none of the candidates: "did you mean NEAREST?", `otherwise` when none is near.
+std::string NearestHint(std::string_view word, const std::vector<std::string>& candidates, std::string otherwise);
+
+// "a, b, c".
+std::string Joined(const std::vector<std::string>& words, std::string_view separator = ", ");
+
+// "a, b and 3 more": `most` of them by name.
+std::string JoinedUpTo(std::size_t most, std::vector<std::string> words);
+
+// The value of the first of these variables of the environment that has one, `otherwise` where none has.
+std::string EnvironmentText(std::initializer_list<const char*> names, std::string otherwise = "");
+
+// "SIGTERM".
 std::string SignalName(int signal);
+
+// How a program ended: "was killed by SIGTERM", "ended with exit code 1".
+std::string EndingText(int exit_code, int signal);
 
 }  // namespace gprof

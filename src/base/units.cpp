@@ -79,6 +79,10 @@ std::string FormatPercent(double percent) {
   return Grouped(fmt::format("{:.1f}", percent)) + "%";
 }
 
+std::string FormatCudaVersion(uint32_t version) {
+  return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
 std::string FormatNsChange(double ns) { return WithPlus(ns, FormatNs(ns)); }
 
 std::string FormatPercentChange(double percent) {

@@ -70,8 +70,7 @@ std::string HintForSection(const std::string& name) {
     names.emplace_back(section.id.substr(section.id.find('_') + 1));
     names.emplace_back(section.ncu_name);
   }
-  const std::string nearest = Nearest(name, names);
-  return nearest.empty() ? "--list-sections lists them" : "did you mean " + nearest + "?";
+  return NearestHint(name, names, "--list-sections lists them");
 }
 
 }  // namespace

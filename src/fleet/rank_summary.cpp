@@ -12,10 +12,12 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/gpus/nccl_kernels.h"
 #include "analysis/gpus/nccl_messages.h"
+#include "analysis/host/mpi_arrivals.h"
 #include "analysis/result/analyses.h"
 #include "analysis/samples/python_line_sums.h"
 #include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
+#include "analysis/trust/real_time.h"
 #include "base/saturate.h"
 #include "fleet/partial/keep_results.h"
 #include "fleet/partial/kept_json.h"
@@ -131,21 +133,15 @@ class Summarizer {
     rank_.is_complete = trace_.health.IsComplete();
     rank_.lost_records = static_cast<int64_t>(std::min<uint64_t>(trace_.health.lost_records, INT64_MAX));
     if (rank_.is_complete) return;
-    for (const Finding& finding : cli::HealthOf(input_)) {
+    for (const Finding& finding : HealthOf(input_)) {
       if (finding.severity != Severity::kWarning || rank_.problems.size() == kKeptProblems) continue;
       rank_.problems.push_back(KeptName(finding.message));
     }
   }
 
   void Clock() {
-    const trace::ClockRecord* best = nullptr;
-    for (const gprof::Clock& clock : trace_.clocks) {
-      const trace::ClockRecord& anchor = clock.anchor;
-      if (anchor.monotonic_ns == 0 || anchor.realtime_ns == 0) continue;
-      if (anchor.monotonic_ns > INT64_MAX / 4 || anchor.realtime_ns > INT64_MAX / 4) continue;
-      if (best == nullptr || anchor.uncertainty_ns < best->uncertainty_ns) best = &anchor;
-    }
-    if (best == nullptr) return;
+    const std::optional<trace::ClockRecord> best = BestClock(trace_);
+    if (!best) return;
     rank_.has_day = true;
     rank_.day_offset_ns = static_cast<int64_t>(best->realtime_ns) - static_cast<int64_t>(best->monotonic_ns);
     rank_.day_uncertainty_ns = static_cast<int64_t>(std::min<uint64_t>(best->uncertainty_ns, 1'000'000'000));

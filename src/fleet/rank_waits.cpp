@@ -7,6 +7,7 @@
 
 #include "analysis/facts/operations.h"
 #include "analysis/gpus/nccl_messages.h"
+#include "analysis/host/mpi_arrivals.h"
 #include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof {
@@ -171,13 +172,6 @@ class WaitFinder {
 };
 
 }  // namespace
-
-bool WaitsForAll(std::string_view mpi_function) {
-  constexpr std::string_view kFunctions[] = {"MPI_Barrier",    "MPI_Allreduce",      "MPI_Allgather",
-                                             "MPI_Allgatherv", "MPI_Alltoall",       "MPI_Alltoallv",
-                                             "MPI_Alltoallw",  "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"};
-  return std::find(std::begin(kFunctions), std::end(kFunctions), WithoutCount(mpi_function)) != std::end(kFunctions);
-}
 
 StepWaits StepWaitsOf(const AnalysisInput& input, const NcclKernels& nccl, uint32_t pid, const IntervalSet& others,
                       const StepTimes& steps) {

@@ -1,7 +1,6 @@
 // When a rank waited for others within its steps, and for whom.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "analysis/facts/interval_set.h"
@@ -11,9 +10,6 @@
 #include "gprof/analysis.h"
 
 namespace gprof {
-
-// Nobody leaves such a call of MPI before everybody has come.
-bool WaitsForAll(std::string_view mpi_function);
 
 // On the GPU that the steps are of: kernels of NCCL with no other kernel beside them, and idle time in calls of MPI.
 // `pid` is that of the rank, `others` are the kernels that are not NCCL's.

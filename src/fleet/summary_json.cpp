@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/facts/histogram.h"
+#include "base/json_style.h"
 #include "gprof/error.h"
 
 namespace gprof {
@@ -152,9 +153,7 @@ void BoundSummary(RankSummary* rank) {
   for (Communicator& communicator : r.communicators) BoundCommunicator(communicator);
 }
 
-std::string SummaryText(const RankSummary& rank) {
-  return nlohmann::json(rank).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string SummaryText(const RankSummary& rank) { return CompactText(nlohmann::json(rank)); }
 
 RankSummary ParseSummary(std::string_view text, const std::string& file) {
   const auto damaged = [&](const std::string& what) {

@@ -1,6 +1,5 @@
 #include "import/read_trace.h"
 
-#include "gprof/trace/file.h"
 #include "import/kineto/kineto.h"
 #include "import/ncu/ncu_csv.h"
 #include "import/nsight/nsight.h"
@@ -24,8 +23,6 @@ std::string_view WithoutBlanks(std::string_view bytes) {
   return at == std::string_view::npos ? std::string_view() : bytes.substr(at);
 }
 
-std::string_view OwnMagic() { return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic}; }
-
 // CSV of ncu is small enough to be unpacked as a whole.
 Trace ReadPacked(std::string_view bytes, const std::string& path) {
   constexpr std::size_t kLooked = 1 << 16;
@@ -40,7 +37,7 @@ Trace ReadPacked(std::string_view bytes, const std::string& path) {
 }  // namespace
 
 TraceFormat FormatOf(std::string_view bytes) {
-  if (bytes.starts_with(OwnMagic())) return TraceFormat::kGprof;
+  if (bytes.starts_with(ChunkMagic())) return TraceFormat::kGprof;
   if (bytes.starts_with("SQLite format 3\0"sv)) return TraceFormat::kSqlite;
   if (bytes.starts_with("\x1F\x8B"sv)) return TraceFormat::kGzip;
   if (Pickle::IsPickle(bytes)) return TraceFormat::kPickle;

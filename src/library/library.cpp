@@ -26,7 +26,7 @@ std::vector<std::string_view> LackingFacts(const Trace& trace) {
 }
 
 std::string ReportJson(const Trace& trace, const AnalysisOptions& options) {
-  return cli::RenderReportJson(cli::RunAnalyses(trace, PointersToAll(), options));
+  return RenderReportJson(RunAnalyses(trace, PointersToAll(), options));
 }
 
 }  // namespace gprof

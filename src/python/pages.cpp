@@ -15,20 +15,20 @@
 namespace gprof::python {
 namespace {
 
-cli::Report Analysed(const Trace& trace, uint32_t max_rows) {
+Report Analysed(const Trace& trace, uint32_t max_rows) {
   std::vector<const Analysis*> all;
   for (const Analysis& analysis : AllAnalyses()) all.push_back(&analysis);
   AnalysisOptions options;
   options.max_rows = max_rows;
-  return cli::RunAnalyses(trace, all, options);
+  return RunAnalyses(trace, all, options);
 }
 
 }  // namespace
 
-std::string Card(const Trace& trace) { return cli::RenderReportCard(Analysed(trace, AnalysisOptions{}.max_rows)); }
+std::string Card(const Trace& trace) { return RenderReportCard(Analysed(trace, AnalysisOptions{}.max_rows)); }
 
 std::string Page(const Trace& trace, uint64_t event_budget) {
-  return cli::PageText(cli::PageOfReport(Analysed(trace, cli::kPageRows), event_budget));
+  return PageText(PageOfReport(Analysed(trace, kPageRows), event_budget));
 }
 
 bool OpenFile(const std::string& path) {
@@ -37,8 +37,8 @@ bool OpenFile(const std::string& path) {
 }
 
 std::string Summary(const Trace& trace) {
-  std::string text = FormatNs(static_cast<double>(trace.end_ns - trace.start_ns)) + ", " +
-                     CountOf(static_cast<int64_t>(cli::OperationsIn(trace)), "GPU operation");
+  std::string text = FormatNs(trace.end_ns - trace.start_ns) + ", " +
+                     CountOf(static_cast<int64_t>(OperationsIn(trace)), "GPU operation");
   if (!trace.devices.empty()) {
     const std::string_view name = trace.Text(trace.devices.front().name);
     text += " on " + (trace.devices.size() > 1 ? std::to_string(trace.devices.size()) + " x " : "") +

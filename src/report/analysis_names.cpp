@@ -7,7 +7,7 @@
 
 #include "report/nsys/nsys_reports.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
@@ -121,4 +121,4 @@ std::string_view WhyEmpty(std::string_view analysis) {
   return found == std::end(kNeeds) ? std::string_view() : found->second;
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -7,7 +7,7 @@
 
 #include "gprof/analysis.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 // The analyses that a name means: one of ours, another word for some of them ("copies", "python"), or a report of nsys.
 // Empty for any other.
@@ -21,4 +21,4 @@ bool IsEmpty(const AnalysisResult& result);
 // What a trace needs for this analysis; empty where that is nothing to say in a sentence.
 std::string_view WhyEmpty(std::string_view analysis);
 
-}  // namespace gprof::cli
+}  // namespace gprof

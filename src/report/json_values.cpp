@@ -7,7 +7,7 @@
 #include "gprof/version.h"
 #include "report/trace_summary.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 Json CapturesJson(const Trace& trace, std::size_t process) {
@@ -101,8 +101,6 @@ Json HealthJson(const Trace& trace) {
 
 std::string ToText(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-std::string ToCompactText(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 const char* SeverityName(Severity severity) {
   switch (severity) {
     case Severity::kInfo:
@@ -169,4 +167,4 @@ void AddTraceFacts(const Trace& trace, Json* json) {
   }
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

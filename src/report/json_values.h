@@ -1,22 +1,19 @@
 // JSON, for machines. Strings that are no UTF-8 get a replacement character: names come from programs.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-#include "base/number_json.h"  // NumberJson, for numbers
+#include "base/json_style.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 // Keys keep the order they are written in.
-using Json = nlohmann::ordered_json;
 
 std::string ToText(const Json& json);
 // The same in one line, for a document within another.
-std::string ToCompactText(const Json& json);
 
 const char* SeverityName(Severity severity);
 
@@ -28,4 +25,4 @@ Json CellJson(const Cell& cell);
 // "trace", "processes", "devices", "health", "losses" and "notices", the same in every schema.
 void AddTraceFacts(const Trace& trace, Json* json);
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 bool HasOtherRanges(const Trace& trace) {
@@ -46,4 +46,4 @@ void NameRanges(const Trace& trace, std::vector<Section>* sections) {
   }
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -21,7 +21,7 @@
 #include "report/time_split.h"
 #include "trace/reshape/select.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 namespace {
 
@@ -268,7 +268,7 @@ std::vector<RankedFinding> RankedFindings(const Report& report) {
 
 std::vector<RankedFinding> FindingsToShow(const Report& report) {
   std::vector<RankedFinding> ranked = RankedFindings(report);
-  std::erase_if(ranked, [](const RankedFinding& r) { return r.finding->id.starts_with("health."); });
+  std::erase_if(ranked, [](const RankedFinding& r) { return IsAboutTheTrace(*r.finding); });
   return ranked;
 }
 
@@ -276,13 +276,13 @@ std::string GainText(const RankedFinding& ranked) {
   const Finding& finding = *ranked.finding;
   const bool is_led = ranked.leader != nullptr;
   const int64_t gain_ns = is_led ? finding.gain_ns : ranked.gain_ns;
-  std::string text = "Potential saving: up to " + FormatNs(static_cast<double>(gain_ns)) +
+  std::string text = "Potential saving: up to " + FormatNs(gain_ns) +
                      (ranked.gpus > 1 ? ", summed over " + std::to_string(ranked.gpus) + " GPUs" : "") +
                      (finding.basis.empty() ? "" : " (" + finding.basis + ")") + ".";
   if (is_led) {
     text += " Overlaps with " + ranked.leader->id + "; do not add the two.";
   } else if (gain_ns < finding.gain_ns) {
-    text += " Another " + FormatNs(static_cast<double>(finding.gain_ns - gain_ns)) +
+    text += " Another " + FormatNs(finding.gain_ns - gain_ns) +
             " is covered by other findings or hidden behind other work.";
   }
   return text;
@@ -363,4 +363,4 @@ void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options,
   report->traces = std::move(traces);
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

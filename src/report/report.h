@@ -8,11 +8,10 @@
 #include "analysis/findings/findings.h"
 #include "analysis/idle/gaps/steady_time.h"
 #include "analysis/result/compare_traces.h"
-#include "base/terminal.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 struct Section {
   const Analysis* analysis;
@@ -80,26 +79,9 @@ bool HasHealth(const Report& report);
 // Puts the traces that the report was merged from beside each other, before all other tables.
 void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report);
 
-std::string RenderReportText(const Report& report, const Terminal& terminal);
-
-// One line for logs: "run.trace: kernels 3.1%, …; memcpy.pageable up to 34.80 ms; …".
-std::string RenderReportLine(const Report& report);
-
-// The same sections as the text, for pages that show Markdown as GitHub does.
-std::string RenderReportMarkdown(const Report& report);
-
-// A table as CSV: the keys of its columns, then plain numbers. Tables are named "analysis.table": "idle.gaps"; beside
-// those of the analyses there are "metrics", "findings" and "trust".
-struct NamedTable {
-  std::string name;
-  Table table;
-};
-std::vector<NamedTable> AllTables(const Report& report);
-std::string RenderCsv(const Table& table);
-
 // "schema": "gprof.report/1", described in docs/commands/report.md.
 std::string RenderReportJson(const Report& report);
 // The same document in one line.
 std::string RenderCompactReportJson(const Report& report);
 
-}  // namespace gprof::cli
+}  // namespace gprof

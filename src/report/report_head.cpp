@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "report/trace_summary.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 std::string Programs(const Trace& trace, std::size_t columns) {
@@ -36,7 +36,7 @@ std::string Programs(const Trace& trace, std::size_t columns) {
 void AddVersions(const Trace& trace, std::vector<std::string>* parts) {
   for (const Process& process : trace.processes) {
     if (process.driver_version == 0) continue;
-    parts->push_back("CUDA driver " + CudaVersion(process.driver_version));
+    parts->push_back("CUDA driver " + FormatCudaVersion(process.driver_version));
     return;
   }
 }
@@ -80,14 +80,14 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
   const auto add = [&](const char* label, std::string text) {
     if (!text.empty()) lines.push_back({label, std::move(text)});
   };
-  add("Trace", fmt::format("{}, {}, {}", trace.path, FormatBytes(static_cast<double>(trace.health.file_bytes)),
+  add("Trace", fmt::format("{}, {}, {}", trace.path, FormatBytes(trace.health.file_bytes),
                            CountOf(static_cast<int64_t>(trace.record_count), "record")));
   add("Partial", PartialText(trace));
   if (!trace.recorder.empty()) add("Recorded", "by " + trace.recorder);
   add("Program", Programs(trace, columns));
   add("Machine", Machine(trace));
   if (trace.end_ns > trace.start_ns) {
-    add("Time", FormatNs(static_cast<double>(trace.end_ns - trace.start_ns)) + " (first to last record)");
+    add("Time", FormatNs(trace.end_ns - trace.start_ns) + " (first to last record)");
   }
   if (!report.programs.empty()) {
     std::string names;
@@ -108,4 +108,4 @@ std::string ProgramOf(const Report& report, std::size_t columns) {
   return report.Whole().path;
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

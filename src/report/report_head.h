@@ -7,7 +7,7 @@
 
 #include "report/report.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 struct HeadLine {
   std::string label, text;
@@ -19,4 +19,4 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns);
 // What stands at "Program" there; without one, the path of the trace.
 std::string ProgramOf(const Report& report, std::size_t columns);
 
-}  // namespace gprof::cli
+}  // namespace gprof

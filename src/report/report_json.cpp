@@ -11,20 +11,8 @@
 #include "report/report.h"
 #include "report/trust.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
-
-const char* BetterName(Better better) {
-  switch (better) {
-    case Better::kLower:
-      return "lower";
-    case Better::kHigher:
-      return "higher";
-    case Better::kNeither:
-      break;
-  }
-  return "neither";
-}
 
 Json MetricJson(const Metric& metric) {
   Json json = {{"id", metric.id}, {"scope", metric.scope}, {"value", NumberJson(metric.value)}};
@@ -139,6 +127,6 @@ Json ReportJson(const Report& report) {
 
 std::string RenderReportJson(const Report& report) { return ToText(ReportJson(report)); }
 
-std::string RenderCompactReportJson(const Report& report) { return ToCompactText(ReportJson(report)); }
+std::string RenderCompactReportJson(const Report& report) { return CompactText(ReportJson(report)); }
 
-}  // namespace gprof::cli
+}  // namespace gprof

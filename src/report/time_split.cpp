@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "report/trace_summary.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 constexpr std::size_t kBarColumns = 60;
@@ -122,4 +122,4 @@ std::string RenderVerdict(const Report& report, const Terminal& terminal) {
   return out;
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -9,7 +9,7 @@
 #include "base/terminal.h"
 #include "report/report.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 // Kernels, copies while no kernel ran, and idle time make up the window. Graphs that were recorded as a whole count as
 // kernels, and `kernels` says so.
@@ -30,4 +30,4 @@ std::string RenderVerdict(const Report& report, const Terminal& terminal);
 // "39 of step, median 813.05 us, GPU idle 94.1% of them (most: host)"; empty without steps.
 std::string StepsOf(const Report& report);
 
-}  // namespace gprof::cli
+}  // namespace gprof

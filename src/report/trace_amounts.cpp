@@ -8,7 +8,7 @@
 #include "analysis/facts/operations.h"
 #include "analysis/result/kept_results.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 std::vector<Amount> Counted(const Trace& trace) {
@@ -77,4 +77,4 @@ std::size_t OperationsIn(const Trace& trace) {
   return operations;
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

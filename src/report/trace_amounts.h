@@ -6,7 +6,7 @@
 
 #include "gprof/trace.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 struct Amount {
   const char* key;    // in JSON
@@ -18,4 +18,4 @@ struct Amount {
 std::vector<Amount> AmountsOf(const Trace& trace);
 std::size_t OperationsIn(const Trace& trace);
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "gprof/trace/seen_process.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 constexpr std::size_t kLabelColumns = 11;
@@ -154,8 +154,7 @@ std::string RanksText(const Trace& trace) {
     text += (runs > 1 ? ", " : "") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
   }
   if (world_size != 0) text += " of " + std::to_string(world_size);
-  std::string from;
-  for (const std::string_view source : sources) from += (from.empty() ? "" : ", ") + std::string(source);
+  const std::string from = Joined({sources.begin(), sources.end()});
   return from.empty() ? text : text + " (" + from + ")";
 }
 
@@ -176,12 +175,7 @@ std::string CapturesText(const Trace& trace) {
   const double percent = PercentOf(CapturedNs(trace), trace.end_ns - trace.start_ns);
   return (is_in_windows ? FormatPercent(percent) + " of the run in " : "") +
          CountOf(static_cast<int64_t>(trace.captures.size()), is_in_windows ? "window" : "capture") + ", " +
-         FormatNs(static_cast<double>(CapturedNs(trace))) + " of " +
-         FormatNs(static_cast<double>(trace.end_ns - trace.start_ns));
-}
-
-std::string CudaVersion(uint32_t version) {
-  return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+         FormatNs(CapturedNs(trace)) + " of " + FormatNs(trace.end_ns - trace.start_ns);
 }
 
 bool IsSeen(const Process& process) { return process.image == trace::kSeenImage; }
@@ -287,4 +281,4 @@ std::string LabeledLine(const std::string& label, const std::string& text, const
   return out;
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

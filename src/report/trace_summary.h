@@ -10,7 +10,7 @@
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 // What is missing from the trace or odd in it: what the analysis `health` finds, whichever analyses were asked for.
 // Without the remark that there is no GPU work; see WhyNoGpuWork.
@@ -35,9 +35,6 @@ std::string CaptureModeText(const Trace& trace);
 // "3 captures, 1.20 s of 5.00 s"; empty for a trace that was recorded from beginning to end.
 std::string CapturesText(const Trace& trace);
 
-// "12.4" for 12040, as CUDA writes versions; empty for 0.
-std::string CudaVersion(uint32_t version);
-
 // Whether the tracer was not in the process: all that is known was seen from outside.
 bool IsSeen(const Process& process);
 
@@ -56,4 +53,4 @@ std::vector<std::vector<std::string>> FormatRows(const Table& table, std::size_t
 // "Label     text", the text wrapped beside its label.
 std::string LabeledLine(const std::string& label, const std::string& text, const Terminal& terminal);
 
-}  // namespace gprof::cli
+}  // namespace gprof

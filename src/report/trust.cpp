@@ -11,14 +11,13 @@
 #include "analysis/trust/clock_quality.h"
 #include "analysis/trust/recorded_time.h"
 #include "analysis/trust/recording_cost.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "gprof/version.h"
 #include "report/trace_summary.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
-
-std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 
 std::string Count(uint64_t count) { return FormatCount(static_cast<int64_t>(count)); }
 
@@ -33,12 +32,6 @@ std::set<std::string> Each(const Trace& trace, F&& text_of) {
   return texts;
 }
 
-std::string Joined(const std::set<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : " and ") + text;
-  return joined;
-}
-
 struct Versions {
   std::set<std::string> tracer, cupti, driver, runtime;
 };
@@ -47,15 +40,15 @@ Versions VersionsOf(const Trace& trace) {
   const auto number = [](uint32_t version) { return version == 0 ? std::string() : std::to_string(version); };
   return {Each(trace, [&](const Process& p) { return trace.Text(p.tracer_version); }),
           Each(trace, [&](const Process& p) { return number(p.cupti_version); }),
-          Each(trace, [](const Process& p) { return CudaVersion(p.driver_version); }),
-          Each(trace, [](const Process& p) { return CudaVersion(p.runtime_version); })};
+          Each(trace, [](const Process& p) { return FormatCudaVersion(p.driver_version); }),
+          Each(trace, [](const Process& p) { return FormatCudaVersion(p.runtime_version); })};
 }
 
 std::string VersionsText(const Trace& trace) {
   const Versions versions = VersionsOf(trace);
   std::string text = std::string("gprof-cli ") + kVersion;
   const auto add = [&](const char* what, const std::set<std::string>& found) {
-    if (!found.empty()) text += std::string(", ") + what + " " + Joined(found);
+    if (!found.empty()) text += std::string(", ") + what + " " + Joined({found.begin(), found.end()}, " and ");
   };
   add("tracer", versions.tracer);
   add("CUPTI", versions.cupti);
@@ -86,17 +79,18 @@ std::string ClocksText(const Trust& trust) {
   if (!clocks.IsKnown()) return "unknown: the trace has no clock readings";
   const bool is_of_import = clocks.host_readings + clocks.cupti_readings == 1 && clocks.read_within_ns == 0;
   if (is_of_import && trust.trace.health.early_ops == 0) return "not checked: the trace has one clock reading";
-  std::string text = "synchronised to " + Ns(clocks.AgreeNs()) + ": read " +
+  std::string text = "synchronised to " + FormatNs(clocks.AgreeNs()) + ": read " +
                      CountOf(clocks.host_readings + clocks.cupti_readings, "time") + ", within " +
-                     Ns(clocks.read_within_ns);
-  if (clocks.tsc_residual_ns > 0) text += ", TSC residual " + Ns(clocks.tsc_residual_ns);
+                     FormatNs(clocks.read_within_ns);
+  if (clocks.tsc_residual_ns > 0) text += ", TSC residual " + FormatNs(clocks.tsc_residual_ns);
   if (clocks.cupti_readings > 0) {
-    text += ", CUPTI residual " + Ns(clocks.cupti_residual_ns) +
+    text += ", CUPTI residual " + FormatNs(clocks.cupti_residual_ns) +
             fmt::format(" at a drift of {:.2f} ppm", std::round(100 * clocks.cupti_drift_ppm) / 100 + 0.0);
   }
   const auto early = static_cast<int64_t>(trust.trace.health.early_ops);
   if (early > 0) {
-    text += ", " + CountOf(early, "operation") + " starting up to " + Ns(clocks.early_ns) + " before the launch call";
+    text +=
+        ", " + CountOf(early, "operation") + " starting up to " + FormatNs(clocks.early_ns) + " before the launch call";
   }
   return text;
 }
@@ -109,9 +103,9 @@ std::string CostText(const Trust& trust) {
     return text + "; from the time between calls of " + std::string(trust.trace.Text(cost.measured.function)) +
            ", with and without recording; not subtracted";
   if (!cost.threads.empty()) {
-    text += "; " + Ns(cost.TotalNs()) + " on " + CountOf(static_cast<int64_t>(cost.threads.size()), "thread") +
-            ", most of it on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " + Ns(cost.LargestNs()) +
-            " of " + Ns(cost.threads.front().active_ns);
+    text += "; " + FormatNs(cost.TotalNs()) + " on " + CountOf(static_cast<int64_t>(cost.threads.size()), "thread") +
+            ", most of it on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " +
+            FormatNs(cost.LargestNs()) + " of " + FormatNs(cost.threads.front().active_ns);
   }
   return text + (text.empty() ? "none recorded" : "") + "; from the record counts and their cost on " +
          WhereCostsWereMeasured(cost) + "; not subtracted";
@@ -267,4 +261,4 @@ Json TrustJson(const Trust& trust) {
             {"runtime", versions.runtime}}}};
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -11,7 +11,7 @@
 #include "gprof/trace.h"
 #include "report/json_values.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 struct Trust {
   const Trace& trace;
@@ -31,4 +31,4 @@ Table TrustTable(const Trust& trust);
 // The same as facts.
 Json TrustJson(const Trust& trust);
 
-}  // namespace gprof::cli
+}  // namespace gprof

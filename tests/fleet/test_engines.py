@@ -149,7 +149,7 @@ class Killed(fleet.FleetTest):
         self.pipe.write_bytes(self.paths[4].read_bytes())
         _, errors = process.communicate(timeout=DEADLINE_S)
         self.assertEqual(process.returncode, 0, errors)
-        self.assertIn("was killed by signal 9; its traces are read again", errors)
+        self.assertIn("was killed by SIGKILL; its traces are read again", errors)
         whole = self.partial("whole.gpart", *self.paths[:5])
         self.assertEqual((self.folder / "made.gpart").read_bytes(), whole.read_bytes())
 

@@ -185,8 +185,7 @@ Finding ErrorFinding(const Trace& trace, const ErrorMap& errors) {
   finding.message = CountOf(count, "CUDA call") + " returned an error" +
                     (is_sticky ? "; the context is lost, first reported by " + function + ": " + error
                                : "; first: " + function + ", " + error) +
-                    " at " + FormatNs(static_cast<double>(call.start_ns - trace.start_ns)) +
-                    (call.range == kNone ? "" : " in " + path);
+                    " at " + FormatNs(call.start_ns - trace.start_ns) + (call.range == kNone ? "" : " in " + path);
   if (is_sticky) {
     finding.advice =
         "Every later call fails as well: find the faulty kernel with compute-sanitizer. Figures after that point are "

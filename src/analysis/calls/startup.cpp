@@ -337,15 +337,13 @@ Table JitTable(const JitSums& sums) {
 
 // ---- findings ----
 
-std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
-
 std::string LargestParts(const Split& split, size_t count) {
   std::array<size_t, kParts> order{};
   for (size_t i = 0; i < kParts; ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return split[a] > split[b]; });
   std::string text;
   for (size_t i = 0; i < count && split[order[i]] > 0; ++i) {
-    text += (i == 0 ? "" : ", ") + Ns(split[order[i]]) + " " + std::string(kPartNames[order[i]]);
+    text += (i == 0 ? "" : ", ") + FormatNs(split[order[i]]) + " " + std::string(kPartNames[order[i]]);
   }
   return text;
 }
@@ -378,9 +376,9 @@ Finding StartUpAlone(const Startup& only, const std::string& who, size_t process
   // A host that checks the results for longer than it prepared them is no start-up.
   const bool is_mostly_after = only.AfterNs() > only.total_ns;
   finding.message = std::string(is_mostly_after ? "The GPU hardly shows in the run" : "The run is start-up") +
-                    ": the GPU work of " + who + others + Ns(only.work_ns) + " of " + Ns(only.life_ns) + ", " +
-                    FormatPercent(PercentOf(only.work_ns, only.life_ns)) +
-                    (is_mostly_after ? ", and the host went on for " + Ns(only.AfterNs()) + " after it" : "") +
+                    ": the GPU work of " + who + others + FormatNs(only.work_ns) + " of " + FormatNs(only.life_ns) +
+                    ", " + FormatPercent(PercentOf(only.work_ns, only.life_ns)) +
+                    (is_mostly_after ? ", and the host went on for " + FormatNs(only.AfterNs()) + " after it" : "") +
                     "; until it began, the largest parts were " + LargestParts(only.split, 3);
   finding.subject.process = who;
   return finding;
@@ -399,9 +397,9 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
   if (loading.LoadingNs() >= kLoadWorthAFindingNs && load_percent >= kLoadPercentWorthAFinding) {
     const int64_t compile_ns = At(loading.split, Part::kCompile);
     Finding finding = NewFinding("startup.load", load_percent);
-    finding.message = who(loading) + " spent " + Ns(loading.LoadingNs()) +
+    finding.message = who(loading) + " spent " + FormatNs(loading.LoadingNs()) +
                       " loading and compiling code before its first GPU operation, " + FormatPercent(load_percent) +
-                      " of its lifetime" + (compile_ns > 0 ? "; compilation took " + Ns(compile_ns) : "");
+                      " of its lifetime" + (compile_ns > 0 ? "; compilation took " + FormatNs(compile_ns) : "");
     if (compile_ns * 2 > loading.LoadingNs()) {
       finding.advice =
           "Build for this GPU's architecture so that nothing is compiled at run time, or keep the JIT cache between "
@@ -421,7 +419,7 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
   const Startup& slow = startups.front();
   if (slow.total_ns >= kSlowWorthAFindingNs && PercentOf(slow.total_ns, slow.life_ns) >= kSlowPercentWorthAFinding) {
     Finding finding = NewFinding("startup.slow");
-    finding.message = who(slow) + " took " + Ns(slow.total_ns) + " to reach its first GPU operation, " +
+    finding.message = who(slow) + " took " + FormatNs(slow.total_ns) + " to reach its first GPU operation, " +
                       FormatPercent(PercentOf(slow.total_ns, slow.life_ns)) +
                       " of its lifetime: " + LargestParts(slow.split, 3);
     finding.subject.process = who(slow);

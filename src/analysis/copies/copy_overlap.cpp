@@ -78,10 +78,6 @@ Sort SortOf(const GpuOp& op) {
   return IsKernelLike(op) ? Sort::kKernel : IsOverlappable(op) ? Sort::kCopy : Sort::kNone;
 }
 
-int64_t OverlapNs(const Run& a, const Run& b) {
-  return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.start_ns, b.start_ns));
-}
-
 CopyOverlap Match(const Runs& runs) {
   CopyOverlap sum;
   std::vector<int64_t> left_ns;  // of each run of kernels: what can still hide a copy

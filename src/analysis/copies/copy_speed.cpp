@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/copies/transfers.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/result/metrics.h"
 #include "base/saturate.h"
@@ -16,13 +17,8 @@ namespace gprof {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
-constexpr size_t kMemoryKinds = 8, kDirections = 2;  // to the device, to the host
+constexpr size_t kDirections = 2;  // to the device, to the host
 constexpr size_t kGroupsOfDevice = kDirections * kMemoryKinds * kMemoryKinds;
-
-size_t IndexOf(trace::MemoryKind memory) {
-  const auto index = static_cast<size_t>(memory);
-  return index < kMemoryKinds ? index : 0;
-}
 
 bool IsHostCopy(const GpuOp& op) {
   if (op.kind != OpKind::kMemcpy) return false;

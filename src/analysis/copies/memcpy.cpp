@@ -32,13 +32,8 @@ constexpr int64_t kLatencyNs = 50'000;     // between two copies
 constexpr int64_t kManySmallCopies = 100;  // fewer are no pattern
 
 // A group for each direction and pair of memory kinds; fills come after the directions.
-constexpr size_t kMemoryKinds = 8, kFill = kDirectionCount;
+constexpr size_t kFill = kDirectionCount;
 constexpr size_t kGroupCount = (kDirectionCount + 1) * kMemoryKinds * kMemoryKinds;
-
-size_t IndexOf(trace::MemoryKind memory) {
-  const auto index = static_cast<size_t>(memory);
-  return index < kMemoryKinds ? index : 0;
-}
 
 size_t GroupOf(const GpuOp& op) {
   const size_t direction = op.kind == OpKind::kMemset ? kFill : static_cast<size_t>(DirectionOf(op));
@@ -194,9 +189,8 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
   finding.message = FormatCount(small.count) + " small " + std::string(ShortDirectionName(direction)) +
                     " copies back to back, " +
                     FormatBytes(static_cast<double>(small.bytes) / static_cast<double>(small.count)) +
-                    " on average: " + FormatBytes(static_cast<double>(small.bytes)) + " in " +
-                    FormatNs(static_cast<double>(small.time_ns)) + " on the GPU and " +
-                    FormatNs(static_cast<double>(copies.call_ns)) + " in the calls";
+                    " on average: " + FormatBytes(small.bytes) + " in " + FormatNs(small.time_ns) + " on the GPU and " +
+                    FormatNs(copies.call_ns) + " in the calls";
   if (reachable.IsKnown()) {
     SaturatingSum gpu_ns = small.time_ns;
     gpu_ns += copies.idle_ns;
@@ -223,13 +217,11 @@ void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding
   const double percent = PercentOf(overlap.gain_ns, busy_ns);
   if (overlap.copies < 2 || percent < kOverlapWorthAFinding) return;
   Finding finding = NewFinding("memcpy.overlap", percent);
-  finding.message = CountOf(overlap.copies, "copy", "copies") + " took " +
-                    FormatNs(static_cast<double>(overlap.copy_only_ns)) +
-                    " with no kernel running, directly before or after " +
-                    FormatNs(static_cast<double>(overlap.kernel_ns)) + " of kernels";
+  finding.message = CountOf(overlap.copies, "copy", "copies") + " took " + FormatNs(overlap.copy_only_ns) +
+                    " with no kernel running, directly before or after " + FormatNs(overlap.kernel_ns) + " of kernels";
   finding.gain_ns = overlap.gain_ns;
   finding.basis = "for each group of copies, the shorter of its exposed time and the kernels within " +
-                  FormatNs(static_cast<double>(kNextToNs)) + " of it";
+                  FormatNs(kNextToNs) + " of it";
   findings->push_back(std::move(finding));
 }
 
@@ -246,9 +238,8 @@ void AddCopiesWithin(const PackedOps& transfers, const JudgedTime& judged, std::
   if (within.count < kManyCopies || percent < kWithinWorthAFinding) return;
   Finding finding = NewFinding("memcpy.within", percent);
   finding.subject.direction = DirectionName(Direction::kD2d);
-  finding.message = CountOf(within.count, "copy", "copies") +
-                    " within GPU memory (D2D): " + FormatBytes(static_cast<double>(within.bytes)) + " in " +
-                    FormatNs(static_cast<double>(within.time_ns)) + ", " + FormatPercent(percent) +
+  finding.message = CountOf(within.count, "copy", "copies") + " within GPU memory (D2D): " + FormatBytes(within.bytes) +
+                    " in " + FormatNs(within.time_ns) + ", " + FormatPercent(percent) +
                     " of the time with no kernel running";
   finding.gain_ns = gain_ns;
   finding.basis = "all of these copies, while no kernel runs";

@@ -16,10 +16,7 @@ constexpr int64_t kCallNs = 20'000;
 
 // The host was held up when the call lasted for at least half of the copy. (A call that only queues the copy may still
 // overlap with its beginning, and one that fills the last staging buffer returns a little before the end.)
-bool IsBlocked(const GpuOp& op, const ApiCall& call) {
-  const int64_t overlap_ns = std::min(op.end_ns, call.end_ns) - std::max(op.start_ns, call.start_ns);
-  return 2 * overlap_ns >= op.DurationNs();
-}
+bool IsBlocked(const GpuOp& op, const ApiCall& call) { return 2 * OverlapNs(op, call) >= op.DurationNs(); }
 
 PageableCopies OneCopy(const Trace& trace, const GpuOp& op, const Reachable& reachable, int64_t judged_from_ns,
                        CopyCalls* calls) {
@@ -121,15 +118,15 @@ Finding PageableSummary::MakeFinding(Direction direction, const PageableCopies& 
   Finding finding = NewFinding("memcpy.pageable", percent);
   finding.subject.direction = DirectionName(direction);
   std::string blocked = ", host not blocked";
-  if (sum.blocked_count > 0) blocked = ", host blocked for " + FormatNs(static_cast<double>(sum.blocked_ns));
+  if (sum.blocked_count > 0) blocked = ", host blocked for " + FormatNs(sum.blocked_ns);
   // Said where somebody who looks at the calls would wonder.
   if (sum.waited_ns > sum.blocked_ns) {
-    blocked += ", after waiting " + FormatNs(static_cast<double>(sum.waited_ns)) + " for earlier GPU work";
+    blocked += ", after waiting " + FormatNs(sum.waited_ns) + " for earlier GPU work";
   }
   finding.message = CountOf(sum.count, "pageable copy", "pageable copies") + " (" +
-                    std::string(ShortDirectionName(direction)) + "): " + FormatBytes(static_cast<double>(sum.bytes)) +
-                    " in " + FormatNs(static_cast<double>(sum.time_ns)) + ", " +
-                    FormatBytesPerSecond(BytesPerSecond(sum.bytes, sum.time_ns)) + blocked;
+                    std::string(ShortDirectionName(direction)) + "): " + FormatBytes(sum.bytes) + " in " +
+                    FormatNs(sum.time_ns) + ", " + FormatBytesPerSecond(BytesPerSecond(sum.bytes, sum.time_ns)) +
+                    blocked;
   if (main != nullptr) {
     finding.message += (sum.time_ns == main_ns ? "; in " : "; mostly in ") + PlaceName(*main);
     finding.subject.function = trace_.strings[std::get<1>(*main)];

@@ -138,13 +138,13 @@ void AddRoundTrips(const AnalysisInput& input, std::vector<Finding>* findings) {
       static_cast<double>(trips.bytes) * static_cast<double>(trips.count + 1) / static_cast<double>(trips.count);
   if (100 * bytes < kPercentOfBytes * static_cast<double>(trips.all_bytes)) return;
   Finding finding = NewFinding("memcpy.round_trip", PercentOf(trips.time_ns, input.shared().window_ns()));
-  finding.message =
-      CountOf(trips.count, "round trip") + " copied the same number of bytes to the host and back to the GPU: " +
-      FormatBytes(static_cast<double>(trips.bytes)) + " in " + FormatNs(static_cast<double>(trips.time_ns));
+  finding.message = CountOf(trips.count, "round trip") +
+                    " copied the same number of bytes to the host and back to the GPU: " + FormatBytes(trips.bytes) +
+                    " in " + FormatNs(trips.time_ns);
   SaturatingSum gain_ns = trips.time_ns;
   gain_ns += trips.idle_ns;
   finding.gain_ns = gain_ns;
-  finding.basis = "time of these copies, and " + FormatNs(static_cast<double>(trips.idle_ns)) + " idle before them";
+  finding.basis = "time of these copies, and " + FormatNs(trips.idle_ns) + " idle before them";
   findings->push_back(std::move(finding));
 }
 

@@ -11,6 +11,13 @@
 
 namespace gprof {
 
+// Places for each kind of memory, and that of one; kinds that are not known are the first.
+inline constexpr size_t kMemoryKinds = 8;
+inline size_t IndexOf(trace::MemoryKind memory) {
+  const auto index = static_cast<size_t>(memory);
+  return index < kMemoryKinds ? index : 0;
+}
+
 // The copies and fills among the operations, in their order. They are copied because many passes look at nothing else,
 // and among kernels each of them is a cache line to wait for.
 PackedOps TransfersOf(const AnalysisInput& input);

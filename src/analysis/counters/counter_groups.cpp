@@ -77,7 +77,7 @@ std::optional<double> KernelCounters::Of(std::string_view metric) const {
 
 std::vector<std::string_view> KernelCounters::Metrics() const {
   std::vector<std::string_view> names;
-  for (const auto& [name, mean] : metrics_) names.push_back(name);
+  for (const auto& [metric, mean] : metrics_) names.push_back(metric);
   return names;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/statistics.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/tables.h"
@@ -60,10 +61,6 @@ std::string WordsOf(std::string_view reason) {
   return words;
 }
 
-double Percent(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
 // "long scoreboard 61%, wait 20%"
 std::string TopReasons(const Spot& spot) {
   constexpr std::size_t kMost = 2;
@@ -73,7 +70,7 @@ std::string TopReasons(const Spot& spot) {
   std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   for (std::size_t i = 0; i < reasons.size() && i < kMost; ++i) {
-    const double percent = Percent(reasons[i].second, spot.samples);
+    const double percent = PercentOf(reasons[i].second, spot.samples);
     if (percent < kLeastShare) break;
     text += fmt::format("{}{} {:.0f}%", text.empty() ? "" : ", ", WordsOf(reasons[i].first), percent);
   }
@@ -112,7 +109,7 @@ class Source {
                 "Warps of the kernel sampled at an instruction; \"issued\": in the cycle of the sample."};
     for (const Spot& spot : SpotsOf(trace_, [&](const PcSample& s) { return Place{NameOf(s), {}, 0, 0, 0}; })) {
       table.rows.push_back(
-          {spot.place.kernel, Count(spot.samples), Percent(spot.samples, all_), Issued(spot), TopReasons(spot)});
+          {spot.place.kernel, Count(spot.samples), PercentOf(spot.samples, all_), Issued(spot), TopReasons(spot)});
     }
     CutRows(&table, max_rows);
     return table;
@@ -143,7 +140,7 @@ class Source {
     }
     if (without_line > 0)
       table.note = fmt::format("{} of the samples have no line: that code was built without -lineinfo.",
-                               FormatPercent(Percent(without_line, all_)));
+                               FormatPercent(PercentOf(without_line, all_)));
     CutRows(&table, max_rows);
     return table;
   }
@@ -175,10 +172,10 @@ class Source {
   static Cell Count(uint64_t samples) { return static_cast<int64_t>(samples); }
   static double Issued(const Spot& spot) {
     const auto at = spot.reasons.find(kIssued);
-    return Percent(at == spot.reasons.end() ? 0 : at->second, spot.samples);
+    return PercentOf(at == spot.reasons.end() ? 0 : at->second, spot.samples);
   }
   const std::string& NameOf(const PcSample& sample) const { return names_.at(sample.kernel.value); }
-  double OfKernel(const Spot& spot) const { return Percent(spot.samples, of_kernel_.at(spot.place.kernel)); }
+  double OfKernel(const Spot& spot) const { return PercentOf(spot.samples, of_kernel_.at(spot.place.kernel)); }
 
   Cell TextOf(const Place& place) const {
     for (const auto& [id, name] : names_) {

@@ -37,7 +37,7 @@ class IntervalSet {
       while (next_ < set_.size() && set_[next_].end_ns <= start_ns) ++next_;
       int64_t sum_ns = 0;
       for (size_t i = next_; i < set_.size() && set_[i].start_ns < end_ns; ++i) {
-        sum_ns += std::min(end_ns, set_[i].end_ns) - std::max(start_ns, set_[i].start_ns);
+        sum_ns += OverlapNs(set_[i], Interval{start_ns, end_ns});
       }
       return sum_ns;
     }

@@ -220,12 +220,11 @@ void AddFinding(const AnalysisInput& input, const std::vector<Load>& loads, int6
   const double percent = PercentOf(gain_ns, window_ns * static_cast<int64_t>(loads.size()));
   if (PercentOf(most.work.TotalNs() - mean_ns, mean_ns) < kUnevenPercent || percent < kPercentWorthAFinding) return;
   std::string message = "Uneven GPU load: " + DeviceScope(trace, most.device) + " busy for " +
-                        FormatNs(static_cast<double>(most.work.TotalNs())) + ", " + DeviceScope(trace, least.device) +
-                        " for " + FormatNs(static_cast<double>(least.work.TotalNs())) + " (mean " +
-                        FormatNs(static_cast<double>(mean_ns)) + (has_nccl ? ", excluding NCCL kernels)" : ")");
+                        FormatNs(most.work.TotalNs()) + ", " + DeviceScope(trace, least.device) + " for " +
+                        FormatNs(least.work.TotalNs()) + " (mean " + FormatNs(mean_ns) +
+                        (has_nccl ? ", excluding NCCL kernels)" : ")");
   if (least.waiting_ns > 0) {
-    message += "; " + DeviceScope(trace, least.device) + " idle for " +
-               FormatNs(static_cast<double>(least.waiting_ns)) + " while " +
+    message += "; " + DeviceScope(trace, least.device) + " idle for " + FormatNs(least.waiting_ns) + " while " +
                (loads.size() == 2 ? DeviceScope(trace, most.device) + " was" : "others were") +
                " busy: " + CausesText(least.waiting);
   }

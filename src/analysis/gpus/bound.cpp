@@ -38,8 +38,6 @@ constexpr int kMostPercent = 15, kMostPercentBesideIdle = 8;
 constexpr size_t kKernelsNamed = 3;
 constexpr double kPercentWorthNaming = 5;  // of the kernel time
 
-std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
-
 // "gpu0 is", "2 GPUs are"
 std::string DevicesAre(const Trace& trace) {
   const std::string devices = NameOfUsedDevices(trace);
@@ -55,7 +53,7 @@ bool AreKernelBound(const DeviceTimes& times) { return AreKernels(times, kKernel
 // "gpu0 is kernel-bound: kernels run for 90% of 2.00 s after warm-up". `when`: see WhenOf.
 std::string BoundByKernels(const Trace& trace, const DeviceTimes& sum, const std::string& when) {
   return DevicesAre(trace) + (AreKernelBound(sum) ? " kernel-bound: kernels run for " : " running kernels for ") +
-         FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns) + when;
+         FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + FormatNs(sum.window_ns) + when;
 }
 
 // Where there is idle time as well, it has findings of its own.
@@ -248,7 +246,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
     const double percent = PercentOf(times[kernel].total, all_ns);
     if (kernel != longest.front() && percent < kPercentWorthNaming) break;
     finding.message += (kernel == longest.front() ? ". Kernel time: " : ", ") + ShortName(kernels.Name(kernel)) + " " +
-                       FormatPercent(percent) + " (" + Ns(times[kernel].total) + " in " +
+                       FormatPercent(percent) + " (" + FormatNs(times[kernel].total) + " in " +
                        CountOf(times[kernel].count, "launch", "launches") + ")";
     named_ns += times[kernel].total;
     counted.Add(kernels.Name(kernel));
@@ -282,7 +280,7 @@ bool AreMostlyGraphs(const AnalysisInput& input) {
 Finding GraphBound(const AnalysisInput& input, const DeviceTimes& sum, const JudgedTime& judged) {
   Finding finding = NewFinding("gpu.graph_bound");
   finding.message = DevicesAre(input.trace()) + " running CUDA graphs for " +
-                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns) +
+                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + FormatNs(sum.window_ns) +
                     WhenJudged(judged) + "; their nodes were not recorded, so kernels or copies may take that time";
   SetGain(sum, 1, "graphs", &finding);
   return finding;
@@ -305,7 +303,7 @@ std::string DirectionsOf(const AnalysisInput& input) {
   for (size_t i = 0; i < traffic.size(); ++i) {
     if (traffic[i].time_ns == 0) continue;
     text += (text.empty() ? "" : ", ") + std::string(ShortDirectionName(static_cast<Direction>(i))) + " " +
-            FormatBytes(static_cast<double>(traffic[i].bytes)) + " at " +
+            FormatBytes(traffic[i].bytes) + " at " +
             FormatBytesPerSecond(BytesPerSecond(traffic[i].bytes, traffic[i].time_ns));
   }
   return text;
@@ -316,7 +314,7 @@ Finding CopyBound(const AnalysisInput& input, const JudgedTime& judged) {
   Finding finding = NewFinding("gpu.copy_bound");
   finding.message = DevicesAre(input.trace()) +
                     " copy-bound: " + FormatPercent(PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns)) + " of " +
-                    Ns(sum.window_ns) + WhenJudged(judged) + " spent copying with no kernel running (" +
+                    FormatNs(sum.window_ns) + WhenJudged(judged) + " spent copying with no kernel running (" +
                     DirectionsOf(input) + ")";
   finding.gain_ns = sum.busy_ns - sum.kernel_ns;
   finding.basis = "all time spent copying with no kernel running";

@@ -205,11 +205,10 @@ void AddFinding(const std::string& gpus, const OfDevice& sum, int64_t waiting_ns
   const int64_t gain_ns = std::max<int64_t>(0, sum.exposed_ns - waiting_ns);
   const double percent = PercentOf(gain_ns, sum.window_ns);
   if (percent < kPercentWorthAFinding) return;
-  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   Finding finding = NewFinding("nccl.exposed", percent);
   finding.message =
-      "NCCL ran for " + ns(sum.total_ns) + " on " + gpus + ", " +
-      FormatPercent(PercentOf(sum.exposed_ns, sum.total_ns)) + " (" + ns(sum.exposed_ns) +
+      "NCCL ran for " + FormatNs(sum.total_ns) + " on " + gpus + ", " +
+      FormatPercent(PercentOf(sum.exposed_ns, sum.total_ns)) + " (" + FormatNs(sum.exposed_ns) +
       ") exposed, with no other kernel running: " + FormatPercent(PercentOf(sum.exposed_ns, sum.window_ns)) +
       " of the GPU window";
   finding.gain_ns = gain_ns;

@@ -236,12 +236,12 @@ void AddFinding(const AnalysisInput& input, const Waits& waits, AnalysisResult* 
   if (slow == kNone || PercentOf(waiting_ns, window_ns) < kPercentWorthAFinding) return;
   if (PercentOf(slow_ns, waiting_ns) < kMostlyPercent) return;
   const OfDevice& straggler = waits.devices().at(slow);
-  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   Finding finding = NewFinding("nccl.straggler");
   finding.message = DeviceScope(trace, slow) + " arrived last in " + std::to_string(straggler.last) + " of " +
-                    CountOf(straggler.collectives, "collective") + ": other GPUs waited for it for " + ns(slow_ns) +
-                    "; waiting in NCCL kernels took " + FormatPercent(PercentOf(waiting_ns, window_ns)) +
-                    " of their GPU window" + HostText(waits, straggler, slow_ns);
+                    CountOf(straggler.collectives, "collective") + ": other GPUs waited for it for " +
+                    FormatNs(slow_ns) + "; waiting in NCCL kernels took " +
+                    FormatPercent(PercentOf(waiting_ns, window_ns)) + " of their GPU window" +
+                    HostText(waits, straggler, slow_ns);
   finding.gain_ns = slow_ns;
   finding.basis = "time from the start of their kernels to the start of the last rank's";
   finding.subject.device = DeviceScope(trace, slow);

@@ -169,16 +169,16 @@ void AddFinding(const AnalysisInput& input, const SharedGpu& gpu, AnalysisResult
   const int64_t idle_ns = Sum(switches), window_ns = input.shared().gaps(gpu.device).window_ns();
   if (gpu.together_ns > 0 || switches.size() < kFewestSwitches) return;
   if (PercentOf(idle_ns, window_ns) < kSwitchPercentWorthAFinding || MedianNs(switches) < kShortestSwitchNs) return;
-  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   const int64_t saved_ns = SavedSideBySide(gpu);
   Finding finding = NewFinding("gpu.time_slicing", PercentOf(idle_ns + saved_ns, window_ns));
   finding.subject.device = DeviceScope(input.trace(), gpu.device);
   finding.message = CountOf(static_cast<int64_t>(gpu.shares.size()), "process", "processes") + " take turns on " +
                     finding.subject.device + ": their work never ran at the same time, and it was idle for " +
-                    ns(idle_ns) + ", " + FormatPercent(PercentOf(idle_ns, window_ns)) + " of " + ns(window_ns) +
-                    ", in " + CountOf(static_cast<int64_t>(switches.size()), "switch", "switches") +
-                    " between them (median " + ns(MedianNs(switches)) + ")";
-  if (saved_ns > 0) finding.message += "; " + ns(gpu.small_ns) + " in kernels that would fit on it side by side";
+                    FormatNs(idle_ns) + ", " + FormatPercent(PercentOf(idle_ns, window_ns)) + " of " +
+                    FormatNs(window_ns) + ", in " +
+                    CountOf(static_cast<int64_t>(switches.size()), "switch", "switches") + " between them (median " +
+                    FormatNs(MedianNs(switches)) + ")";
+  if (saved_ns > 0) finding.message += "; " + FormatNs(gpu.small_ns) + " in kernels that would fit on it side by side";
   finding.gain_ns = idle_ns + saved_ns;
   finding.basis =
       saved_ns > 0 ? "idle time in switches, and small kernels running side by side" : "idle time in switches";

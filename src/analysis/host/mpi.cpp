@@ -180,8 +180,8 @@ std::vector<Finding> LateRankFindings(const Trace& trace, const MpiLateness& lat
   finding.message = "MPI " + NameOfRank(trace, worst->process) + " arrives last in " + std::to_string(worst->last) +
                     " of " + CountOf(lateness.collectives, "collective") + ": " +
                     (others == 1 ? "the other rank waits " : "the other " + std::to_string(others) + " ranks wait ") +
-                    FormatNs(static_cast<double>(each_ns)) + (others == 1 ? "" : " each on average") + ", " +
-                    FormatPercent(percent) + " of " + FormatNs(static_cast<double>(lateness.time.DurationNs()));
+                    FormatNs(each_ns) + (others == 1 ? "" : " each on average") + ", " + FormatPercent(percent) +
+                    " of " + FormatNs(lateness.time.DurationNs());
   finding.gain_ns = each_ns;
   finding.basis = "time the other ranks wait for it in collectives";
   return {finding};

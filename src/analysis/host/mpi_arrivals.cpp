@@ -8,15 +8,6 @@ namespace {
 
 constexpr uint32_t kWorld = 1;
 
-// Nobody leaves such a call before everybody has come. Of a broadcast or a reduction that is true of some ranks alone.
-bool WaitsForAll(std::string_view function) {
-  constexpr std::string_view kFunctions[] = {"MPI_Barrier",    "MPI_Allreduce",      "MPI_Allgather",
-                                             "MPI_Allgatherv", "MPI_Alltoall",       "MPI_Alltoallv",
-                                             "MPI_Alltoallw",  "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"};
-  if (function.ends_with("_c")) function.remove_suffix(2);
-  return std::find(std::begin(kFunctions), std::end(kFunctions), function) != std::end(kFunctions);
-}
-
 // Calls of one process, in order.
 using Calls = std::vector<const MpiCall*>;
 
@@ -65,6 +56,14 @@ void AddCollective(const std::vector<const Calls*>& ranks, size_t n, MpiLateness
 }
 
 }  // namespace
+
+bool WaitsForAll(std::string_view function) {
+  constexpr std::string_view kFunctions[] = {"MPI_Barrier",    "MPI_Allreduce",      "MPI_Allgather",
+                                             "MPI_Allgatherv", "MPI_Alltoall",       "MPI_Alltoallv",
+                                             "MPI_Alltoallw",  "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"};
+  if (function.ends_with("_c")) function.remove_suffix(2);
+  return std::find(std::begin(kFunctions), std::end(kFunctions), function) != std::end(kFunctions);
+}
 
 MpiLateness MpiLatenessOf(const Trace& trace) {
   MpiLateness all;

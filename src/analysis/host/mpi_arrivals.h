@@ -9,6 +9,9 @@
 
 namespace gprof {
 
+// Nobody leaves such a call before everybody has come. Of a broadcast or a reduction that is true of some ranks alone.
+bool WaitsForAll(std::string_view function);
+
 // Of one rank, over all collectives on MPI_COMM_WORLD that nobody leaves before everybody has come.
 struct MpiArrivals {
   uint32_t process = kNone;

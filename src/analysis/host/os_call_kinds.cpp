@@ -97,6 +97,10 @@ std::string ObjectName(const Trace& trace, const OsCallKind& kind) {
   return ObjectWord(kind.object_kind) + " " + std::to_string(kind.object);
 }
 
+std::string ObjectName(const Trace& trace, const OsCallKind& kind, const std::string& word) {
+  return word.empty() ? ObjectName(trace, kind) : word;
+}
+
 std::string CallName(const Trace& trace, const OsCallKind& kind) {
   if (kind.function == NameId{}) return "unrecorded calls";
   const std::string object = AreMany(kind) ? "" : ObjectName(trace, kind);

@@ -62,6 +62,8 @@ bool IsHandover(trace::OsObject kind);  // another thread or process says when t
 
 // "/data/a.bin", "mutex 3", "GIL", "semaphores" for many; empty where the record names none.
 std::string ObjectName(const Trace& trace, const OsCallKind& kind);
+// The same where Python may have a word of its own for it (PythonWaits), which says more.
+std::string ObjectName(const Trace& trace, const OsCallKind& kind, const std::string& word);
 // "read of /data/a.bin", "pthread_mutex_lock of mutex 3", "poll".
 std::string CallName(const Trace& trace, const OsCallKind& kind);
 // "loader (71)", empty where it is not known.

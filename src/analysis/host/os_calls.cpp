@@ -88,9 +88,8 @@ Table SlowestTable(const Trace& trace, CallPlaces* places, uint32_t max_rows) {
   for (size_t i = 0; i < shown; ++i) {
     const OsCall& call = *calls[i];
     const OsCallKind kind = KindOf(call);
-    const std::string& word = waits.Of(call);
     table.rows.push_back({call.start_ns - trace.start_ns, call.DurationNs(), std::string(trace.Text(call.function)),
-                          word.empty() ? ObjectName(trace, kind) : word, ThreadName(trace, call.thread),
+                          ObjectName(trace, kind, waits.Of(call)), ThreadName(trace, call.thread),
                           HolderName(trace, kind), static_cast<int64_t>(call.size_bytes),
                           static_cast<int64_t>(call.error), (*places)(call.stack), (*places)(call.waker_stack),
                           stacks(call.stack)});
@@ -143,7 +142,7 @@ Table LockTable(const AnalysisInput& input, CallPlaces* places, uint32_t max_row
   const auto name = [&](uint32_t thread) { return thread == kNone ? std::string() : ThreadName(trace, thread); };
   for (const auto& [thing, lock] : locks) {
     const auto& [kind, word] = thing;
-    const std::string object = word.empty() ? ObjectName(trace, kind) : word;
+    const std::string object = ObjectName(trace, kind, word);
     table.rows.push_back({lock.total_ns, lock.waits, lock.max_ns, static_cast<int64_t>(lock.waiters.size()),
                           object.empty() ? ObjectWord(kind.object_kind) : object, name(LargestOf(lock.waiters, kNone)),
                           name(LargestOf(lock.holders, kNone)), lock.places.Main(), lock.released.Main()});

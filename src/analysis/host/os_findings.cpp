@@ -72,11 +72,6 @@ Interval JudgedTimeOf(const AnalysisInput& input) {
   return steady ? steady->time : input.shared().ops().window();
 }
 
-// Of a call, the part in that time.
-int64_t NsWithin(const Interval& time, const OsCall& call) {
-  return std::max<int64_t>(std::min(call.end_ns, time.end_ns) - std::max(call.start_ns, time.start_ns), 0);
-}
-
 // The one with the most, where it is known of most of the time who was waited for.
 uint32_t HolderOfMost(const WaitSum& sum) {
   int64_t known_ns = 0;
@@ -98,7 +93,7 @@ void SetPlaces(const Trace& trace, const Interval& judged, CallPlaces* places, W
     const WaitSums::key_type key{SubjectOf(KindOf(call)), call.thread};
     const auto sum = sums->find(key);
     if (sum == sums->end() || !sum->second.functions.contains(call.function)) continue;
-    const int64_t ns = NsWithin(judged, call);
+    const int64_t ns = OverlapNs(judged, call);
     if (ns == 0) continue;
     all_ns[key] += ns;
     const std::string& word = waits.Of(call);
@@ -131,7 +126,7 @@ std::vector<Interval> TimesOf(const AnalysisInput& input, const WaitSums::key_ty
   const Interval judged = JudgedTimeOf(input);
   std::vector<Interval> times;
   for (const OsCall& call : input.trace().os_calls) {
-    if (NsWithin(judged, call) == 0 || call.thread != key.second || (holder != kNone && call.other_thread != holder))
+    if (OverlapNs(judged, call) == 0 || call.thread != key.second || (holder != kNone && call.other_thread != holder))
       continue;
     const OsCallKind subject = SubjectOf(KindOf(call));
     if (!(subject < key.first) && !(key.first < subject))
@@ -234,7 +229,7 @@ class WaitWords {
                 (sum.more_threads == 0 ? "" : " and " + CountOf(sum.more_threads, "more thread"))),
         function_(trace.Text(LargestOf(sum.functions, NameId{}))),
         name_(ObjectName(trace, kind) + AndMore(sum)),
-        idle_(FormatNs(static_cast<double>(sum.idle_ns))) {
+        idle_(FormatNs(sum.idle_ns)) {
     if (const uint32_t holder = HolderOfMost(sum); holder != kNone) {
       holder_ = ThreadName(trace, holder);
       is_holder_of_us_ = thread != kNone && trace.threads[holder].process == trace.threads[thread].process;
@@ -325,7 +320,7 @@ class WaitWords {
     std::string text = thread_ + " waited " + CountOf(sum_.calls, "time") + " for " +
                        (name_.empty() ? "a file" : name_) + " while the GPU was idle: " + idle_ + " in " + function_ +
                        from_;
-    if (sum_.bytes > 0) text += ", " + FormatBytes(static_cast<double>(sum_.bytes));
+    if (sum_.bytes > 0) text += ", " + FormatBytes(sum_.bytes);
     return text;
   }
 

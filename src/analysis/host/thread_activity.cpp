@@ -23,7 +23,7 @@ int64_t Overlap(const std::vector<Interval>& times, int64_t start_ns, int64_t en
   int64_t ns = 0;
   auto at = std::partition_point(times.begin(), times.end(), [&](const Interval& t) { return t.end_ns <= start_ns; });
   for (; at != times.end() && at->start_ns < end_ns; ++at) {
-    ns += std::min(at->end_ns, end_ns) - std::max(at->start_ns, start_ns);
+    ns += OverlapNs(*at, Interval{start_ns, end_ns});
   }
   return ns;
 }

@@ -159,8 +159,8 @@ void AddFinding(const AnalysisInput& input, std::vector<Finding>* findings) {
   Finding finding = NewFinding("host.preempted", PercentOf(ns, window_ns));
   finding.subject.thread = ThreadName(trace, thread);
   finding.subject.causes = {"host"};
-  finding.message = finding.subject.thread + " was preempted for " + FormatNs(static_cast<double>(ns)) +
-                    " while the GPU was idle, " + FormatPercent(PercentOf(ns, window_ns)) +
+  finding.message = finding.subject.thread + " was preempted for " + FormatNs(ns) + " while the GPU was idle, " +
+                    FormatPercent(PercentOf(ns, window_ns)) +
                     " of the GPU window: " + FormatPercent(PercentOf(most->idle_ns, ns)) + " of that by " +
                     NameOfOther(trace, thread, most->by);
   finding.gain_ns = ns;

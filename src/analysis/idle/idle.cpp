@@ -37,10 +37,10 @@ class IdleInterval {
   void Add(const AnalysisInput& input, const IdleRun& run) {
     if (run.first.start_ns >= time_.start_ns && run.end_ns <= time_.end_ns) {
       for (const Part& part : run.parts) split_[part.cause] += part.duration_ns;
-    } else if (Within(run.first.start_ns, run.end_ns) > 0) {
+    } else if (OverlapNs(time_, Interval{run.first.start_ns, run.end_ns}) > 0) {
       ForEachGapOf(input, run, [&](const Gap& gap, std::span<const Part> parts) {
         ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-          split_[part.cause] += Within(start_ns, end_ns);
+          split_[part.cause] += OverlapNs(time_, Interval{start_ns, end_ns});
         });
       });
     }
@@ -49,10 +49,6 @@ class IdleInterval {
   const CauseSplit& split() const { return split_; }
 
  private:
-  int64_t Within(int64_t start_ns, int64_t end_ns) const {
-    return std::max<int64_t>(std::min(end_ns, time_.end_ns) - std::max(start_ns, time_.start_ns), 0);
-  }
-
   Interval time_;
   CauseSplit split_;
 };

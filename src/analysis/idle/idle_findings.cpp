@@ -199,14 +199,40 @@ bool IsIssuedInSmallSteps(const IdleSummary& summary, int64_t host_ns) {
   return summary.GapsWith(Cause::kHost) >= kGapsOfAPattern && 4 * summary.short_host_ns() >= 3 * host_ns;
 }
 
+double NsPerGap(const IdleSummary& summary, Cause cause) {
+  return static_cast<double>(summary.Sum().split[cause]) /
+         static_cast<double>(std::max<int64_t>(1, summary.GapsWith(cause)));
+}
+
+// What to do, where the cause alone does not say it.
+std::string AdviceFor(const Trace& trace, const IdleSummary& summary, Cause cause, bool is_in_small_steps,
+                      bool are_contexts) {
+  if (are_contexts) {
+    return "Keep one context for the whole run: remove cudaDeviceReset, after which the next call has to create a "
+           "context and load all code again.";
+  }
+  if (is_in_small_steps) {
+    return "The host issues work in small steps, and the GPU is done before the next one arrives: launch a whole step "
+           "as a CUDA graph" +
+           std::string(MayBePython(trace) ? " (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph)" : "") +
+           ", fuse kernels, or use larger batches.";
+  }
+  if (cause == Cause::kQueue && NsPerGap(summary, cause) > kLongestLatencyNs) {
+    return FormatNs(NsPerGap(summary, cause)) +
+           " per gap is more than launch latency: the work waited for something the trace does not show, such as the "
+           "other GPU of a copy. See the operations before and after the longest gaps.";
+  }
+  return std::string(InfoOf(cause).advice);
+}
+
 // `elsewhere_ns`: of that cause, what findings about first launches and pauses say.
 Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
                      Cause cause, int64_t elsewhere_ns, bool is_first) {
   const Trace& trace = input.trace();
   const int64_t idle_ns = judged.idle_ns, cause_ns = judged.split[cause] - elsewhere_ns;
-  const CauseInfo& info = InfoOf(cause);
-  Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, judged.window_ns));
-  finding.subject.causes = {std::string(info.name)};
+  const std::string name(InfoOf(cause).name);
+  Finding finding = NewFinding("idle." + name, PercentOf(cause_ns, judged.window_ns));
+  finding.subject.causes = {name};
   // Places are known of the whole window: they say something of the time that is judged where that is most of it. Those
   // of the operating system are known of that time alone.
   const bool is_most_of_it = 2 * cause_ns >= summary.Sum().split[cause];
@@ -215,38 +241,19 @@ Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, con
   const int64_t placed_ns = cause == Cause::kOs ? judged.split[cause] : summary.Sum().split[cause];
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
-  const std::string spent = "for " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), ";
+  const std::string spent = "for " + share + " of the idle time (" + FormatNs(cause_ns) + "), ";
   const bool are_contexts = AreContexts(trace, summary, cause, place);
   const std::string happened = (are_contexts ? "CUDA was creating or destroying contexts" : VerbOf(trace, cause)) +
                                Where(trace, place, placed_ns);
   finding.message = NameOfUsedDevices(trace) + " idle for " + FormatPercent(PercentOf(idle_ns, judged.window_ns)) +
-                    " of " + FormatNs(static_cast<double>(judged.window_ns)) + judged.when + ": " + spent + happened;
-  if (!is_first)
-    finding.message =
-        "For " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), " + happened;
-  finding.advice = info.advice;
-  if (cause == Cause::kHost && is_most_of_it && IsIssuedInSmallSteps(summary, cause_ns)) {
-    finding.message +=
-        "; it came in " + CountOf(summary.GapsWith(cause), "gap") + ", " +
-        FormatNs(static_cast<double>(summary.Sum().split[cause]) / static_cast<double>(summary.GapsWith(cause))) +
-        " in each on average";
-    finding.advice =
-        "The host issues work in small steps, and the GPU is done before the next one arrives: launch a whole step "
-        "as a CUDA graph" +
-        std::string(MayBePython(trace) ? " (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph)" : "") +
-        ", fuse kernels, or use larger batches.";
+                    " of " + FormatNs(judged.window_ns) + judged.when + ": " + spent + happened;
+  if (!is_first) finding.message = "For " + share + " of the idle time (" + FormatNs(cause_ns) + "), " + happened;
+  const bool is_in_small_steps = cause == Cause::kHost && is_most_of_it && IsIssuedInSmallSteps(summary, cause_ns);
+  if (is_in_small_steps) {
+    finding.message += "; it came in " + CountOf(summary.GapsWith(cause), "gap") + ", " +
+                       FormatNs(NsPerGap(summary, cause)) + " in each on average";
   }
-  if (are_contexts) {
-    finding.advice =
-        "Keep one context for the whole run: remove cudaDeviceReset, after which the next call has to create a context "
-        "and load all code again.";
-  }
-  const int64_t all_ns = summary.Sum().split[cause];
-  if (cause == Cause::kQueue && all_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
-    finding.advice = FormatNs(static_cast<double>(all_ns) / static_cast<double>(summary.GapsWith(cause))) +
-                     " per gap is more than launch latency: the work waited for something the trace does not show, "
-                     "such as the other GPU of a copy. See the operations before and after the longest gaps.";
-  }
+  finding.advice = AdviceFor(trace, summary, cause, is_in_small_steps, are_contexts);
   if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
     finding.gain_ns = cause_ns;
     finding.basis =
@@ -262,15 +269,14 @@ void AddLateFirstLaunches(const Judged& judged, const IdleSummary& summary, std:
   const Preparation before = split.OfFirsts();
   const double percent = PercentOf(split.FirstsNs(), judged.window_ns);
   if (percent < kCausePercentWorthAFinding || judged.is_startup_still) return;
-  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   const int64_t once_ns = split.FirstsNs() + judged.before_ns;
   Finding first = NewFinding("startup.first_launches", PercentOf(once_ns, summary.Sum().window_ns));
-  first.message = "First launches: GPU idle for " + ns(split.FirstsNs()) + ", " + FormatPercent(percent) + " of " +
-                  ns(judged.window_ns) + judged.when + ", before kernels ran for the first time: ";
+  first.message = "First launches: GPU idle for " + FormatNs(split.FirstsNs()) + ", " + FormatPercent(percent) +
+                  " of " + FormatNs(judged.window_ns) + judged.when + ", before kernels ran for the first time: ";
   std::string parts;
   const auto add = [&](int64_t part_ns, Cause cause, const std::string& what) {
     if (part_ns == 0) return;
-    parts += (parts.empty() ? "" : ", ") + ns(part_ns) + what;
+    parts += (parts.empty() ? "" : ", ") + FormatNs(part_ns) + what;
     first.subject.causes.emplace_back(InfoOf(cause).name);
   };
   add(split.first_ns, Cause::kLaunch, " in " + CountOf(split.firsts, "launch call") + " that loaded code");
@@ -288,11 +294,11 @@ void AddLateFirstLaunches(const Judged& judged, const IdleSummary& summary, std:
 // Starting late what had been launched, and launching itself: a CUDA graph is for the latter alone.
 void AddLaunchCause(const Judged& judged, Finding finding, std::vector<Finding>* findings) {
   const LaunchSplit& split = judged.launches;
-  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   if (PercentOf(split.call_ns + split.after_ns, judged.window_ns) < kCausePercentWorthAFinding) return;
-  finding.message += "; " + ns(split.call_ns) + " of it in the launch calls, " + ns(split.after_ns) +
-                     " after they had returned" +
-                     (split.first_ns == 0 ? "" : ", " + ns(split.first_ns) + " in first launches, which load code");
+  finding.message +=
+      "; " + FormatNs(split.call_ns) + " of it in the launch calls, " + FormatNs(split.after_ns) +
+      " after they had returned" +
+      (split.first_ns == 0 ? "" : ", " + FormatNs(split.first_ns) + " in first launches, which load code");
   if (2 * split.late_ns > split.call_ns + split.after_ns) {
     finding.advice =
         "The launches had returned, and the GPU started the work late: see what it waited for (another process on this "
@@ -329,12 +335,11 @@ void AddPauses(const AnalysisInput& input, const HostGaps& host, const Judged& j
                std::vector<Finding>* findings) {
   const double percent = PercentOf(pauses.sum_ns, judged.window_ns);
   if (percent < kCausePercentWorthAFinding) return;
-  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   Finding finding = NewFinding("idle.pauses", percent);
-  finding.message = NameOfUsedDevices(input.trace()) + " idle for " + ns(pauses.sum_ns) + ", " +
-                    FormatPercent(percent) + " of " + ns(judged.window_ns) + judged.when + ", in " +
+  finding.message = NameOfUsedDevices(input.trace()) + " idle for " + FormatNs(pauses.sum_ns) + ", " +
+                    FormatPercent(percent) + " of " + FormatNs(judged.window_ns) + judged.when + ", in " +
                     CountOf(pauses.count, "long pause") + " in which the host ran its own code" +
-                    (pauses.count == 1 ? "" : ", " + ns(pauses.longest_ns) + " in the longest") +
+                    (pauses.count == 1 ? "" : ", " + FormatNs(pauses.longest_ns) + " in the longest") +
                     MainFunction(input, host);
   finding.gain_ns = pauses.sum_ns;
   finding.basis = "all of these pauses";
@@ -375,8 +380,7 @@ std::string PartsOf(const CauseSplit& split, int64_t all_ns, Finding* finding) {
   std::string parts;
   ForEachCause([&](Cause cause) {
     if (PercentOf(split[cause], all_ns) < kCausePercentWorthAFinding) return;
-    parts += (parts.empty() ? "" : ", ") + std::string(InfoOf(cause).name) + " " +
-             FormatNs(static_cast<double>(split[cause]));
+    parts += (parts.empty() ? "" : ", ") + std::string(InfoOf(cause).name) + " " + FormatNs(split[cause]);
     finding->subject.causes.emplace_back(InfoOf(cause).name);
   });
   return parts;
@@ -405,21 +409,20 @@ void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, const Judg
       steady.step.empty() ? steady.before[Cause::kLoad] + steady.before[Cause::kLaunch] + steady.copied_before_ns : 0;
   const int64_t counted_ns = is_what_the_run_is ? once_ns + steady.copied_before_ns : loaded_ns;
   Finding finding = NewFinding("startup.first_launches", PercentOf(counted_ns + late_ns, window_ns));
-  finding.message = "Warm-up: GPU idle for " + FormatNs(static_cast<double>(once_ns)) + ", " +
-                    FormatPercent(PercentOf(once_ns, window_ns)) + " of the GPU window, " +
+  finding.message = "Warm-up: GPU idle for " + FormatNs(once_ns) + ", " + FormatPercent(PercentOf(once_ns, window_ns)) +
+                    " of the GPU window, " +
                     (steady.step.empty() ? "until the kernels had run once"
                                          : "before the measured \"" + steady.step + "\" iterations");
   const std::string parts = PartsOf(steady.before, once_ns, &finding);
   if (!parts.empty()) finding.message += ": " + parts;
   if (PercentOf(steady.copied_before_ns, window_ns) >= kCausePercentWorthAFinding) {
-    finding.message += "; copies took " + FormatNs(static_cast<double>(steady.copied_before_ns));
+    finding.message += "; copies took " + FormatNs(steady.copied_before_ns);
   }
   finding.gain_ns = once_ns;
   finding.basis = "all idle time during warm-up";
   if (judged.is_startup_still) {
-    finding.message += "; then " + FormatNs(static_cast<double>(late_ns)) + ", " +
-                       FormatPercent(PercentOf(late_ns, judged.window_ns)) + " of the rest, before kernels that ran " +
-                       "for the first time later";
+    finding.message += "; then " + FormatNs(late_ns) + ", " + FormatPercent(PercentOf(late_ns, judged.window_ns)) +
+                       " of the rest, before kernels that ran " + "for the first time later";
     finding.gain_ns += late_ns;
     finding.basis += " and before these kernels";
   }
@@ -442,8 +445,8 @@ void TakeWhatComesOnce(Judged* judged, std::vector<Finding>* findings) {
   const double percent = PercentOf(once.Total(), judged->window_ns);
   if (percent < kIdlePercentWorthAFinding) return;
   Finding finding = NewFinding("startup.first_launches", percent);
-  finding.message = "No kernel ran twice: GPU idle for " + FormatNs(static_cast<double>(once.Total())) + ", " +
-                    FormatPercent(percent) + " of the GPU window, around one-time work: ";
+  finding.message = "No kernel ran twice: GPU idle for " + FormatNs(once.Total()) + ", " + FormatPercent(percent) +
+                    " of the GPU window, around one-time work: ";
   finding.message += PartsOf(once, once.Total(), &finding);
   finding.gain_ns = once.Total();
   finding.basis = "all of this idle time";

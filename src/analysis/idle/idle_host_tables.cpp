@@ -66,10 +66,9 @@ Table IdleOsTable(const AnalysisInput& input, const IdleSummary& summary, const 
     const IdleInWait& wait = host.waits[i];
     const bool is_recorded = wait.kind.function != NameId{};
     const PlaceAndWord& place = places[{wait.kind, wait.thread}];
-    const std::string word = place.words.Main();
     table.rows.push_back({PercentOf(wait.idle_ns, idle_ns), wait.idle_ns, wait.calls,
                           is_recorded ? std::string(trace.Text(wait.kind.function)) : "(not recorded)",
-                          word.empty() ? ObjectName(trace, wait.kind) : word, HolderName(trace, wait.kind), wait.bytes,
+                          ObjectName(trace, wait.kind, place.words.Main()), HolderName(trace, wait.kind), wait.bytes,
                           ThreadName(trace, wait.thread), place.places.Main(), place.ends.Main()});
   }
   NoteLeftOut(&table, host.waits.size());
@@ -116,8 +115,7 @@ Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const Ho
     table.rows.push_back(
         {PercentOf(function.self, count), function.self, function.inclusive, function.name, function.module});
   }
-  table.note += " Based on " + CountOf(count, "sample") + " for " +
-                FormatNs(static_cast<double>(summary.Sum().split[Cause::kHost])) + ".";
+  table.note += " Based on " + CountOf(count, "sample") + " for " + FormatNs(summary.Sum().split[Cause::kHost]) + ".";
   if (host.samples.size() < kSamplesToNameAFunction) table.note += " Too few for reliable shares.";
   NoteLeftOut(&table, functions.size());
   return table;

@@ -30,7 +30,7 @@ std::string WhyUnknown(const IdleSummary& summary) {
   for (const auto& [reason, words] : kReasons) {
     const int64_t idle_ns = summary.UnknownNs(reason);
     if (idle_ns == 0) continue;
-    text += (text.empty() ? " Unknown: " : "; ") + FormatNs(static_cast<double>(idle_ns)) + " because " + words;
+    text += (text.empty() ? " Unknown: " : "; ") + FormatNs(idle_ns) + " because " + words;
   }
   return text.empty() ? text : text + ".";
 }
@@ -164,13 +164,13 @@ Table GapTable(const Trace& trace, const IdleSummary& summary, const AnalysisOpt
   const ShorterGaps& shorter = summary.shorter();
   if (shorter.gaps > 0) {
     table.rows.push_back(ShorterRow(shorter));
-    table.note += " Shorter gaps: below " + FormatNs(static_cast<double>(options.min_gap_ns)) + ".";
+    table.note += " Shorter gaps: below " + FormatNs(options.min_gap_ns) + ".";
   }
   const DeviceIdle sum = summary.Sum();
   const int64_t more = sum.gaps - shorter.gaps - static_cast<int64_t>(summary.longest().size());
   if (more > 0) {
     const int64_t more_ns = sum.split.Total() - shorter.split.Total() - shown_ns;
-    table.note += " " + CountOf(more, "more gap") + " not shown, " + FormatNs(static_cast<double>(more_ns)) + ".";
+    table.note += " " + CountOf(more, "more gap") + " not shown, " + FormatNs(more_ns) + ".";
   }
   return table;
 }

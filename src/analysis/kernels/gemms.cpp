@@ -326,10 +326,10 @@ void FindFp32(const Trace& trace, const std::vector<GemmSum>& sums, int64_t kern
   Finding finding = NewFinding("gemm.fp32", percent);
   const Device& device = trace.devices[group.longest->device];
   finding.message = "FP32 matrix multiplications run without tensor cores: " + CountOf(group.runs, "run") + " take " +
-                    FormatPercent(percent) + " of the kernel time (" +
-                    FormatNs(static_cast<double>(int64_t{group.gpu_ns})) + ") at " + Tera(group.PerSecond()) +
-                    "; the peak of this GPU is " + Tera(PeakOperationsPerSecond(device, MathType::kFp32)) +
-                    " in FP32 and " + Tera(PeakOperationsPerSecond(device, MathType::kTf32)) +
+                    FormatPercent(percent) + " of the kernel time (" + FormatNs(int64_t{group.gpu_ns}) + ") at " +
+                    Tera(group.PerSecond()) + "; the peak of this GPU is " +
+                    Tera(PeakOperationsPerSecond(device, MathType::kFp32)) + " in FP32 and " +
+                    Tera(PeakOperationsPerSecond(device, MathType::kTf32)) +
                     " in TF32. Longest: " + SizeOf(group.longest->like);
   finding.gain_ns = group.GainNs();
   finding.basis = "assumes they reach the peak of TF32";
@@ -365,13 +365,12 @@ void FindMisaligned(const Trace& trace, const std::vector<GemmSum>& sums, int64_
   const double percent = PercentOf(group.gpu_ns, kernel_ns);
   const Gemm& like = group.longest->like;
   Finding finding = NewFinding("gemm.misaligned", percent);
-  finding.message = "Matrices of " + CountOf(group.runs, "multiplication") + " are not aligned to " +
-                    std::to_string(kTensorCoreBytes) +
-                    " bytes, which tensor cores need for full speed: " + FormatPercent(percent) +
-                    " of the kernel time (" + FormatNs(static_cast<double>(int64_t{group.gpu_ns})) + ") at " +
-                    Tera(group.PerSecond()) + ". Longest: " + SizeOf(like) + " in " +
-                    std::string(NameOf(group.longest->math())) + ", leading dimensions " + std::to_string(like.lda) +
-                    ", " + std::to_string(like.ldb) + " and " + std::to_string(like.ldc);
+  finding.message =
+      "Matrices of " + CountOf(group.runs, "multiplication") + " are not aligned to " +
+      std::to_string(kTensorCoreBytes) + " bytes, which tensor cores need for full speed: " + FormatPercent(percent) +
+      " of the kernel time (" + FormatNs(int64_t{group.gpu_ns}) + ") at " + Tera(group.PerSecond()) +
+      ". Longest: " + SizeOf(like) + " in " + std::string(NameOf(group.longest->math())) + ", leading dimensions " +
+      std::to_string(like.lda) + ", " + std::to_string(like.ldb) + " and " + std::to_string(like.ldc);
   if (has_aligned) {
     finding.gain_ns = group.GainNs();
     finding.basis = "assumes they are as fast as aligned ones of similar size in this run";
@@ -420,7 +419,7 @@ void FindSlowLayouts(const std::vector<GemmSum>& sums, int64_t kernel_ns, Analys
   Finding finding = NewFinding("gemm.layout", percent);
   finding.message = CountOf(group.runs, "multiplication") +
                     " would be faster in another layout: " + FormatPercent(percent) + " of the kernel time (" +
-                    FormatNs(static_cast<double>(int64_t{group.gpu_ns})) + ") at " + Tera(group.PerSecond()) +
+                    FormatNs(int64_t{group.gpu_ns}) + ") at " + Tera(group.PerSecond()) +
                     ". Longest: " + SizeOf(longest.like) + " in " + std::string(NameOf(longest.math())) + ", " +
                     Layout(longest.like) + " at " + Tera(longest.PerSecond()) + "; " + Layout(best.like) +
                     " of the same size reaches " + Tera(best.PerSecond()) + " in this run";

@@ -111,7 +111,7 @@ Table KindTable(const Kinds& kinds, uint32_t max_rows) {
 }
 
 std::string Share(const Kinds& kinds, int64_t ns, int64_t count) {
-  return FormatPercent(kinds.Percent(ns)) + " of the kernel time (" + FormatNs(static_cast<double>(ns)) + " in " +
+  return FormatPercent(kinds.Percent(ns)) + " of the kernel time (" + FormatNs(ns) + " in " +
          CountOf(count, "launch", "launches") + ")";
 }
 

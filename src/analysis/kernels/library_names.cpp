@@ -6,15 +6,15 @@
 #include <iterator>
 
 #include "analysis/result/display_names.h"
+#include "base/text.h"
 
 namespace gprof {
 namespace {
 
-bool Has(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
-
 template <std::size_t n>
 bool HasAny(std::string_view name, const std::string_view (&parts)[n]) {
-  return std::any_of(std::begin(parts), std::end(parts), [name](std::string_view part) { return Has(name, part); });
+  return std::any_of(std::begin(parts), std::end(parts),
+                     [name](std::string_view part) { return Contains(name, part); });
 }
 
 struct NamePart {
@@ -95,7 +95,7 @@ constexpr NamePart kParts[] = {
 };
 
 // "cupy_add__float32_float32_float32": a function of CuPy on arrays, and the types of its arguments.
-bool IsCupyFunction(std::string_view name) { return name.starts_with("cupy_") && Has(name, "__"); }
+bool IsCupyFunction(std::string_view name) { return name.starts_with("cupy_") && Contains(name, "__"); }
 
 }  // namespace
 
@@ -110,8 +110,8 @@ std::string_view WordOf(KernelKind kind) {
 
 KernelKind KindOfKernel(std::string_view name) {
   if (IsNcclKernel(name)) return KernelKind::kCommunication;
-  const auto* const found =
-      std::find_if(std::begin(kParts), std::end(kParts), [name](const NamePart& one) { return Has(name, one.part); });
+  const auto* const found = std::find_if(std::begin(kParts), std::end(kParts),
+                                         [name](const NamePart& one) { return Contains(name, one.part); });
   if (found != std::end(kParts)) return found->kind;
   return IsCupyFunction(name) ? KernelKind::kElementwise : KernelKind::kOther;
 }
@@ -127,7 +127,7 @@ bool IsFp32WithoutTensorCores(std::string_view name) {
 }
 
 bool IsMisalignedProduct(std::string_view name) {
-  if (!Has(name, "tensorop")) return false;
+  if (!Contains(name, "tensorop")) return false;
   const std::size_t at = name.find("align");
   if (at == std::string_view::npos) return false;
   const std::string_view number = name.substr(at + 5);
@@ -137,7 +137,7 @@ bool IsMisalignedProduct(std::string_view name) {
 }
 
 bool IsSingleElementwise(std::string_view name) {
-  return (Has(name, "at::native::") && Has(name, "elementwise_kernel") &&
+  return (Contains(name, "at::native::") && Contains(name, "elementwise_kernel") &&
           KindOfKernel(name) == KernelKind::kElementwise) ||
          IsCupyFunction(name);
 }

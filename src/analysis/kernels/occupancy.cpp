@@ -217,8 +217,6 @@ void AddMetrics(const Trace& trace, const Summary& summary, AnalysisResult* resu
   AddMetric(result, "occupancy.below_warp_count", below_count);
 }
 
-std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
-
 // What several rows have in common becomes one finding, which names the worst of them.
 struct Group {
   const Row* worst = nullptr;
@@ -237,7 +235,7 @@ struct Group {
 std::string LaunchText(const Trace& trace, const Row& row) {
   return ShortName(KernelName(trace, row.launches.name)) + ": " + CountOf(row.launches.count, "launch", "launches") +
          " of " + CountOf(row.use.blocks, "block") + " x " + CountOf(row.use.threads, "thread") + " (" +
-         Ns(row.launches.time_ns) + ")";
+         FormatNs(row.launches.time_ns) + ")";
 }
 
 std::string Others(const Group& group) {

@@ -288,9 +288,9 @@ void AddFinding(const AnalysisInput& input, const Making& making, const Launches
   if (percent < kPercentWorthAFinding) return;
   Finding finding = NewFinding("graphs.instantiate", percent);
   finding.message = CountOf(instantiations, "CUDA graph instantiation") + " for " +
-                    CountOf(count, "launch", "launches") + ": GPU idle for " + FormatNs(static_cast<double>(idle_ns)) +
+                    CountOf(count, "launch", "launches") + ": GPU idle for " + FormatNs(idle_ns) +
                     " while graphs were created and launched for the first time; instantiating them took the host " +
-                    FormatNs(static_cast<double>(making.instantiate_ns));
+                    FormatNs(making.instantiate_ns);
   finding.gain_ns = idle_ns;
   finding.basis = "this idle time: launching an existing graph takes about 10 us";
   findings->push_back(std::move(finding));

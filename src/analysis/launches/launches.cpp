@@ -289,15 +289,13 @@ void AddFinding(const LateLaunchSums& sums, const JudgedTime& judged, double int
   const bool is_judged = judged.steady && sums.judged.AreAPattern();
   const LateLaunches& late = is_judged ? sums.judged : sums.all;
   Finding finding = NewFinding("launch.bound", PercentOf(late.idle_ns, sums.all.window_ns));
-  finding.message =
-      "Launch-bound for " + FormatPercent(PercentOf(late.idle_ns, late.window_ns)) + " of " +
-      (is_judged ? FormatNs(static_cast<double>(late.window_ns)) + WhenOf(judged.steady->step) : "the GPU window") +
-      ": " + CountOf(late.kernels, "kernel") + " of " + Each(late.kernel_ns, late.kernels) +
-      " on average started on an empty queue, " + Each(late.idle_ns, late.kernels) +
-      " idle before each, one launch every " + FormatNs(interval_ns);
+  finding.message = "Launch-bound for " + FormatPercent(PercentOf(late.idle_ns, late.window_ns)) + " of " +
+                    (is_judged ? FormatNs(late.window_ns) + WhenOf(judged.steady->step) : "the GPU window") + ": " +
+                    CountOf(late.kernels, "kernel") + " of " + Each(late.kernel_ns, late.kernels) +
+                    " on average started on an empty queue, " + Each(late.idle_ns, late.kernels) +
+                    " idle before each, one launch every " + FormatNs(interval_ns);
   finding.gain_ns = late.idle_ns;
-  finding.basis = "idle time before those kernels, " + FormatNs(static_cast<double>(late.launch_ns)) +
-                  " of it in their launch calls";
+  finding.basis = "idle time before those kernels, " + FormatNs(late.launch_ns) + " of it in their launch calls";
   findings->push_back(std::move(finding));
 }
 

@@ -147,8 +147,6 @@ Table ChainTable(const Trace& trace, const std::vector<Chain>& chains, uint32_t 
   return table;
 }
 
-std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
-
 // How often the thread that launches the chain waits for the GPU, or copies from it and waits for that, meanwhile: the
 // larger number, as many programs do one for the other.
 int64_t ReadsDuring(const AnalysisInput& input, const Chain& chain) {
@@ -191,9 +189,9 @@ Finding ChainFinding(const AnalysisInput& input, const Chain& chain) {
       chain.period == 1 ? "the same kernel" : "the same " + FormatCount(chain.period) + " operations";
   Finding finding = NewFinding("kernels.chain", PercentOf(chain.idle_ns, window_ns));
   finding.message = StreamName(trace, chain.stream) + " ran " + what + " " + FormatCount(chain.repetitions) +
-                    " times (" + NamesOf(trace, chain, 3) + "): " + Ns(chain.busy_ns) + " of work, " +
-                    Ns(chain.idle_ns) + " idle in between, " + FormatPercent(PercentOf(chain.idle_ns, window_ns)) +
-                    " of the GPU window";
+                    " times (" + NamesOf(trace, chain, 3) + "): " + FormatNs(chain.busy_ns) + " of work, " +
+                    FormatNs(chain.idle_ns) + " idle in between, " +
+                    FormatPercent(PercentOf(chain.idle_ns, window_ns)) + " of the GPU window";
   finding.gain_ns = chain.idle_ns;
   finding.basis = "idle gaps of up to 50 us between operations of one repetition";
   if (chain.period == 1) {
@@ -238,7 +236,7 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
   Finding finding = NewFinding("kernels.small", PercentOf(small.idle_ns, input.shared().window_ns()));
   finding.message = FormatCount(small.count) + " of " + CountOf(all.count, "kernel") + " ran for less than 10 us, " +
                     FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of total kernel time, with " +
-                    Ns(small.idle_ns) + " idle before them";
+                    FormatNs(small.idle_ns) + " idle before them";
   if (MostAreInGraphs(input)) {
     finding.advice = "Fuse kernels, or give each more work: CUDA graph nodes have gaps between them as well.";
   }

@@ -94,7 +94,7 @@ void AddSeldomLaunched(const AnalysisInput& input, const std::vector<Launches>& 
   finding.severity = Severity::kNote;
   finding.message =
       "Kernels that ran once or a few times, such as " + ShortName(finding.subject.kernel) + ", took " +
-      FormatNs(static_cast<double>(alone_ns)) +
+      FormatNs(alone_ns) +
       " in their first launches, in a program with managed memory: part of that may be pages that move to "
       "the GPU (migrations were not recorded)";
   finding.gain_ns = alone_ns / 2;

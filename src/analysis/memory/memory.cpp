@@ -212,10 +212,9 @@ void AddManagedFindings(const AnalysisInput& input, const ManagedTraffic& sums, 
   }
   if (moved.count > 0) {
     Finding finding = NewFinding("memory.migrations", PercentOf(moved.time_ns, input.shared().window_ns()));
-    finding.message = "Managed memory: " + FormatBytes(static_cast<double>(moved.value)) + " moved in " +
-                      CountOf(moved.count, "migration") + ", " +
-                      FormatBytes(static_cast<double>(moved.value) / static_cast<double>(moved.count)) +
-                      " each, taking " + FormatNs(static_cast<double>(moved.time_ns));
+    finding.message = "Managed memory: " + FormatBytes(moved.value) + " moved in " + CountOf(moved.count, "migration") +
+                      ", " + FormatBytes(static_cast<double>(moved.value) / static_cast<double>(moved.count)) +
+                      " each, taking " + FormatNs(moved.time_ns);
     finding.gain_ns = gain_ns;
     finding.basis = "time of migrations outside GPU page faults, minus a bulk transfer of their bytes";
     findings->push_back(std::move(finding));
@@ -223,7 +222,7 @@ void AddManagedFindings(const AnalysisInput& input, const ManagedTraffic& sums, 
   if (faults.count > 0) {
     Finding finding = NewFinding("memory.page_faults", PercentOf(faults.time_ns, input.shared().window_ns()));
     finding.message = "The GPU page-faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
-                      " of managed memory, taking " + FormatNs(static_cast<double>(faults.time_ns));
+                      " of managed memory, taking " + FormatNs(faults.time_ns);
     finding.gain_ns = std::max<int64_t>(0, faults.time_ns - BulkNs(trace, ManagedKind::kHostToDevice));
     finding.basis = "time the driver spent on those faults, minus a bulk transfer of their data";
     findings->push_back(std::move(finding));

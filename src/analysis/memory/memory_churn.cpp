@@ -17,6 +17,7 @@
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
+#include "base/text.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -30,8 +31,6 @@ constexpr double kWorthAFinding = 5;         // percent of the window
 
 constexpr std::array<MemoryCallKind, 4> kKinds = {MemoryCallKind::kDevice, MemoryCallKind::kPool, MemoryCallKind::kHost,
                                                   MemoryCallKind::kRegistration};
-
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // Blocks of one process that can stand for each other.
 struct GroupKey {
@@ -244,7 +243,7 @@ std::string AdviceOf(MemoryCallKind kind, bool has_size, std::string advice) {
 
 std::string WorstOf(const Trace& trace, const Churn& churn, const ChurnSite& site) {
   std::string text = FormatCount(site.pairs);
-  if (site.has_size) text += " x " + FormatBytes(static_cast<double>(site.size_bytes));
+  if (site.has_size) text += " x " + FormatBytes(site.size_bytes);
   const std::string_view function = trace.Text(site.function);
   if (!function.empty()) text += " by " + std::string(function);
   if (!trace.Text(site.path).empty()) text += " in " + PathName(trace, site.path);
@@ -263,9 +262,8 @@ Finding ChurnFinding(const Trace& trace, const Churn& churn, MemoryCallKind kind
                     (kind == MemoryCallKind::kRegistration ? " was unregistered and registered again "
                      : sum.worst->has_size                 ? " was freed and allocated again at the same size "
                                                            : " was freed and allocated again ") +
-                    CountOf(sum.pairs, "time") + ": " + FormatNs(static_cast<double>(sum.host_ns)) +
-                    " in those calls, GPU idle for " + FormatNs(static_cast<double>(sum.idle_ns)) +
-                    " of that; most affected: " + WorstOf(trace, churn, *sum.worst);
+                    CountOf(sum.pairs, "time") + ": " + FormatNs(sum.host_ns) + " in those calls, GPU idle for " +
+                    FormatNs(sum.idle_ns) + " of that; most affected: " + WorstOf(trace, churn, *sum.worst);
   finding.advice = AdviceOf(kind, sum.worst->has_size, std::move(finding.advice));
   finding.gain_ns = sum.idle_ns;
   finding.basis = sum.idle_ns > 0 ? "this idle time, included in idle.memory" : "host time only, no GPU idle time";
@@ -277,15 +275,16 @@ Finding ChurnFinding(const Trace& trace, const Churn& churn, MemoryCallKind kind
 // Addresses and handles of virtual memory (cuMemAddressFree, cuMemRetainAllocationHandle) are not what a program
 // churns.
 bool IsAllocation(std::string_view function) {
-  return Has(function, "Malloc") || Has(function, "MemAlloc") || Has(function, "HostAlloc") ||
-         Has(function, "HostRegister");
+  return Contains(function, "Malloc") || Contains(function, "MemAlloc") || Contains(function, "HostAlloc") ||
+         Contains(function, "HostRegister");
 }
 
 MemoryCallKind MemoryCallKindOf(std::string_view function) {
-  if (Has(function, "HostRegister") || Has(function, "HostUnregister")) return MemoryCallKind::kRegistration;
-  if (!IsAllocation(function) && !Has(function, "cudaFree") && !Has(function, "MemFree")) return MemoryCallKind::kOther;
-  if (Has(function, "Async") || Has(function, "FromPool")) return MemoryCallKind::kPool;
-  return Has(function, "Host") ? MemoryCallKind::kHost : MemoryCallKind::kDevice;
+  if (Contains(function, "HostRegister") || Contains(function, "HostUnregister")) return MemoryCallKind::kRegistration;
+  if (!IsAllocation(function) && !Contains(function, "cudaFree") && !Contains(function, "MemFree"))
+    return MemoryCallKind::kOther;
+  if (Contains(function, "Async") || Contains(function, "FromPool")) return MemoryCallKind::kPool;
+  return Contains(function, "Host") ? MemoryCallKind::kHost : MemoryCallKind::kDevice;
 }
 
 Churn ChurnOf(const AnalysisInput& input, const std::vector<uint32_t>& ended) {

@@ -143,11 +143,11 @@ void AddGrowthFindings(const Trace& trace, const Growth& growth, std::vector<Fin
   Finding finding = NewFinding("memory.growth");
   finding.subject.function = function;
   finding.subject.range = trace.Text(worst.path);
-  finding.message = "Memory use grows: " + FormatBytes(static_cast<double>(bytes)) + " in " + CountOf(blocks, "block") +
-                    " allocated " + (step.empty() ? "throughout the GPU window" : "in " + std::string(step)) +
-                    " and kept until " + (step.empty() ? "its end" : "the last iteration") +
-                    "; largest share: " + FormatBytes(static_cast<double>(worst.bytes)) + " of " +
-                    SortName(worst.memory) + " memory" + (function.empty() ? "" : " by " + std::string(function));
+  finding.message = "Memory use grows: " + FormatBytes(bytes) + " in " + CountOf(blocks, "block") + " allocated " +
+                    (step.empty() ? "throughout the GPU window" : "in " + std::string(step)) + " and kept until " +
+                    (step.empty() ? "its end" : "the last iteration") + "; largest share: " + FormatBytes(worst.bytes) +
+                    " of " + SortName(worst.memory) + " memory" +
+                    (function.empty() ? "" : " by " + std::string(function));
   if (!trace.Text(worst.path).empty()) finding.message += " in " + PathName(trace, worst.path);
   if (!step.empty()) {
     finding.message += ", in " + FormatCount(worst.iterations) + " of " + FormatCount(growth.iterations) +
@@ -185,7 +185,7 @@ void AddLeakFinding(const Trace& trace, const MemoryUse& use, std::vector<Findin
   Finding finding = NewFinding("memory.leaked");
   finding.subject.function = trace.Text(function);
   finding.subject.range = trace.Text(path);
-  finding.message = CountOf(sum.blocks, "block") + " of memory (" + FormatBytes(static_cast<double>(sum.bytes)) + ") " +
+  finding.message = CountOf(sum.blocks, "block") + " of memory (" + FormatBytes(sum.bytes) + ") " +
                     (sum.blocks == 1 ? "was" : "were") + " not freed when the process ended";
   if (!trace.Text(function).empty()) {
     finding.message += places.size() == 1 ? ", allocated by " : ", mostly allocated by ";

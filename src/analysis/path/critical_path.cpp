@@ -318,8 +318,7 @@ void AddFinding(const AnalysisInput& input, const std::string& step, const Share
   if (IsKernelBound(input, step)) return;  // which gpu.kernel_bound says
   Finding finding = NewFinding("critical.kernel", PercentOf(total_ns, window_ns));
   finding.message = longest->first.second + " is " + FormatPercent(PercentOf(total_ns, window_ns)) +
-                    " of the critical path: " + FormatNs(static_cast<double>(total_ns)) + " of " +
-                    FormatNs(static_cast<double>(window_ns)) +
+                    " of the critical path: " + FormatNs(total_ns) + " of " + FormatNs(window_ns) +
                     " from the first CUDA call to the end of the last operation";
   finding.gain_ns = total_ns / 2;
   finding.basis = "assumes it runs twice as fast, half of its time on the critical path";

@@ -97,8 +97,7 @@ class PathSums {
   }
 
   static void AddToParent(int64_t start_ns, int64_t end_ns, const Parent& parent) {
-    const int64_t within_ns = std::min(end_ns, parent.end_ns) - std::max(start_ns, parent.start_ns);
-    AddWrapping(&parent.sums->children_ns, std::max<int64_t>(within_ns, 0));
+    AddWrapping(&parent.sums->children_ns, OverlapNs(Interval{start_ns, end_ns}, parent));
   }
 
   static void CountLanes(const Interval& range, OpenEnds* open, Sums* sums) {

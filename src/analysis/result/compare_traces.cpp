@@ -141,7 +141,7 @@ Table SpreadTable(const std::vector<TraceSummary>& traces, const std::vector<std
 }
 
 std::string AboveMedian(const char* what, int64_t value_ns, int64_t median_ns) {
-  return std::string(what) + " " + FormatNs(static_cast<double>(value_ns)) + ", " +
+  return std::string(what) + " " + FormatNs(value_ns) + ", " +
          FormatPercent(PercentOf(value_ns - median_ns, median_ns)) + " above the median";
 }
 

@@ -517,7 +517,7 @@ constexpr auto kCatalogue = [] {
   auto rows = std::to_array(kRows);
   for (MetricInfo& info : rows) {
     if (IsOfWholeRun(info)) info.needs |= kWholeRun;
-    if (JoinOf(info.id).how == Join::kNone) info.needs |= kOneTrace;
+    if (JoinOf(info.id).how == Join::kNever) info.needs |= kOneTrace;
   }
   return rows;
 }();
@@ -536,6 +536,18 @@ void AddMetricValue(AnalysisResult* result, std::string_view id, double value, s
   const MetricInfo* info = FindMetric(id);
   assert(info != nullptr && "metric without a line in metrics.cpp");
   if (info != nullptr) result->metrics.push_back({info->id, std::move(scope), value});
+}
+
+std::string_view BetterName(Better better) {
+  switch (better) {
+    case Better::kLower:
+      return "lower";
+    case Better::kHigher:
+      return "higher";
+    case Better::kNeither:
+      break;
+  }
+  return "neither";
 }
 
 std::string_view UnitName(Unit unit) {

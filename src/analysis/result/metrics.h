@@ -18,6 +18,7 @@ void AddMetric(AnalysisResult* result, std::string_view id, Number value, std::s
 }
 
 std::string_view UnitName(Unit unit);
+std::string_view BetterName(Better better);
 
 // docs/metrics.md.
 std::string MetricsMarkdown();

@@ -79,18 +79,6 @@ constexpr std::string_view kTables =
     "The columns of every table by their JSON keys. Counts and nanoseconds are integers; medians are exact; standard\n"
     "deviations are those of a sample.\n";
 
-std::string_view BetterName(Better better) {
-  switch (better) {
-    case Better::kLower:
-      return "lower";
-    case Better::kHigher:
-      return "higher";
-    case Better::kNeither:
-      break;
-  }
-  return "";
-}
-
 std::string NeedsText(FactSet needs) {
   std::string text;
   ForEachFact(needs, [&](Fact fact) { text += (text.empty() ? "`" : ", `") + std::string(InfoOf(fact).key) + "`"; });
@@ -99,8 +87,9 @@ std::string NeedsText(FactSet needs) {
 
 std::string MetricRow(const MetricInfo& info) {
   return "| `" + std::string(info.id) + "` | " + std::string(UnitName(info.unit)) + " | " +
-         std::string(BetterName(info.better)) + " | " + (info.is_deterministic ? "yes" : "") + " | " +
-         NeedsText(info.needs) + " | " + std::string(info.meaning) + " |\n";
+         std::string(info.better == Better::kNeither ? "" : BetterName(info.better)) + " | " +
+         (info.is_deterministic ? "yes" : "") + " | " + NeedsText(info.needs) + " | " + std::string(info.meaning) +
+         " |\n";
 }
 
 std::string FactRow(Fact fact) {

@@ -74,8 +74,7 @@ class LineSums {
         const uint32_t call = part.call() != kNone ? part.call() : next;
         PythonLineSum& sum = call == kNone ? sums_.back() : Of(call);
         sum.idle[part.cause] += end_ns - start_ns;
-        const int64_t judged_ns = std::min(end_ns, judged_.end_ns) - std::max(start_ns, judged_.start_ns);
-        sum.judged_idle[part.cause] += std::max<int64_t>(0, judged_ns);
+        sum.judged_idle[part.cause] += OverlapNs(judged_, Interval{start_ns, end_ns});
       });
     });
   }

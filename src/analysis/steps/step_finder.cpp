@@ -110,7 +110,7 @@ class Search {
     Candidate& slot = slots_[ranges.TraitsOf(range).path.value];
     const int64_t start_ns = range.start_ns(), end_ns = start_ns + ranges.DurationNs(range);
     AddWrapping(&slot.total_ns, end_ns - start_ns);
-    slot.covered_ns += std::max<int64_t>(0, std::min(end_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
+    slot.covered_ns += OverlapNs(Interval{start_ns, end_ns}, window_);
   }
 
   static bool Repeats(const Candidate& candidate) { return candidate.count >= kFewestSteps && !candidate.has_depths; }

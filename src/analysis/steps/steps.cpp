@@ -24,9 +24,6 @@ namespace {
 // Less than that of the time of all iterations is not worth a finding.
 constexpr double kPercentWorthAFinding = 2;
 
-std::string Ns(double ns) { return FormatNs(ns); }
-std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
-
 double TrendPercent(const StepTimes& times) {
   if (times.steady_median_ns <= 0 || times.count < 2) return 0;
   return 100 * times.slope_ns * static_cast<double>(times.count - 1) / times.steady_median_ns;
@@ -74,7 +71,7 @@ std::vector<size_t> LargestOf(const Parts& extra) {
 std::string ExtraText(const Parts& extra) {
   std::string text;
   for (const size_t part : LargestOf(extra)) {
-    text += (text.empty() ? "" : ", ") + StepPartName(part) + " +" + Ns(extra[part]);
+    text += (text.empty() ? "" : ", ") + StepPartName(part) + " +" + FormatNs(extra[part]);
   }
   return text;
 }
@@ -135,9 +132,9 @@ void AddOutlierFinding(const Trace& trace, const StepTimes& times, const StepHos
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_outlier; });
   Finding finding = NewFinding("steps.outliers", percent);
   finding.message = FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of \"" + name +
-                    "\" took longer than " + Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) +
-                    ", slowest " + Ns(times.max_ns) + "). Extra time per slow iteration: " + ExtraText(extra) +
-                    SlowHostText(trace, times, host, extra);
+                    "\" took longer than " + FormatNs(times.slow_from_ns) + " (median " +
+                    FormatNs(times.steady_median_ns) + ", slowest " + FormatNs(times.max_ns) +
+                    "). Extra time per slow iteration: " + ExtraText(extra) + SlowHostText(trace, times, host, extra);
   finding.gain_ns = std::llround(gain_ns);
   finding.basis = "time above the median in slow iterations";
   finding.subject = SubjectOf(name, extra);
@@ -152,7 +149,7 @@ void AddTrendFinding(const StepTimes& times, const std::string& name, AnalysisRe
   if (percent < kPercentWorthAFinding) return;
   const Parts growth = GrowthOf(times);
   Finding finding = NewFinding("steps.trend", percent);
-  finding.message = "\"" + name + "\" slows down by " + Ns(times.slope_ns) + " per iteration, " +
+  finding.message = "\"" + name + "\" slows down by " + FormatNs(times.slope_ns) + " per iteration, " +
                     FormatPercent(TrendPercent(times)) + " over " + CountOf(times.count, "iteration") +
                     ". Second half compared with the first: " + ExtraText(growth);
   finding.gain_ns = std::llround(gain_ns);
@@ -172,8 +169,8 @@ void AddWarmupFinding(const StepTimes& times, const std::string& name, AnalysisR
   if (times.warmups == 0 || percent < kPercentWorthAFinding) return;
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_warmup; });
   Finding finding = NewFinding("steps.warmup");
-  finding.message = CountOf(times.warmups, "warm-up iteration") + " of \"" + name + "\" took " + Ns(above_ns) +
-                    " longer than the median (" + Ns(times.steady_median_ns) + "): " + ExtraText(extra);
+  finding.message = CountOf(times.warmups, "warm-up iteration") + " of \"" + name + "\" took " + FormatNs(above_ns) +
+                    " longer than the median (" + FormatNs(times.steady_median_ns) + "): " + ExtraText(extra);
   finding.gain_ns = std::llround(gain_ns);
   finding.basis = "time above the median in warm-up iterations";
   finding.subject = SubjectOf(name, extra);

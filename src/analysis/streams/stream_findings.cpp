@@ -121,8 +121,8 @@ std::string Serialisers(const AnalysisInput& input, int64_t pageable, const Stre
             " ran in the default stream, which synchronises with all other streams unless they are non-blocking.";
   }
   if (const StreamWaitSite* worst = waits.Worst()) {
-    text += " Event waits delayed work " + CountOf(waits.held, "time") + ", for " +
-            FormatNs(static_cast<double>(waits.held_ns)) + " in total, mostly " + DescribeWait(trace, *worst) + ".";
+    text += " Event waits delayed work " + CountOf(waits.held, "time") + ", for " + FormatNs(waits.held_ns) +
+            " in total, mostly " + DescribeWait(trace, *worst) + ".";
   }
   return text;
 }
@@ -312,8 +312,8 @@ void AddDefaultSplits(const DefaultSplits& splits, int64_t busy_ns, std::vector<
   if (splits.runs < kRounds || PercentOf(splits.gain_ns, busy_ns) < kGainWorthAFinding) return;
   Finding finding = NewFinding("streams.default_splits", PercentOf(splits.gain_ns, busy_ns));
   finding.message = "The default stream serialised other streams " + CountOf(splits.runs, "time") + ": " +
-                    CountOf(splits.operations, "operation") + " in it took " +
-                    FormatNs(static_cast<double>(splits.time_ns)) + " between work of blocking streams";
+                    CountOf(splits.operations, "operation") + " in it took " + FormatNs(splits.time_ns) +
+                    " between work of blocking streams";
   finding.gain_ns = splits.gain_ns;
   finding.basis = "assumes the default-stream work and the work around it run concurrently";
   findings->push_back(std::move(finding));

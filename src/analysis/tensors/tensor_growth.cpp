@@ -140,7 +140,7 @@ std::string WhenFull(const Trace& trace, const TensorGrowth& growth) {
   if (!left) return {};
   const int64_t left_ns = MultiplySaturating(*left, growth.span_ns / growth.steps);
   return "; " + MemoryDeviceName(trace, growth.owner.second) + " would be full after " + FormatCount(*left) +
-         " more (" + FormatNs(static_cast<double>(left_ns)) + ")";
+         " more (" + FormatNs(left_ns) + ")";
 }
 
 }  // namespace
@@ -199,9 +199,9 @@ void AddTensorGrowthFinding(const Trace& trace, const TensorGrowth& growth, std:
   finding.subject.device = MemoryDeviceName(trace, growth.owner.second);
   finding.subject.process = MemoryProcessName(trace, growth.owner.first);
   finding.subject.line = worst.line.substr(0, worst.line.find(" ("));
-  finding.message = "Tensors are kept step after step: " + FormatBytes(static_cast<double>(growth.BytesEach())) +
-                    " more after each " + Utf8(trace.Text(growth.step)) + " (" + CountOf(growth.blocks, "block") +
-                    " in " + CountOf(growth.steps, "step") + ")";
+  finding.message = "Tensors are kept step after step: " + FormatBytes(growth.BytesEach()) + " more after each " +
+                    Utf8(trace.Text(growth.step)) + " (" + CountOf(growth.blocks, "block") + " in " +
+                    CountOf(growth.steps, "step") + ")";
   if (const std::string place = PlaceText(worst); !place.empty()) {
     finding.message += (growth.kept.size() == 1 ? ", allocated by " : ", the largest share by ") + place;
   }

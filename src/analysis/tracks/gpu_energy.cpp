@@ -222,10 +222,7 @@ void PowerCurve::ScaleTo(const Trace& trace, uint32_t energy_source) {
                       std::min(samples.back().start_ns, pieces_.back().end_ns)};
   if (time.DurationNs() < kShortestScaleNs) return;
   double joules = 0;
-  for (const Piece& piece : pieces_) {
-    const int64_t ns = std::min(piece.end_ns, time.end_ns) - std::max(piece.start_ns, time.start_ns);
-    if (ns > 0) joules += Joules(piece.watts, ns);
-  }
+  for (const Piece& piece : pieces_) joules += Joules(piece.watts, OverlapNs(piece, time));
   const std::optional<double> counted = GrowthWithin(trace, energy_source, time);
   if (!counted || joules <= 0) return;
   const double scale = *counted / joules;
@@ -249,9 +246,7 @@ double PowerCurve::JoulesWithin(const Interval& time) const {
 
 int64_t PowerCurve::CoveredNs(const Interval& time) const {
   int64_t covered_ns = 0;
-  for (const Piece& piece : pieces_) {
-    covered_ns += std::max<int64_t>(std::min(piece.end_ns, time.end_ns) - std::max(piece.start_ns, time.start_ns), 0);
-  }
+  for (const Piece& piece : pieces_) covered_ns += OverlapNs(piece, time);
   return covered_ns;
 }
 
@@ -299,8 +294,8 @@ StateEnergy EnergyWithin(const PowerCurve& power, const Interval& time) {
   const std::span<const PowerCurve::Piece> pieces = power.pieces();
   auto piece = std::lower_bound(pieces.begin(), pieces.end(), time.start_ns, ends_before);
   for (; piece != pieces.end() && piece->start_ns < time.end_ns; ++piece) {
-    const int64_t ns = std::min(piece->end_ns, time.end_ns) - std::max(piece->start_ns, time.start_ns);
-    AddShare(power, piece->watts, static_cast<double>(ns), piece->end_ns - piece->start_ns, &energy);
+    AddShare(power, piece->watts, static_cast<double>(OverlapNs(*piece, time)), piece->end_ns - piece->start_ns,
+             &energy);
   }
   return energy;
 }

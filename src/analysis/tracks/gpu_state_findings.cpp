@@ -107,11 +107,10 @@ void SampledDevice::FindThrottling(Table* table) {
     std::string parts;
     for (const ClockLimit& limit : limits.limits) {
       if (limit.kind == LimitKind::kSetting) continue;
-      parts +=
-          fmt::format("{}{} {}", parts.empty() ? ": " : ", ", limit.name, FormatNs(static_cast<double>(limit.held_ns)));
+      parts += fmt::format("{}{} {}", parts.empty() ? ": " : ", ", limit.name, FormatNs(limit.held_ns));
     }
     const std::string message = fmt::format("{}: clocks were throttled for {} ({} of the GPU window){}", Name(),
-                                            FormatNs(static_cast<double>(throttled_ns_)), PercentText(percent), parts);
+                                            FormatNs(throttled_ns_), PercentText(percent), parts);
     const int64_t cost_ns = limits.CostNs(LimitKind::kPower) + limits.CostNs(LimitKind::kHeat);
     if (limits.HeldNs(LimitKind::kPower) >= limits.HeldNs(LimitKind::kHeat)) {
       add("gpu.power_capped", percent, message, cost_ns);
@@ -124,7 +123,7 @@ void SampledDevice::FindThrottling(Table* table) {
   if (cost_percent < kMuchThrottledPercent) return;
   add("gpu.clocks_set", cost_percent,
       fmt::format("{}: settings kept the clocks below what the GPU can do for {} ({} of the GPU window)", Name(),
-                  FormatNs(static_cast<double>(setting_ns)), PercentText(Percent(setting_ns, window_.DurationNs()))),
+                  FormatNs(setting_ns), PercentText(Percent(setting_ns, window_.DurationNs()))),
       setting_cost_ns);
 }
 
@@ -227,7 +226,7 @@ void SampledDevice::FindPcieInGaps() {
   Finding finding = NewFinding("gpu.pcie_in_gaps", percent);
   finding.message =
       fmt::format("{}: PCIe carried up to {}/s for {} while the GPU was idle and no recorded copy ran ({})", Name(),
-                  FormatBytes(most), FormatNs(static_cast<double>(busy_ns)),
+                  FormatBytes(most), FormatNs(busy_ns),
                   trace_.managed_memory.empty() ? "other processes, or managed memory that was not recorded"
                                                 : "managed memory or other processes");
   Add(std::move(finding));

@@ -13,8 +13,8 @@ class TimeOfStates {
   explicit TimeOfStates(uint32_t state_count) : ns_(state_count) {}
 
   void Add(const StateInterval& interval, const Interval& sample) {
-    const int64_t ns = std::min(interval.end_ns, sample.end_ns) - std::max(interval.start_ns, sample.start_ns);
-    if (ns <= 0) return;
+    const int64_t ns = OverlapNs(interval, sample);
+    if (ns == 0) return;
     if (ns_[interval.state] == 0) met_.push_back(interval.state);
     ns_[interval.state] += ns;
   }

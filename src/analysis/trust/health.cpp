@@ -143,7 +143,7 @@ std::string UnfinishedText(const Trace& trace) {
     if (process.has_end && until_ns != 0) from_ns = from_ns == 0 ? until_ns : std::min(from_ns, until_ns);
   }
   if (from_ns <= trace.start_ns) return "";
-  return ", from " + FormatNs(static_cast<double>(from_ns - trace.start_ns)) + " into the trace";
+  return ", from " + FormatNs(from_ns - trace.start_ns) + " into the trace";
 }
 
 std::string MessageOf(const Trace& trace, const Problem& problem, uint64_t count) {
@@ -151,7 +151,7 @@ std::string MessageOf(const Trace& trace, const Problem& problem, uint64_t count
   if (problem.count == &TraceHealth::lost_records) message += LossText(trace);
   if (problem.count == &TraceHealth::unfinished_gpu_work) message += UnfinishedText(trace);
   if (problem.count == &TraceHealth::early_ops) {
-    message += ", by up to " + FormatNs(static_cast<double>(trace.health.worst_early_ns));
+    message += ", by up to " + FormatNs(trace.health.worst_early_ns);
   }
   return message;
 }
@@ -226,7 +226,7 @@ void AddMetricLosses(const Trace& trace, Report* report) {
     const auto& [count, longest_ns] = loss;
     report->Add("health.metric_losses", count,
                 "Gaps in sampled data (" + std::string(reason) + "): " + FormatCount(count) + ", up to " +
-                    FormatNs(static_cast<double>(longest_ns)));
+                    FormatNs(longest_ns));
   }
 }
 

@@ -26,10 +26,6 @@ constexpr double kLeastCalibrated = 0.4, kLeastOfThreads = 0.2, kMostCalibrated 
 constexpr double kSeveralThreads = 1.25;  // the cost of all is that many times the cost of the largest
 constexpr double kMostOfTheRun = 0.6;     // more than that was never seen
 
-int64_t Common(const Interval& a, const Interval& b) {
-  return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.start_ns, b.start_ns));
-}
-
 class Estimate {
  public:
   Estimate(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const RangeFacts& ranges)
@@ -158,7 +154,7 @@ class Estimate {
   static int64_t BeyondCupti(int64_t cost_ns, const Interval& call, const std::vector<Interval>& cupti, size_t first) {
     int64_t recorded_ns = 0;
     for (size_t i = first; i < cupti.size() && cupti[i].start_ns < call.end_ns; ++i)
-      recorded_ns += Common(cupti[i], call);
+      recorded_ns += OverlapNs(cupti[i], call);
     return std::max<int64_t>(0, cost_ns - recorded_ns);
   }
 
@@ -169,7 +165,7 @@ class Estimate {
     recorded_.ForEachOfProcess(process, overhead.start_ns, overhead.end_ns, [&](int64_t from_ns, int64_t to_ns) {
       costs_[thread].cupti_ns += to_ns - from_ns;
       Widen(&active_[thread], from_ns, to_ns);
-      if (window.start_ns < window.end_ns) costs_[thread].gpu_cost_ns += Common({from_ns, to_ns}, window);
+      if (window.start_ns < window.end_ns) costs_[thread].gpu_cost_ns += OverlapNs(Interval{from_ns, to_ns}, window);
     });
   }
 

@@ -215,9 +215,9 @@ void AddStreamWaitFinding(const Trace& trace, const StreamWaits& waits, int64_t 
   Finding finding = NewFinding("streams.event_waits", PercentOf(waits.idle_ns, window_ns));
   finding.subject.stream = StreamName(trace, worst->stream);
   finding.subject.range = trace.Text(worst->path);
-  finding.message = "The GPU was idle for " + FormatNs(static_cast<double>(waits.idle_ns)) +
+  finding.message = "The GPU was idle for " + FormatNs(waits.idle_ns) +
                     " while streams waited for events of other streams; mostly " + DescribeWait(trace, *worst) + ", " +
-                    FormatNs(static_cast<double>(worst->idle_ns)) + " in " + CountOf(worst->waits, "wait");
+                    FormatNs(worst->idle_ns) + " in " + CountOf(worst->waits, "wait");
   if (!trace.Text(worst->path).empty()) finding.message += " in " + PathName(trace, worst->path);
   finding.gain_ns = waits.idle_ns;
   finding.basis = "this idle time, included in idle.dependency";

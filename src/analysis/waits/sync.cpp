@@ -181,8 +181,7 @@ Subject SubjectOf(const Trace& trace, const WaitSite& site) {
 }
 
 std::string Blocked(const Sum& sum) {
-  return "host blocked for " + FormatNs(static_cast<double>(sum.blocked_ns)) + ", GPU idle for " +
-         FormatNs(static_cast<double>(sum.idle_ns)) + " of that";
+  return "host blocked for " + FormatNs(sum.blocked_ns) + ", GPU idle for " + FormatNs(sum.idle_ns) + " of that";
 }
 
 // The place that costs most: what idle.sync sums up over all of them, so it is worth a line only where there are
@@ -234,7 +233,7 @@ void AddPolling(const Trace& trace, const HostWaits& waits, const std::vector<Po
   Finding finding = NewFinding("sync.polling");
   finding.message = "Thread " + ThreadName(trace, worst->thread) + " polled the GPU " + CountOf(worst->calls, "time") +
                     " with " + std::string(trace.Text(worst->function)) + ", in " + CountOf(worst->loops, "loop") +
-                    " that took " + FormatNs(static_cast<double>(worst->time_ns));
+                    " that took " + FormatNs(worst->time_ns);
   finding.basis = "CPU time, not GPU time";
   finding.subject.thread = ThreadName(trace, worst->thread);
   finding.subject.function = trace.Text(worst->function);

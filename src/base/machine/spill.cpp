@@ -23,26 +23,24 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "gprof/error.h"
 
 namespace gprof {
 namespace {
 
-// The largest that the kernel may have: what is mapped is whole pages.
-#ifdef __aarch64__
-constexpr std::size_t kPageBytes = 64 * 1024;
-#else
-constexpr std::size_t kPageBytes = 4096;
-#endif
 // So much of what may be resident is left for what is touched in a tick of the clock.
 constexpr std::size_t kShareOfHaste = 2;
 constexpr std::size_t kMostBytes = std::size_t{1} << 40,
                       kLeastBytes = std::size_t{1} << 30;  // of addresses, not memory
 
-std::string DefaultFolder() {
-  const char* const folder = std::getenv("TMPDIR");
-  return folder != nullptr && *folder != '\0' ? folder : "/var/tmp";
+// What is mapped is whole pages.
+std::size_t PageBytes() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
 }
+
+std::string DefaultFolder() { return EnvironmentText({"TMPDIR"}, "/var/tmp"); }
 
 [[noreturn]] void Fail(const std::string& folder, std::string_view why) {
   throw Error(ExitCode::kUnreadable, fmt::format("cannot keep the trace in a file in '{}': {}", folder, why),
@@ -81,12 +79,11 @@ class Statm {
     while (i < size && text[i] != ' ') ++i;  // the first number is that of addresses
     for (++i; i < size && text[i] >= '0' && text[i] <= '9'; ++i)
       pages = pages * 10 + static_cast<std::size_t>(text[i] - '0');
-    return pages * page_bytes_;
+    return pages * PageBytes();
   }
 
  private:
   int file_;
-  std::size_t page_bytes_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 };
 
 // Held for moments. A handler of signals does without rather than wait for the thread that it interrupted.
@@ -244,7 +241,7 @@ class Spill {
 
  private:
   void* TakeLarge(std::size_t wanted) {
-    const std::size_t size = (wanted + kPageBytes - 1) / kPageBytes * kPageBytes;
+    const std::size_t size = (wanted + PageBytes() - 1) / PageBytes() * PageBytes();
     const std::lock_guard lock(mutex_);
     const auto at = std::find_if(free_.begin(), free_.end(), [&](const auto& range) { return range.second >= size; });
     if (at == free_.end()) Refuse(wanted, "no addresses are left");

@@ -45,15 +45,12 @@ std::string ReadTable(const std::string& name, const std::vector<std::string>& k
   if (std::find(known.begin(), known.end(), name) != known.end()) return name;
   const std::vector<const Analysis*> meant = AnalysesCalled(name);
   if (std::string table = TableOfWord(meant); !table.empty()) return table;
-  std::string list;
-  for (const std::string& word : known) list += (list.empty() ? "" : ", ") + word;
+  const std::string available = "available: " + Joined(known);
   if (!meant.empty()) {
     throw Error(ExitCode::kUsage, "runs are not compared by '" + name + "'",
-                "available: " + list + "; metrics has the figures of every analysis");
+                available + "; metrics has the figures of every analysis");
   }
-  const std::string nearest = Nearest(name, known);
-  throw Error(ExitCode::kUsage, "unknown table '" + name + "'",
-              nearest.empty() ? "available: " + list : "did you mean " + nearest + "?");
+  throw Error(ExitCode::kUsage, "unknown table '" + name + "'", NearestHint(name, known, available));
 }
 
 std::vector<std::string> ReadTables(const std::string& text) {

@@ -54,11 +54,10 @@ Variables ReadVariables(const std::string& text) {
 [[noreturn]] void RefuseDomain(const std::string& name) {
   std::vector<std::string> names;
   for (const NsysTrace& trace : NsysTraces()) names.emplace_back(trace.name);
-  const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "-t: unknown value '" + name + "'",
-              nearest.empty() ? "use cuda, nvtx, osrt, mpi, gemm, nccl, ucx, openmp, openacc, cublas, cudnn, cusolver, "
-                                "cusparse, cufft, a list of them, or none"
-                              : "did you mean " + nearest + "?");
+              NearestHint(name, names,
+                          "use cuda, nvtx, osrt, mpi, gemm, nccl, ucx, openmp, openacc, cublas, cudnn, cusolver, "
+                          "cusparse, cufft, a list of them, or none"));
 }
 
 // What becomes NVTX ranges, and NCCL, whose payloads of NVTX say more.

@@ -1,7 +1,6 @@
 #include "cli/arguments/run_set_arguments.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -33,13 +32,7 @@ RunSetOptions RunSetArguments::Read(const std::string& step) const {
   return options;
 }
 
-std::string CommitOfEnvironment() {
-  for (const char* name : {"GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT"}) {
-    const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0') return value;
-  }
-  return "";
-}
+std::string CommitOfEnvironment() { return EnvironmentText({"GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT"}); }
 
 std::string BaselinePath(const std::string& name, const std::string& folder) {
   std::error_code error;
@@ -51,10 +44,8 @@ std::string BaselinePath(const std::string& name, const std::string& folder) {
     if (at->path().extension() == ".json") known.push_back(at->path().stem().string());
   }
   std::sort(known.begin(), known.end());
-  const std::string nearest = Nearest(name, known);
-  throw Error(
-      ExitCode::kUnreadable, "'" + name + "' is neither a file nor a baseline in " + folder,
-      nearest.empty() ? "create one with gprof-cli baseline save NAME TRACE..." : "did you mean " + nearest + "?");
+  throw Error(ExitCode::kUnreadable, "'" + name + "' is neither a file nor a baseline in " + folder,
+              NearestHint(name, known, "create one with gprof-cli baseline save NAME TRACE..."));
 }
 
 }  // namespace gprof::cli

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "gprof/error.h"
@@ -49,9 +50,7 @@ std::vector<std::string> WordsOf(const std::string& text) {
 void Add(const std::string& words, std::string* text) { *text += (text->empty() ? "" : ", ") + words; }
 
 void AddList(const std::string& what, const std::vector<std::string>& words, std::string* text) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : " and ") + word;
-  if (!list.empty()) Add(what + " " + list, text);
+  if (!words.empty()) Add(what + " " + Joined(words, " and "), text);
 }
 
 }  // namespace
@@ -105,9 +104,7 @@ std::string Describe(const Selection& selection) {
   if (!selection.nvtx.empty()) Add("NVTX ranges " + selection.nvtx, &text);
   if (selection.time) {
     const bool is_open = selection.time->end_ns == std::numeric_limits<int64_t>::max() / 2;
-    Add(FormatNs(static_cast<double>(selection.time->start_ns)) + " to " +
-            (is_open ? "the end" : FormatNs(static_cast<double>(selection.time->end_ns))),
-        &text);
+    Add(FormatNs(selection.time->start_ns) + " to " + (is_open ? "the end" : FormatNs(selection.time->end_ns)), &text);
   }
   if (selection.capture) Add("capture " + std::to_string(*selection.capture), &text);
   return text;

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -15,17 +14,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/ci/ci_formats.h"
 #include "cli/talk.h"
 
 namespace gprof::cli {
 namespace {
-
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 bool IsSamePath(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty()) return false;
@@ -54,14 +49,14 @@ void Append(const std::string& path, std::string_view text) {
 }
 
 std::string GitlabConfiguration() {
-  const std::string file = Variable("CI_CONFIG_PATH");
+  const std::string file = EnvironmentText({"CI_CONFIG_PATH"});
   return file.empty() ? ".gitlab-ci.yml" : file;
 }
 
 }  // namespace
 
 void WriteSummary(const std::string& path, std::string_view text) {
-  if (IsSamePath(path, Variable("GITHUB_STEP_SUMMARY"))) {
+  if (IsSamePath(path, EnvironmentText({"GITHUB_STEP_SUMMARY"}))) {
     Append(path, text);
   } else {
     WriteFile(path, text);
@@ -111,7 +106,7 @@ void CiOutputs::Check() const {
 }
 
 bool CiOutputs::HasAnnotations() const {
-  return annotations_ == "github" || (annotations_ == "auto" && Variable("GITHUB_ACTIONS") == "true");
+  return annotations_ == "github" || (annotations_ == "auto" && EnvironmentText({"GITHUB_ACTIONS"}) == "true");
 }
 
 std::vector<std::function<void()>> CiOutputs::Steps(const CheckResult& result) const {
@@ -120,12 +115,13 @@ std::vector<std::function<void()>> CiOutputs::Steps(const CheckResult& result) c
   if (!summary_.empty()) steps.push_back([&] { WriteSummary(summary_, RenderSummary(result)); });
   if (!code_quality_.empty()) {
     steps.push_back([&] {
-      WriteFile(code_quality_, RenderCodeQuality(result, Variable("CI_PROJECT_DIR"), GitlabConfiguration()));
+      WriteFile(code_quality_, RenderCodeQuality(result, EnvironmentText({"CI_PROJECT_DIR"}), GitlabConfiguration()));
     });
   }
   if (!metrics_.empty()) steps.push_back([&] { WriteFile(metrics_, RenderOpenMetrics(result)); });
   if (!open_metrics_.empty()) steps.push_back([&] { WriteFile(open_metrics_, RenderLabelledMetrics(result)); });
-  if (HasAnnotations()) steps.push_back([&] { std::cerr << RenderAnnotations(result, Variable("GITHUB_WORKSPACE")); });
+  if (HasAnnotations())
+    steps.push_back([&] { std::cerr << RenderAnnotations(result, EnvironmentText({"GITHUB_WORKSPACE"})); });
   return steps;
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/run_set_arguments.h"
@@ -34,18 +35,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string FirstOfEnvironment(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0') return value;
-  }
-  return "";
-}
-
 // Builds that must come out the same twice set SOURCE_DATE_EPOCH.
 std::string Now() {
   std::time_t seconds = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const std::string fixed = FirstOfEnvironment({"SOURCE_DATE_EPOCH"});
+  const std::string fixed = EnvironmentText({"SOURCE_DATE_EPOCH"});
   if (!fixed.empty()) seconds = static_cast<std::time_t>(std::strtoll(fixed.c_str(), nullptr, 10));
   std::tm utc{};
   gmtime_r(&seconds, &utc);
@@ -117,7 +110,7 @@ class BaselineCommand : public Command {
     BaselineChange change;
     change.time = Now();
     change.who = who_.empty()
-                     ? FirstOfEnvironment({"GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_USER_ID", "USER", "LOGNAME"})
+                     ? EnvironmentText({"GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_USER_ID", "USER", "LOGNAME"})
                      : who_;
     change.reason = reason_;
     change.commit = runs.runs.front().fingerprint.commit;

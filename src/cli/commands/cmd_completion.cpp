@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/help.h"
@@ -54,12 +55,6 @@ CompletedCommand CompletedOf(const CommandInfo& info) {
   return completed;
 }
 
-std::string Joined(const std::vector<std::string>& words, const char* separator = " ") {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-  return text;
-}
-
 std::string CommandNames() {
   std::string names;
   for (const CommandInfo& info : AllCommands()) names += (names.empty() ? "" : " ") + std::string(info.name);
@@ -86,11 +81,11 @@ std::string Quoted(const std::string& text, const char* quote_mark) {
 std::string BashCase(const CompletedCommand& command) {
   std::string words, cases;
   for (const CompletedOption& option : command.options) {
-    words += (words.empty() ? "" : " ") + Joined(option.spellings);
+    words += (words.empty() ? "" : " ") + Joined(option.spellings, " ");
     if (!option.takes_value) continue;
     cases += "        " + Joined(option.spellings, "|") + ") ";
     cases += option.values.empty() ? "compopt -o default"
-                                   : "COMPREPLY=($(compgen -W '" + Joined(option.values) + "' -- \"$word\"))";
+                                   : "COMPREPLY=($(compgen -W '" + Joined(option.values, " ") + "' -- \"$word\"))";
     cases += "; return ;;\n";
   }
   std::string out = "    " + std::string(command.info->name) + ")\n      options='" + words + "'\n";
@@ -133,13 +128,14 @@ std::string ZshOption(const CompletedOption& option) {
   // '(-o --output)'{-o,--output}'[text]:value:action'
   const bool is_single = option.spellings.size() == 1;
   std::string out = is_single ? "'" + option.spellings.front()
-                              : "'(" + Joined(option.spellings) + ")'{" + Joined(option.spellings, ",") + "}'";
+                              : "'(" + Joined(option.spellings, " ") + ")'{" + Joined(option.spellings, ",") + "}'";
   std::string text = option.description;
   std::replace(text.begin(), text.end(), '[', '(');
   std::replace(text.begin(), text.end(), ']', ')');
   const std::string quoted = Quoted(text, "'\\''");
   out += "[" + quoted.substr(1, quoted.size() - 2) + "]";
-  if (option.takes_value) out += option.values.empty() ? ":value:_files" : ":value:(" + Joined(option.values) + ")";
+  if (option.takes_value)
+    out += option.values.empty() ? ":value:_files" : ":value:(" + Joined(option.values, " ") + ")";
   return out + "'";
 }
 
@@ -177,7 +173,7 @@ std::string FishOption(const CommandInfo& info, const CompletedOption& option) {
   for (const std::string& spelling : option.spellings) {
     out += spelling.starts_with("--") ? " -l " + spelling.substr(2) : " -s " + spelling.substr(1);
   }
-  if (option.takes_value) out += option.values.empty() ? " -r -F" : " -x -a '" + Joined(option.values) + "'";
+  if (option.takes_value) out += option.values.empty() ? " -r -F" : " -x -a '" + Joined(option.values, " ") + "'";
   return out + " -d " + Quoted(option.description, "\\'") + "\n";
 }
 

@@ -29,6 +29,7 @@
 #include "cli/recording/leftovers.h"
 #include "cli/recording/recorded.h"
 #include "cli/render/render_counter_pages.h"
+#include "cli/render/report/render_report.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
 #include "collect/gpu/monitor_owners.h"
@@ -39,7 +40,6 @@
 #include "export/tables/ncu_page.h"
 #include "launch/run/launch.h"
 #include "report/json_values.h"
-#include "report/report.h"
 #include "trace/reshape/select.h"
 
 namespace gprof::cli {

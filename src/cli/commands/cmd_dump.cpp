@@ -47,11 +47,8 @@ trace::RecordKind KindOf(const std::string& name) {
     if (name == Record::kName) kind = Record::kKind;
   });
   if (kind != trace::RecordKind{}) return kind;
-  std::string known;
-  for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
-  const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "unknown record kind '" + name + "'",
-              nearest.empty() ? "available: " + known : "did you mean " + nearest + "?");
+              NearestHint(name, names, "available: " + Joined(names)));
 }
 
 class Dump : public Command {

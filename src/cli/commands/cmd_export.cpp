@@ -118,9 +118,8 @@ class Export : public Command {
   const Exporter& Choose() const {
     if (!format_.empty()) {
       if (const Exporter* exporter = FindExporter(format_)) return *exporter;
-      const std::string nearest = Nearest(format_, FormatNames());
       throw Error(ExitCode::kUsage, "unknown format '" + format_ + "'",
-                  nearest.empty() ? "gprof-cli export --list lists them" : "did you mean " + nearest + "?");
+                  NearestHint(format_, FormatNames(), "gprof-cli export --list lists them"));
     }
     if (const Exporter* exporter = ExporterForPath(output_)) return *exporter;
     throw Error(ExitCode::kUsage,
@@ -237,7 +236,7 @@ class Export : public Command {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) return "";
     const uintmax_t bytes = std::filesystem::file_size(path, error);
-    return error ? "" : ", " + FormatBytes(static_cast<double>(bytes));
+    return error ? "" : ", " + FormatBytes(bytes);
   }
 
   SelectionArguments selection_;

@@ -45,7 +45,7 @@ class InfoText {
                      (is_ours ? " in " + CountOf(static_cast<int64_t>(trace_.health.chunks), "chunk") : "") +
                      PerRecord(bytes));
     if (!is_ours) Line("Recorded", "by " + trace_.recorder);
-    Line("Time", FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " (first to last record)");
+    Line("Time", FormatNs(trace_.end_ns - trace_.start_ns) + " (first to last record)");
     if (trace_.kept != nullptr) {
       Line("Partial", "of " + CountOf(static_cast<int64_t>(trace_.kept->traces.size()), "trace"));
     }
@@ -94,8 +94,8 @@ class InfoText {
                     {}};
     for (const Process& process : trace_.processes) {
       table.rows.push_back({std::to_string(process.pid), std::string(trace_.Text(process.name)),
-                            FormatNs(static_cast<double>(process.end_ns - process.start_ns)), EndText(process),
-                            Known(process.driver_version, CudaVersion(process.driver_version)),
+                            FormatNs(process.end_ns - process.start_ns), EndText(process),
+                            Known(process.driver_version, FormatCudaVersion(process.driver_version)),
                             Known(process.cupti_version, std::to_string(process.cupti_version)),
                             std::string(trace_.Text(process.command_line))});
       if (has_ranks) {
@@ -121,8 +121,7 @@ class InfoText {
       const trace::DeviceRecord& f = device.properties;
       table.rows.push_back(
           {"gpu" + std::to_string(device.ordinal), std::string(trace_.Text(device.name)),
-           Known(f.sm_count, std::to_string(f.sm_count)),
-           Known(f.memory_bytes, FormatBytes(static_cast<double>(f.memory_bytes))),
+           Known(f.sm_count, std::to_string(f.sm_count)), Known(f.memory_bytes, FormatBytes(f.memory_bytes)),
            Known(f.memory_bytes_per_second, FormatBytesPerSecond(static_cast<double>(f.memory_bytes_per_second))),
            Known(f.compute_major, std::to_string(f.compute_major) + "." + std::to_string(f.compute_minor)),
            Known(f.pcie_generation, "gen " + std::to_string(f.pcie_generation) + " x" + std::to_string(f.pcie_lanes)),

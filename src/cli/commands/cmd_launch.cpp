@@ -81,7 +81,7 @@ class Launch : public Command {
     const bool ended_a_capture = !result.trace_path.empty();
     if (!options.is_quiet && ended_a_capture) TellRecorded(options, result);
     if (!options.is_quiet && !ended_a_capture && result.signal != 0) {
-      Say("'" + app + "' was killed by " + SignalName(result.signal));
+      Say("'" + app + "' " + EndingText(0, result.signal));
     }
     return result.exit_code;
   }

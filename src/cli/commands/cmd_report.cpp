@@ -22,12 +22,12 @@
 #include "cli/pager.h"
 #include "cli/recording/leftovers.h"
 #include "cli/render/html_pages.h"
+#include "cli/render/report/render_report.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
 #include "fleet/read_input.h"
 #include "html/page/report_page.h"
 #include "report/analysis_names.h"
-#include "report/report.h"
 
 namespace gprof::cli {
 namespace {
@@ -38,10 +38,8 @@ constexpr uint32_t kTextRows = 10, kJsonRows = 100;
 std::vector<const Analysis*> RequireAnalyses(const std::string& name) {
   std::vector<const Analysis*> meant = AnalysesCalled(name);
   if (!meant.empty()) return meant;
-  const std::vector<std::string> names = NamesOfAnalyses();
-  const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "unknown analysis '" + name + "'",
-              nearest.empty() ? "gprof-cli report --list lists them" : "did you mean " + nearest + "?");
+              NearestHint(name, NamesOfAnalyses(), "gprof-cli report --list lists them"));
 }
 
 void Append(const std::vector<const Analysis*>& more, std::vector<const Analysis*>* all) {
@@ -50,15 +48,12 @@ void Append(const std::vector<const Analysis*>& more, std::vector<const Analysis
 
 const Table& RequireTable(const std::vector<NamedTable>& tables, const std::string& name) {
   std::vector<std::string> names;
-  std::string list;
   for (const NamedTable& table : tables) {
     if (table.name == name) return table.table;
     names.push_back(table.name);
-    list += (list.empty() ? "" : ", ") + table.name;
   }
-  const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "unknown table '" + name + "'",
-              nearest.empty() ? "available: " + list : "did you mean " + nearest + "?");
+              NearestHint(name, names, "available: " + Joined(names)));
 }
 
 class ReportCommand : public Command {
@@ -118,15 +113,7 @@ class ReportCommand : public Command {
 
   int Run() override {
     if (wants_list_) return List();
-    if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli report TRACE... [options]");
-    if (!baseline_.empty() && only_.empty()) only_ = "counters";
-    const std::vector<const Analysis*> analyses = Choose();
-    if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
-    if (!table_.empty() && format_ != "csv")
-      throw Error(ExitCode::kUsage, "--table requires --format csv", "use --only to select analyses in other formats");
-    if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events requires --format html");
-    if (format_ == "html") RequirePage(output_);
-    options_.max_rows = rows_.value_or(RowsByDefault());
+    const std::vector<const Analysis*> analyses = ReadOptions();
     low_memory_.Start();
     RecoverEarlierRuns();
     const Selection selection = selection_.Read();
@@ -151,6 +138,25 @@ class ReportCommand : public Command {
     if (rows_ == 0u) report.metric_ranges = SIZE_MAX;
     if (format_ == "csv") return WriteCsv(report);
     if (format_ == "html") return WriteHtml(report);
+    return WriteOther(report);
+  }
+
+ private:
+  // What contradicts itself is refused before a trace is read.
+  std::vector<const Analysis*> ReadOptions() {
+    if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli report TRACE... [options]");
+    if (!baseline_.empty() && only_.empty()) only_ = "counters";
+    std::vector<const Analysis*> analyses = Choose();
+    if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
+    if (!table_.empty() && format_ != "csv")
+      throw Error(ExitCode::kUsage, "--table requires --format csv", "use --only to select analyses in other formats");
+    if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events requires --format html");
+    if (format_ == "html") RequirePage(output_);
+    options_.max_rows = rows_.value_or(RowsByDefault());
+    return analyses;
+  }
+
+  int WriteOther(const Report& report) const {
     const bool is_file = !output_.empty() && output_ != "-";
     // A file is not a terminal, whatever stdout is.
     const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
@@ -166,7 +172,6 @@ class ReportCommand : public Command {
     return CodeOf(ExitCode::kGood);
   }
 
- private:
   Trace LoadBaseline(const Trace& trace) const {
     std::vector<TraceSummary> summaries;
     Trace baseline = LoadTraces({baseline_}, &summaries);

@@ -29,9 +29,8 @@ const NsysReport& RequireReport(const std::string& word) {
   if (report == nullptr) {
     std::vector<std::string> names;
     for (const NsysReport& one : NsysReports()) names.emplace_back(one.name);
-    const std::string nearest = Nearest(name, names);
     throw Error(ExitCode::kUsage, "unknown table '" + name + "'",
-                nearest.empty() ? "gprof-cli stats --list lists them" : "did you mean " + nearest + "?");
+                NearestHint(name, names, "gprof-cli stats --list lists them"));
   }
   if (report->make == nullptr) {
     throw Error(ExitCode::kUsage, "stats does not support the table '" + name + "'",

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -72,9 +71,7 @@ bool IsPage(const std::string& path) {
 
 // Pages of a user are in one folder that nobody else can read.
 std::string FolderForPages() {
-  const char* const base = std::getenv("TMPDIR");
-  const std::string folder =
-      std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/gprof-cli-view-" + std::to_string(geteuid());
+  const std::string folder = EnvironmentText({"TMPDIR"}, "/tmp") + "/gprof-cli-view-" + std::to_string(geteuid());
   constexpr mode_t kPrivate = 0700, kOthers = 0077;
   if (mkdir(folder.c_str(), kPrivate) != 0 && errno != EEXIST) {
     throw Error(ExitCode::kUnreadable, "cannot create the folder '" + folder + "': " + std::strerror(errno),
@@ -263,7 +260,7 @@ class View : public Command {
     const std::string page = perfetto_url_.ends_with('/') ? perfetto_url_ : perfetto_url_ + "/";
     const std::string url = page + "#!/?url=http://127.0.0.1:" + std::to_string(kPerfettoPort) + file.path;
     WriteResult(url + "\n");
-    Say("serving " + FormatBytes(static_cast<double>(text.size())) +
+    Say("serving " + FormatBytes(text.size()) +
         " until the page has loaded it, or Ctrl-C. If the browser asks whether the page may access this device, allow "
         "it. To view it on another machine, run there: ssh -L 9001:127.0.0.1:9001 THIS-MACHINE");
     Open(url);

@@ -38,9 +38,7 @@ std::string SeeHelp(const CommandInfo& info) { return "see gprof-cli help " + st
     FailUsage("'" + extra + "': unexpected argument for " + std::string(info.name), SeeHelp(info));
   }
   const std::string option = extra.substr(0, extra.find('='));
-  const std::string nearest = Nearest(option, OptionNames(app));
-  FailUsage(std::string(info.name) + " has no option " + option,
-            nearest.empty() ? SeeHelp(info) : "did you mean " + nearest + "?");
+  FailUsage(std::string(info.name) + " has no option " + option, NearestHint(option, OptionNames(app), SeeHelp(info)));
 }
 
 void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> arguments) {

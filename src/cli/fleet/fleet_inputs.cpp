@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/text.h"
 #include "gprof/error.h"
 #include "gprof/trace/rank_variables.h"
 #include "import/kineto/kineto.h"
@@ -79,9 +79,8 @@ std::optional<uint32_t> NumberOf(std::string_view text) {
 std::string Job() {
   std::string job;
   for (const char* name : {"SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE"}) {
-    const char* const value = std::getenv(name);
-    for (const char* c = value; c != nullptr && *c != '\0'; ++c) {
-      if (std::isalnum(static_cast<unsigned char>(*c)) != 0) job += *c;
+    for (const char c : EnvironmentText({name})) {
+      if (std::isalnum(static_cast<unsigned char>(c)) != 0) job += c;
     }
   }
   return job.empty() ? "job" : job;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/machine/parallel.h"
+#include "base/text.h"
 #include "cli/recording/progress_line.h"
 #include "cli/talk.h"
 #include "fleet/partial/partial_file.h"
@@ -59,7 +60,7 @@ bool IsDone(int status) { return WIFEXITED(status); }
 void CheckDone(int status, const Batch& traces) {
   const int code = WEXITSTATUS(status);
   if (code == static_cast<int>(ExitCode::kGood) || code == static_cast<int>(ExitCode::kUnreadable)) return;
-  throw Error(ExitCode::kBug, "a worker for '" + traces.front() + "' ended with exit code " + std::to_string(code));
+  throw Error(ExitCode::kBug, "a worker for '" + traces.front() + "' " + EndingText(code, 0));
 }
 
 void MakeAlone(const std::string& trace, const std::string& out, const WorkerOptions& options) {
@@ -109,7 +110,7 @@ std::vector<std::string> MakeBatch(const Batch& batch, const std::string& out, c
     return made;
   }
   done->Add(0);
-  Warn("a worker was killed by signal " + std::to_string(WTERMSIG(status)) + "; its traces are read again");
+  Warn("a worker " + EndingText(0, WTERMSIG(status)) + "; its traces are read again");
   made.clear();
   for (const std::string& trace : batch) {
     made.push_back(out + "-" + std::to_string(made.size()) + ".gpart");
@@ -122,8 +123,7 @@ std::vector<std::string> MakeBatch(const Batch& batch, const std::string& out, c
 }  // namespace
 
 WorkFolder::WorkFolder() {
-  const char* const base = std::getenv("TMPDIR");
-  path_ = std::string(base == nullptr || *base == '\0' ? "/tmp" : base) + "/gprof-analyze-XXXXXX";
+  path_ = EnvironmentText({"TMPDIR"}, "/tmp") + "/gprof-analyze-XXXXXX";
   if (mkdtemp(path_.data()) != nullptr) return;
   throw Error(ExitCode::kUnreadable,
               "cannot make a folder in '" + path_.substr(0, path_.rfind('/')) + "': " + std::strerror(errno),

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "analysis/counters/counter_sections.h"
+#include "base/json_style.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "base/units.h"
@@ -76,7 +75,7 @@ std::string CounterPlansText(const counters::HostLibrary& library, const std::ve
 }
 
 std::string CounterPlansJson(const counters::HostLibrary& library, const std::vector<counters::Plan>& plans) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  Json all = Json::array();
   for (const counters::Plan& plan : plans) {
     if (!plan.problem.empty()) {
       all.push_back({{"chip", plan.chip}, {"problem", plan.problem}});
@@ -89,7 +88,7 @@ std::string CounterPlansJson(const counters::HostLibrary& library, const std::ve
                    {"config_bytes", plan.config_bytes},
                    {"replay_ms_per_launch", counters::ReplayMs(plan.passes)}});
   }
-  const nlohmann::ordered_json document = {
+  const Json document = {
       {"schema", "gprof.counter_plan/1"}, {"library", library.Version()}, {"path", library.path()}, {"chips", all}};
   return document.dump(2) + "\n";
 }

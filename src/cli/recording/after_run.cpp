@@ -70,9 +70,8 @@ void AfterRun::Check() {
     } else {
       std::vector<std::string> names;
       for (const Exporter& exporter : AllExporters()) names.emplace_back(exporter.name);
-      const std::string nearest = Nearest(name, names);
       throw Error(ExitCode::kUsage, "--export: unknown format '" + word + "'",
-                  nearest.empty() ? "gprof-cli export --list lists the formats" : "did you mean " + nearest + "?");
+                  NearestHint(name, names, "gprof-cli export --list lists the formats"));
     }
   }
 }

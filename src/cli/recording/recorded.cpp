@@ -101,12 +101,12 @@ std::string Describe(const Recorded& recorded) {
   if (recorded.kernels == 0) add(recorded.api_calls, "CUDA call", "CUDA calls");
   add(recorded.nvtx_events, "NVTX event", "NVTX events");
   if (recorded.IsSeenOnly()) add(recorded.cpu_samples, "CPU sample", "CPU samples");
-  return text + ", " + FormatBytes(static_cast<double>(recorded.bytes)) + CompressedFrom(recorded);
+  return text + ", " + FormatBytes(recorded.bytes) + CompressedFrom(recorded);
 }
 
 std::string CompressedFrom(const Recorded& recorded) {
   if (recorded.saved_bytes == 0) return "";
-  return " (compressed from " + FormatBytes(static_cast<double>(recorded.bytes + recorded.saved_bytes)) + ")";
+  return " (compressed from " + FormatBytes(recorded.bytes + recorded.saved_bytes) + ")";
 }
 
 }  // namespace gprof::cli

@@ -40,11 +40,6 @@ std::string WithoutNumber(const std::string& pattern) {
   return folder + (name.empty() ? "run" : name);
 }
 
-std::string EndingText(const LaunchResult& result) {
-  if (result.signal != 0) return "was killed by " + SignalName(result.signal);
-  return "ended with exit code " + std::to_string(result.exit_code);
-}
-
 // "run 3 of './app'", and in a comparison "run 3 of './app' (new)".
 std::string NameOfLastRun(const RunFile& file) {
   const RecordedRun& run = file.runs.back();
@@ -203,7 +198,7 @@ bool Series::GoesOn(const RunFile& file, const LaunchResult& end) {
   result_.stop_signal = end.stop_signal;
   if (end.stop_signal != 0) return false;
   if (file.runs.back().outcome != RunOutcome::kFailed) return true;
-  const std::string failure = NameOfLastRun(file) + " " + EndingText(end);
+  const std::string failure = NameOfLastRun(file) + " " + EndingText(end.exit_code, end.signal);
   if (options_.keeps_going) {
     programs_.front().launch.warn(failure + "; ignored");
     return true;

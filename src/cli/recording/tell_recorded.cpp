@@ -35,8 +35,7 @@ std::string WallText(const RunFile& file) {
                                               : static_cast<double>(walls[middle - 1] + walls[middle]) / 2;
   const std::string text = FormatNs(median);
   if (walls.size() == 1) return text;
-  return text + " (" + FormatNs(static_cast<double>(walls.front())) + " to " +
-         FormatNs(static_cast<double>(walls.back())) + ")";
+  return text + " (" + FormatNs(walls.front()) + " to " + FormatNs(walls.back()) + ")";
 }
 
 std::string WhyEarly(const SeriesResult& result) {
@@ -74,7 +73,7 @@ void TellRecorded(const LaunchOptions& options, const LaunchResult& result) {
   if (result.is_displaced) return;  // which was said as a loss
   try {
     const std::string app = "'" + options.command.front() + "'";
-    const std::string end = result.signal != 0 ? app + " was killed by " + SignalName(result.signal) + "; " : "";
+    const std::string end = result.signal != 0 ? app + " " + EndingText(0, result.signal) + "; " : "";
     const std::string what = WhatIsIn(result.trace_path);
     Say(end + (what.empty() ? "nothing was recorded" + WhyNothing(options, app) : "recorded " + what));
   } catch (const std::exception& error) {

@@ -103,7 +103,7 @@ void WritePageTo(const std::string& path, const PageContents& contents) {
   FreshOutput output(path, FreshOutput::Kind::kBytes);
   Write(contents, [&](std::string_view bytes) { output.Write(bytes); });
   output.Finish();
-  Say("wrote " + ShellQuoted(path) + ", " + FormatBytes(static_cast<double>(output.written_bytes())));
+  Say("wrote " + ShellQuoted(path) + ", " + FormatBytes(output.written_bytes()));
 }
 
 }  // namespace gprof::cli

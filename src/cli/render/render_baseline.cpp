@@ -20,12 +20,6 @@ constexpr std::string_view kShown[] = {
     "memcpy.h2d_bytes",     "memcpy.d2h_bytes", "memcpy.pageable_bytes", "sync.count",
     "sync.host_blocked_ns", "step.count",       "step.median_ns",        "step.p95_ns"};
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 std::string Made(const BaselineChange& change) {
   std::string text = change.time;
   if (!change.who.empty()) text += " by " + change.who;

@@ -28,13 +28,6 @@ const char* MarkOf(Verdict verdict) {
   return "NOT JUDGED";
 }
 
-std::string Joined(const std::vector<std::string>& words, std::size_t most) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(words.size(), most); ++i) text += (i > 0 ? ", " : "") + words[i];
-  if (words.size() > most) text += " and " + std::to_string(words.size() - most) + " more";
-  return text;
-}
-
 class CheckText {
  public:
   CheckText(const CheckResult& result, bool is_verbose, const Terminal& terminal)
@@ -70,12 +63,12 @@ class CheckText {
     AddLabel("Budget", result_.name);
     AddLabel(result_.sources.size() == 1 ? "Run" : "Runs",
              (result_.sources.size() == 1 ? "" : std::to_string(result_.sources.size()) + ": ") +
-                 Joined(result_.sources, kSources));
+                 JoinedUpTo(kSources, result_.sources));
     AddLabel("Selected", result_.selected);
     if (!result_.baseline.empty()) {
       AddLabel("Baseline", result_.baseline + ", " + CountOf(static_cast<int64_t>(result_.baseline_count), "run"));
     }
-    std::string machine = Joined(result_.fingerprint.gpus, kSources);
+    std::string machine = JoinedUpTo(kSources, result_.fingerprint.gpus);
     if (!result_.fingerprint.driver_version.empty()) {
       machine += (machine.empty() ? "" : ", ") + std::string("CUDA driver ") + result_.fingerprint.driver_version;
     }

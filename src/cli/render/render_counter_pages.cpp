@@ -89,8 +89,7 @@ class PageText {
     if (!finding.advice.empty()) Prose(finding.advice, kInner + kMargin);
     std::string tail = "[" + finding.id + "]";
     if (finding.gain_ns > 0)
-      tail = fmt::format("Potential saving: up to {} ({}). {}", FormatNs(static_cast<double>(finding.gain_ns)),
-                         finding.basis, tail);
+      tail = fmt::format("Potential saving: up to {} ({}). {}", FormatNs(finding.gain_ns), finding.basis, tail);
     Prose(tail, kInner + kMargin);
   }
 

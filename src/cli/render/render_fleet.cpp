@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t kMapRows = 12, kMapColumns = 60;
 
-std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
-
 std::string AlignmentText(const Alignment& alignment) {
   std::string unfit;
   for (const std::string& name : alignment.unfit) unfit += (unfit.empty() ? "" : ", ") + name;
@@ -24,7 +22,7 @@ std::string AlignmentText(const Alignment& alignment) {
   if (alignment.meetings.empty()) return "times of day as recorded: no collectives to align them with" + unfit;
   return fmt::format("aligned by collectives of {}, residual {} (95%: {}){}",
                      CountOf(static_cast<int64_t>(alignment.meetings.size()), "communicator"),
-                     Ns(alignment.residual_ns), Ns(alignment.worst_residual_ns), unfit);
+                     FormatNs(alignment.residual_ns), FormatNs(alignment.worst_residual_ns), unfit);
 }
 
 std::string NameOnMap(const RankSummary& rank) {

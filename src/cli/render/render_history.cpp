@@ -169,7 +169,7 @@ class HistoryChart {
   }
 
  private:
-  static std::string Number(double value) { return ToCompactText(Json(std::round(value * 10) / 10)); }
+  static std::string Number(double value) { return CompactText(Json(std::round(value * 10) / 10)); }
   double X(std::size_t i) const {
     const double steps = std::max<double>(1, static_cast<double>(history_.points.size() - 1));
     return kChartMargin + (kChartWidth - 2 * kChartMargin) * static_cast<double>(figure_.points[i]) / steps;

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
+#include "base/json_style.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -46,12 +46,6 @@ std::string Number(const std::optional<double>& value, const char* unit) {
 std::string Bytes(const std::optional<double>& value) { return value ? FormatBytes(*value) : "-"; }
 
 std::string Rate(const std::optional<double>& value) { return value ? FormatBytes(*value) + "/s" : "-"; }
-
-std::string Join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
 
 // A label of Prometheus: backslash, quote and line end are escaped.
 std::string Label(std::string_view text) {
@@ -110,11 +104,10 @@ std::string MonitorText(const std::vector<GpuReading>& readings, const MonitorHi
     text += fmt::format("  {} of {}, {}, {}, memory {} of {}\n", Number(r.power_w, " W"), Number(r.power_limit_w, " W"),
                         Number(r.sm_clock_mhz, " MHz"), Number(r.temperature_c, " C"), Bytes(r.memory_used_bytes),
                         Bytes(r.memory_total_bytes));
-    if (!r.limits.empty()) text += "  " + style.Yellow("clocks throttled by " + Join(r.limits)) + "\n";
+    if (!r.limits.empty()) text += "  " + style.Yellow("clocks throttled by " + Joined(r.limits)) + "\n";
     for (const GpuProcess& p : r.processes) {
-      processes.rows.push_back({std::to_string(r.index), std::to_string(p.pid),
-                                FormatBytes(static_cast<double>(p.memory_bytes)), p.name.empty() ? "-" : p.name,
-                                p.run});
+      processes.rows.push_back({std::to_string(r.index), std::to_string(p.pid), FormatBytes(p.memory_bytes),
+                                p.name.empty() ? "-" : p.name, p.run});
     }
   }
   if (!processes.rows.empty()) text += "\n" + RenderTable(processes, terminal.columns, style);
@@ -122,24 +115,23 @@ std::string MonitorText(const std::vector<GpuReading>& readings, const MonitorHi
 }
 
 std::string MonitorJson(const std::vector<GpuReading>& readings, int64_t unix_ns) {
-  using Object = nlohmann::ordered_json;
-  Object line = {{"schema", "gprof.monitor/1"}, {"time_unix_ns", unix_ns}, {"gpus", Object::array()}};
+  Json line = {{"schema", "gprof.monitor/1"}, {"time_unix_ns", unix_ns}, {"gpus", Json::array()}};
   for (const GpuReading& r : readings) {
-    Object gpu = {{"gpu", r.index}, {"uuid", r.uuid}, {"name", r.name}};
+    Json gpu = {{"gpu", r.index}, {"uuid", r.uuid}, {"name", r.name}};
     for (const Quantity& quantity : kQuantities) {
       if (r.*quantity.value) gpu[quantity.name] = *(r.*quantity.value);
     }
     gpu["held_down_by"] = r.limits;
-    gpu["processes"] = Object::array();
+    gpu["processes"] = Json::array();
     for (const GpuProcess& p : r.processes) {
-      Object process = {{"pid", p.pid}, {"memory_bytes", p.memory_bytes}};
+      Json process = {{"pid", p.pid}, {"memory_bytes", p.memory_bytes}};
       if (!p.name.empty()) process["name"] = p.name;
       if (!p.run.empty()) process["run"] = p.run;
       gpu["processes"].push_back(std::move(process));
     }
     line["gpus"].push_back(std::move(gpu));
   }
-  return line.dump(-1, ' ', false, Object::error_handler_t::replace) + "\n";
+  return CompactText(line) + "\n";
 }
 
 std::string MonitorPrometheus(const std::vector<GpuReading>& readings) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/terminal.h"
+#include "cli/render/report/render_report.h"
 #include "gprof/analysis.h"
-#include "report/report.h"
 
 namespace gprof::cli {
 

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "collect/run/percent_units.h"
+
 namespace gprof {
 namespace {
 
@@ -18,8 +20,7 @@ constexpr int64_t kGpmPeriodNs = 100'000'000;
 // to 144 ms old. Which of them does not show in a sample; this is the middle.
 constexpr int64_t kGpmAgeNs = 94'000'000;
 constexpr CostLimit kCostLimit = {2, kSecondNs};
-constexpr int32_t kMilli = -3, kPercentScale = -2;
-constexpr double kPercentUnits = 100;
+constexpr int32_t kMilli = -3;
 
 struct Description {
   const char *name, *unit, *origin;
@@ -254,7 +255,7 @@ void NvmlCollector::TakeGpm(std::size_t index, int64_t now_ns, std::vector<Track
     // What nothing was counted for has no value, which is no loss.
     const bool has_value = !std::isnan(values[i]);
     if (result == nvml::kSuccess && !has_value) continue;
-    const int64_t value = has_value ? std::llround(values[i] * (is_percent ? kPercentUnits : 1)) : 0;
+    const int64_t value = has_value ? std::llround(values[i] * (is_percent ? kUnitsAPercent : 1)) : 0;
     answers->push_back({index, track, result, start_ns - kGpmAgeNs, now_ns - start_ns, value});
   }
 }

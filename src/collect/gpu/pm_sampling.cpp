@@ -6,12 +6,13 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text.h"
 #include "collect/gpu/monitor_owners.h"
+#include "collect/run/system_clocks.h"
 
 namespace gprof {
 namespace {
 
-constexpr int64_t kMillisecondNs = 1'000'000;
 constexpr int64_t kNever = INT64_MAX;
 // Each call has a price of its own, so they are rare; rows of all GPUs between two of them must fit into the journal.
 constexpr int64_t kPollNs = 100 * kMillisecondNs, kLeastPollNs = 10 * kMillisecondNs;
@@ -233,9 +234,7 @@ int64_t PmSampling::Drain(int64_t now_ns, Journal* journal) {
   }
   TellFailure(now_ns, journal);
   if (!missing_.empty() && !is_missing_told_) {
-    std::string names;
-    for (const std::string& name : missing_) names += (names.empty() ? "" : ", ") + name;
-    Note(now_ns, trace::NoticeLevel::kInfo, "GPU metrics not available here: " + names, journal);
+    Note(now_ns, trace::NoticeLevel::kInfo, "GPU metrics not available here: " + Joined(missing_), journal);
     is_missing_told_ = true;
   }
   if (!is_open_) return now_ns + kPollNs;

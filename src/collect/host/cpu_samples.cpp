@@ -23,7 +23,6 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kMillisecondNs = 1'000'000;
 constexpr double kUsualHz = 1000;
 // A tick of the clock of a virtual machine takes its hypervisor 20 to 30 us, where a processor has its own it is 1.
 constexpr double kVirtualHz = 200;
@@ -420,9 +419,7 @@ void CpuSamples::WatchOwnCost(int64_t now_ns, Journal* journal) {
   for (const std::unique_ptr<PerfRing>& ring : rings_) ioctl(ring->event(), PERF_EVENT_IOC_PERIOD, &period);
   for (const int event : redirected_) ioctl(event, PERF_EVENT_IOC_PERIOD, &period);
   Tell(now_ns, trace::NoticeLevel::kInfo,
-       "CPU sampling used too much CPU time: from here on, one sample every " +
-           FormatNs(static_cast<double>(period_ns_)),
-       journal);
+       "CPU sampling used too much CPU time: from here on, one sample every " + FormatNs(period_ns_), journal);
 }
 
 }  // namespace gprof

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "collect/run/percent_units.h"
+
 namespace gprof {
 namespace {
 
@@ -18,9 +20,6 @@ constexpr int64_t kWatchedPeriods = 10;
 // The kernel puts /proc/stat together from all processors and interrupts, which takes it a millisecond on large
 // machines: 1 part in 5,000 is spent on that.
 constexpr int64_t kMachineShare = 5000;
-// Percent with two digits behind the point.
-constexpr int32_t kPercentScale = -2;
-constexpr int64_t kPercentUnits = 10'000;
 
 std::optional<int64_t> CpuClockOf(pid_t pid) {
   // What clock_getcpuclockid() answers, without the system call in which it looks whether the process is there.
@@ -32,12 +31,6 @@ std::optional<int64_t> CpuClockOf(pid_t pid) {
 int64_t TickNs() {
   static const int64_t tick_ns = kSecondNs / std::max<int64_t>(sysconf(_SC_CLK_TCK), 1);
   return tick_ns;
-}
-
-int64_t Percent(int64_t part, int64_t whole) {
-  return whole <= 0
-             ? 0
-             : static_cast<int64_t>(static_cast<double>(part) * kPercentUnits / static_cast<double>(whole) + 0.5);
 }
 
 struct Description {
@@ -142,7 +135,7 @@ void HostLoad::TakeProcess(pid_t pid, Load* load, int64_t now_ns, Journal* journ
   // One that began since the last look took nothing before that.
   if (!load->is_new || load->was_seen_to_begin) {
     const int64_t used_ns = std::max<int64_t>(*cpu_ns - load->cpu_ns, 0), duration_ns = now_ns - last_ns_;
-    AddSample(pid, &load->sources, Metric::kCpu, last_ns_, duration_ns, Percent(used_ns, duration_ns), journal);
+    AddSample(pid, &load->sources, Metric::kCpu, last_ns_, duration_ns, PercentUnits(used_ns, duration_ns), journal);
   }
   load->cpu_ns = *cpu_ns;
   load->is_new = false;
@@ -167,7 +160,7 @@ void HostLoad::TakeWaits(int64_t now_ns, Journal* journal) {
     const bool counts = load.waits.is_known() && (!is_first || load.was_seen_to_begin);
     if (!counts) continue;
     const int64_t duration_ns = now_ns - start_ns;
-    AddSample(pid, &load.sources, Metric::kWait, start_ns, duration_ns, Percent(waited_ns, duration_ns), journal);
+    AddSample(pid, &load.sources, Metric::kWait, start_ns, duration_ns, PercentUnits(waited_ns, duration_ns), journal);
   }
 }
 
@@ -192,7 +185,8 @@ void HostLoad::TakeMachine(int64_t now_ns, Journal* journal) {
   std::optional<Machine> machine = ReadMachine();
   machine_step_ns_ = std::min((own_cost_.CpuNs() - before_ns) * kMachineShare, kSecondNs) - period_ns_ / 2;
   if (machine && machine_ && machine->all_ticks > machine_->all_ticks) {
-    const int64_t value = Percent(machine->busy_ticks - machine_->busy_ticks, machine->all_ticks - machine_->all_ticks);
+    const int64_t value =
+        PercentUnits(machine->busy_ticks - machine_->busy_ticks, machine->all_ticks - machine_->all_ticks);
     AddSample(0, &machine_sources_, Metric::kCpu, machine_read_ns_, now_ns - machine_read_ns_, value, journal);
   }
   machine_ = machine;

@@ -17,7 +17,6 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kMillisecondNs = 1'000'000;
 // Threads come and go, and Python may be loaded late.
 constexpr int64_t kLookNs = 100 * kMillisecondNs;
 constexpr double kIdleNs = 1e6;  // in kLookNs
@@ -208,7 +207,7 @@ void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, J
   if (process->reader == nullptr || !replaces_perf_ || std::exchange(is_told_, true)) return;
   Tell(now_ns, trace::NoticeLevel::kInfo,
        "perf events are not permitted: Python code is sampled by reading its memory instead, every " +
-           FormatNs(static_cast<double>(period_ns_)),
+           FormatNs(period_ns_),
        journal);
 }
 

@@ -6,10 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "collect/run/system_clocks.h"
+
 namespace gprof {
 namespace {
 
-constexpr int64_t kMillisecondNs = 1'000'000;
 // While libraries are loaded there is one more every few milliseconds, and the list of thousands takes milliseconds.
 constexpr int64_t kRereadNs = 1000 * kMillisecondNs, kRereadMissingNs = 50 * kMillisecondNs;
 // Beyond this many records of stacks a program would be too odd to be told.

@@ -6,6 +6,7 @@
 
 #include "collect/host/perf_ring.h"
 #include "collect/run/arenas.h"
+#include "collect/run/percent_units.h"
 #include "collect/run/system_clocks.h"
 
 namespace gprof {
@@ -14,13 +15,6 @@ namespace {
 constexpr int64_t kPeriodNs = kSecondNs / 20, kLookNs = kSecondNs / 4;
 constexpr CostLimit kCostLimit = {1, kSecondNs};
 constexpr int64_t kWatchNs = 2 * kSecondNs;
-// Percent with two digits behind the point.
-constexpr int32_t kPercentScale = -2;
-constexpr double kPercentUnits = 10'000;
-
-int64_t Percent(int64_t part_ns, int64_t whole_ns) {
-  return static_cast<int64_t>(static_cast<double>(part_ns) * kPercentUnits / static_cast<double>(whole_ns) + 0.5);
-}
 
 }  // namespace
 
@@ -83,8 +77,8 @@ bool ThreadLoad::Take(pid_t pid, pid_t tid, Thread* thread, int64_t now_ns, Jour
     thread->wait_source = TellSource(pid, tid, "waiting for a CPU", journal);
   }
   const auto start = static_cast<uint64_t>(since_ns), duration = static_cast<uint64_t>(now_ns - since_ns);
-  journal->Add(trace::MetricBlockRecord{start, duration, thread->cpu_source, Percent(ran, now_ns - since_ns)});
-  journal->Add(trace::MetricBlockRecord{start, duration, thread->wait_source, Percent(waited, now_ns - since_ns)});
+  journal->Add(trace::MetricBlockRecord{start, duration, thread->cpu_source, PercentUnits(ran, now_ns - since_ns)});
+  journal->Add(trace::MetricBlockRecord{start, duration, thread->wait_source, PercentUnits(waited, now_ns - since_ns)});
   if (std::exchange(is_told_, true)) return true;
   constexpr const char* kInPlace =
       "context switches are not permitted: running and waiting times of threads are read from /proc, 20 times a second";

@@ -32,8 +32,7 @@ std::string ControlView::FailureOfProgram() const {
   if (!RunHasEnded()) return {};
   const int signal = page_->end_signal.load(std::memory_order_relaxed);
   const int code = page_->exit_code.load(std::memory_order_relaxed);
-  if (signal != 0) return "was killed by " + SignalName(signal);
-  return code != 0 ? "exited with code " + std::to_string(code) : "";
+  return signal != 0 || code != 0 ? EndingText(code, signal) : "";
 }
 
 bool ControlView::Read(ControlOrder* order) const {

@@ -27,7 +27,7 @@ class ControlView {
   // False: nothing is new since `order->epoch`, or the launcher died while it wrote.
   bool Read(ControlOrder* order) const;
   bool RunHasEnded() const;
-  // How the program of a run that has ended did: "exited with code 1"; empty where it did well.
+  // How the program of a run that has ended did: "ended with exit code 1"; empty where it did well.
   std::string FailureOfProgram() const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace gprof {
 
-inline constexpr int64_t kSecondNs = 1'000'000'000;
+inline constexpr int64_t kMillisecondNs = 1'000'000, kSecondNs = 1'000'000'000;
 
 // -1: there is no such clock, as that of a process that has ended.
 inline int64_t ClockNs(clockid_t clock) {

@@ -8,17 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 
+#include "base/text.h"
 #include "unwind/symbols.h"
 
 namespace gprof {
 namespace {
-
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // What a program writes on its standard output; empty where it is not installed or fails.
 std::string OutputOf(const std::vector<std::string>& words) {
@@ -61,9 +56,9 @@ std::unique_ptr<ElfImage> OpenWithSymbols(const std::string& path, const std::st
 }  // namespace
 
 std::string DebuginfodCache() {
-  if (const std::string path = Variable("DEBUGINFOD_CACHE_PATH"); !path.empty()) return path;
-  const std::string cache = Variable("XDG_CACHE_HOME");
-  return (cache.empty() ? Variable("HOME") + "/.cache" : cache) + "/debuginfod_client";
+  if (std::string path = EnvironmentText({"DEBUGINFOD_CACHE_PATH"}); !path.empty()) return path;
+  const std::string cache = EnvironmentText({"XDG_CACHE_HOME"});
+  return (cache.empty() ? EnvironmentText({"HOME"}) + "/.cache" : cache) + "/debuginfod_client";
 }
 
 std::unique_ptr<ElfImage> FindDebugFile(const std::string& library, const std::string& build_id,

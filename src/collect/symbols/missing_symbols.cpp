@@ -49,9 +49,9 @@ struct Writer {
   void operator()(std::span<const R> /*rows*/) {}
 
   const std::string& Text(trace::StringId id) const {
-    static const std::string kNone;
+    static const std::string nothing;
     const auto found = texts.find(id.value);
-    return found == texts.end() ? kNone : found->second;
+    return found == texts.end() ? nothing : found->second;
   }
 };
 

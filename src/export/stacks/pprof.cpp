@@ -8,8 +8,8 @@
 
 #include "analysis/places/running_samples.h"
 #include "analysis/result/display_names.h"
+#include "analysis/trust/real_time.h"
 #include "base/text.h"
-#include "export/events/real_time.h"
 #include "export/exporters.h"
 #include "export/stacks/sampled_frames.h"
 
@@ -80,16 +80,16 @@ class PprofWriter {
   }
 
   void AddSamples(const ExportOptions& options) {
-    struct Sum {
+    struct SampleSum {
       int64_t samples = 0, time_ns = 0;
     };
-    std::map<std::pair<uint32_t, uint32_t>, Sum> sums;  // by thread and stack
+    std::map<std::pair<uint32_t, uint32_t>, SampleSum> sums;  // by thread and stack
     const RunningSamples counted(trace_);
     ExportProgress progress(options, trace_.cpu_samples.size());
     for (const CpuSample& sample : trace_.cpu_samples) {
       progress.Add();
       if (sample.thread == kNone || !counted.Has(sample)) continue;
-      Sum& sum = sums[{sample.thread, sample.stack}];
+      SampleSum& sum = sums[{sample.thread, sample.stack}];
       ++sum.samples;
       sum.time_ns += sample.weight_ns;
     }

@@ -69,14 +69,10 @@ std::span<const RecordTable> TablesOfKind(const std::string& kind) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const RecordTable& t) { return t.name == kind; });
   if (found != all.end()) return {found, 1};
   std::vector<std::string> names;
-  std::string list;
-  for (const RecordTable& table : all) {
-    names.emplace_back(table.name);
-    list += (list.empty() ? "" : ", ") + names.back();
-  }
+  for (const RecordTable& table : all) names.emplace_back(table.name);
   const std::string nearest = Nearest(kind, names);
   throw Error(ExitCode::kUsage, "unknown record kind '" + kind + "'",
-              (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") + "available: " + list);
+              (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") + "available: " + Joined(names));
 }
 
 std::vector<RecordTableInfo> RecordTables() {

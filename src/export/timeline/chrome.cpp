@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/tracks/metric_samples.h"
+#include "analysis/trust/real_time.h"
 #include "base/text.h"
 #include "export/events/by_thread.h"
 #include "export/events/counter_curves.h"
@@ -17,7 +18,6 @@
 #include "export/events/labels.h"
 #include "export/events/lanes.h"
 #include "export/events/projected_ranges.h"
-#include "export/events/real_time.h"
 #include "export/events/track_ids.h"
 #include "export/exporters.h"
 #include "export/timeline/chrome_events.h"

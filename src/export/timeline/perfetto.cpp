@@ -10,6 +10,7 @@
 
 #include "analysis/result/stack_names.h"
 #include "analysis/tracks/metric_samples.h"
+#include "analysis/trust/real_time.h"
 #include "base/text.h"
 #include "export/events/by_thread.h"
 #include "export/events/counter_curves.h"
@@ -18,7 +19,6 @@
 #include "export/events/labels.h"
 #include "export/events/lanes.h"
 #include "export/events/projected_ranges.h"
-#include "export/events/real_time.h"
 #include "export/events/track_ids.h"
 #include "export/exporters.h"
 #include "export/timeline/perfetto_packets.h"

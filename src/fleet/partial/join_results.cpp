@@ -124,7 +124,7 @@ class ResultsJoin::State {
 
   static void AddMetric(const Metric& metric, uint32_t index, OfAnalysis* of) {
     const Join how = JoinOf(metric.id).how;
-    if (how == Join::kNone) return;
+    if (how == Join::kNever) return;
     const auto [at, is_new] = of->metrics.try_emplace({metric.id, Marked(metric.scope, index)}, metric.value);
     if (!is_new) at->second = Combined(how, at->second, metric.value);
   }

@@ -141,14 +141,14 @@ Trace KeepResults(const AnalysisInput& input, std::vector<AnalysisResult> result
     CutScopes(&results[i]);
     kept.analyses.push_back({std::string(AllAnalyses()[i].name), std::move(results[i])});
   }
-  kept.stats = cli::KeptStats(input, kKeptRows);
+  kept.stats = KeptStats(input, kKeptRows);
   const auto of = [&](std::string_view name) -> const AnalysisResult& {
     return std::find_if(kept.analyses.begin(), kept.analyses.end(), [&](const auto& a) { return a.name == name; })
         ->result;
   };
   kept.traces = {SummarizeTrace(trace, of("devices"), of("idle"))};
   kept.traces.front().path = NameWithoutFolder(trace);
-  for (const cli::Amount& amount : cli::AmountsOf(trace)) {
+  for (const Amount& amount : AmountsOf(trace)) {
     kept.amounts.push_back({amount.key, static_cast<int64_t>(amount.count)});
   }
   kept.unknown = UnknownFacts(trace);
@@ -159,7 +159,7 @@ Trace KeepResults(const AnalysisInput& input, std::vector<AnalysisResult> result
   for (size_t device = 0; device < trace.devices.size(); ++device) {
     kept.is_used.push_back(HasGpuWork(trace, device));
   }
-  kept.why_no_gpu_work = cli::WhyNoGpuWork(trace);
+  kept.why_no_gpu_work = WhyNoGpuWork(trace);
   Trace shell = Shell(trace).Take(&kept.cost);
   shell.kept = std::make_shared<const KeptResults>(std::move(kept));
   return shell;

@@ -11,6 +11,7 @@
 
 #include "analysis/result/kept_results.h"
 #include "analysis/trust/unknown_facts.h"
+#include "base/json_style.h"
 #include "fleet/partial/kept_rows.h"
 #include "fleet/partial/kept_structs.h"
 #include "gprof/error.h"
@@ -19,28 +20,28 @@
 namespace gprof {
 namespace {
 
-using Json = nlohmann::json;
+using KeptJson = nlohmann::json;  // keys in the order of the alphabet
 
-Json FactsJson(FactSet facts) {
-  Json json = Json::array();
+KeptJson FactsJson(FactSet facts) {
+  KeptJson json = KeptJson::array();
   ForEachFact(facts, [&](Fact fact) { json.push_back(InfoOf(fact).key); });
   return json;
 }
 
 // Facts of later versions are left out.
-FactSet FactsFrom(const Json& json) {
+FactSet FactsFrom(const KeptJson& json) {
   FactSet facts = FactSet::None();
-  for (const Json& key : json) {
+  for (const KeptJson& key : json) {
     if (const FactInfo* const info = FindFact(key.get<std::string>())) facts |= info->fact;
   }
   return facts;
 }
 
-Json CellsJson(const std::vector<Cell>& cells) {
-  Json json = Json::array();
+KeptJson CellsJson(const std::vector<Cell>& cells) {
+  KeptJson json = KeptJson::array();
   for (const Cell& cell : cells) {
     json.push_back(std::visit(
-        [](const auto& value) -> Json {
+        [](const auto& value) -> KeptJson {
           if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
             return nullptr;
           } else {
@@ -52,73 +53,73 @@ Json CellsJson(const std::vector<Cell>& cells) {
   return json;
 }
 
-Cell CellFrom(const Json& json) {
+Cell CellFrom(const KeptJson& json) {
   if (json.is_null()) return {};
   if (json.is_string()) return json.get<std::string>();
   if (json.is_number_float()) return json.get<double>();
   return json.get<int64_t>();
 }
 
-Json TableJson(const Table& table) {
-  Json json = {{"id", table.id}, {"title", table.title}, {"note", table.note}, {"detail", table.is_detail}};
+KeptJson TableJson(const Table& table) {
+  KeptJson json = {{"id", table.id}, {"title", table.title}, {"note", table.note}, {"detail", table.is_detail}};
   for (const Column& c : table.columns) json["columns"].push_back({c.key, c.title, c.unit, c.is_extra});
-  json["rows"] = Json::array();
+  json["rows"] = KeptJson::array();
   for (const auto& row : table.rows) json["rows"].push_back(CellsJson(row));
   return json;
 }
 
-Table TableFrom(const Json& json) {
+Table TableFrom(const KeptJson& json) {
   Table table;
   json.at("id").get_to(table.id);
   json.at("title").get_to(table.title);
   json.at("note").get_to(table.note);
   json.at("detail").get_to(table.is_detail);
-  for (const Json& c : json.at("columns")) {
+  for (const KeptJson& c : json.at("columns")) {
     table.columns.push_back({c.at(0).get<std::string>(), c.at(1).get<std::string>(),
                              std::min(c.at(2).get<Unit>(), Unit::kPerSecond), c.at(3).get<bool>()});
   }
-  for (const Json& cells : json.at("rows")) {
+  for (const KeptJson& cells : json.at("rows")) {
     std::vector<Cell> row;
-    for (const Json& cell : cells) row.push_back(CellFrom(cell));
+    for (const KeptJson& cell : cells) row.push_back(CellFrom(cell));
     row.resize(table.columns.size());
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-Json AnalysisJson(const KeptAnalysis& analysis) {
-  Json json = {{"name", analysis.name}, {"findings", analysis.result.findings}};
-  json["metrics"] = json["tables"] = Json::array();
+KeptJson AnalysisJson(const KeptAnalysis& analysis) {
+  KeptJson json = {{"name", analysis.name}, {"findings", analysis.result.findings}};
+  json["metrics"] = json["tables"] = KeptJson::array();
   for (const Metric& m : analysis.result.metrics) json["metrics"].push_back({m.id, m.scope, m.value});
   for (const Table& table : analysis.result.tables) json["tables"].push_back(TableJson(table));
   return json;
 }
 
 // Metrics of later versions are left out.
-KeptAnalysis AnalysisFrom(const Json& json) {
+KeptAnalysis AnalysisFrom(const KeptJson& json) {
   KeptAnalysis analysis{json.at("name").get<std::string>(), {}};
   analysis.result.findings = json.at("findings").get<std::vector<Finding>>();
-  for (const Json& m : json.at("metrics")) {
+  for (const KeptJson& m : json.at("metrics")) {
     const MetricInfo* const info = FindMetric(m.at(0).get<std::string>());
     if (info == nullptr || !m.at(2).is_number()) continue;
     analysis.result.metrics.push_back({info->id, m.at(1).get<std::string>(), m.at(2).get<double>()});
   }
-  for (const Json& table : json.at("tables")) analysis.result.tables.push_back(TableFrom(table));
+  for (const KeptJson& table : json.at("tables")) analysis.result.tables.push_back(TableFrom(table));
   return analysis;
 }
 
-Json ResultsJson(const KeptResults& kept) {
-  Json json = {{"traces", kept.traces},       {"amounts", kept.amounts}, {"unknown", FactsJson(kept.unknown)},
-               {"cost", kept.cost},           {"clocks", kept.clocks},   {"judged", kept.judged},
-               {"breakdown", kept.breakdown}, {"used", kept.is_used},    {"why_no_gpu_work", kept.why_no_gpu_work}};
-  json["analyses"] = Json::array();
+KeptJson ResultsJson(const KeptResults& kept) {
+  KeptJson json = {{"traces", kept.traces},       {"amounts", kept.amounts}, {"unknown", FactsJson(kept.unknown)},
+                   {"cost", kept.cost},           {"clocks", kept.clocks},   {"judged", kept.judged},
+                   {"breakdown", kept.breakdown}, {"used", kept.is_used},    {"why_no_gpu_work", kept.why_no_gpu_work}};
+  json["analyses"] = KeptJson::array();
   for (const KeptAnalysis& analysis : kept.analyses) json["analyses"].push_back(AnalysisJson(analysis));
-  json["stats"] = Json::array();
+  json["stats"] = KeptJson::array();
   for (const Table& table : kept.stats) json["stats"].push_back(TableJson(table));
   return json;
 }
 
-KeptResults ResultsFrom(const Json& json) {
+KeptResults ResultsFrom(const KeptJson& json) {
   KeptResults kept;
   json.at("traces").get_to(kept.traces);
   json.at("amounts").get_to(kept.amounts);
@@ -129,9 +130,9 @@ KeptResults ResultsFrom(const Json& json) {
   json.at("breakdown").get_to(kept.breakdown);
   json.at("used").get_to(kept.is_used);
   json.at("why_no_gpu_work").get_to(kept.why_no_gpu_work);
-  for (const Json& analysis : json.at("analyses")) kept.analyses.push_back(AnalysisFrom(analysis));
+  for (const KeptJson& analysis : json.at("analyses")) kept.analyses.push_back(AnalysisFrom(analysis));
   // Partials of earlier versions have none.
-  for (const Json& table : json.value("stats", Json::array())) kept.stats.push_back(TableFrom(table));
+  for (const KeptJson& table : json.value("stats", KeptJson::array())) kept.stats.push_back(TableFrom(table));
   return kept;
 }
 
@@ -166,10 +167,10 @@ void FindCaptures(Trace* t) {
   }
 }
 
-Trace TraceFrom(const Json& json) {
+Trace TraceFrom(const KeptJson& json) {
   Trace t;
   NameTable names;
-  const Json& head = json.at("trace");
+  const KeptJson& head = json.at("trace");
   head.at("path").get_to(t.path);
   head.at("recorder").get_to(t.recorder);
   head.at("records").get_to(t.record_count);
@@ -193,7 +194,7 @@ Trace TraceFrom(const Json& json) {
 }  // namespace
 
 std::string KeptText(const Trace& trace) {
-  Json json;
+  KeptJson json;
   json["trace"] = {{"path", trace.path},
                    {"recorder", trace.recorder},
                    {"records", trace.record_count},
@@ -204,7 +205,7 @@ std::string KeptText(const Trace& trace) {
                    {"slow_function", trace.Text(trace.kept->cost.measured.function)}};
   ForEachKeptList([&](const char* key, auto list) { json[key] = RowsJson(trace, trace.*list); });
   json["results"] = ResultsJson(*trace.kept);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return CompactText(json);
 }
 
 Trace ParseKept(std::string_view text, const std::string& file) {
@@ -213,8 +214,8 @@ Trace ParseKept(std::string_view text, const std::string& file) {
                  "make it again with gprof-cli partial");
   };
   try {
-    return TraceFrom(Json::parse(text));
-  } catch (const Json::exception& error) {
+    return TraceFrom(KeptJson::parse(text));
+  } catch (const KeptJson::exception& error) {
     throw damaged(error.what());
   } catch (const WrongIndex&) {
     throw damaged("results of an entry do not fit together");

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "analysis/facts/statistics.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "fleet/verdict/compare_ranks.h"
 #include "fleet/verdict/rank_steps.h"
@@ -19,11 +21,6 @@ constexpr int64_t kSkewedNs = 1'000'000;        // of a clock, and 10 times what
 constexpr double kNetworkPercent = 10;          // of the wall time
 constexpr double kStandsOutPercent = 50;        // a communicator among those of its size
 constexpr double kPartWorthSayingPercent = 20;  // of what a straggler has above the median
-
-std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
-double Percent(int64_t part, int64_t whole) {
-  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
-}
 
 template <class F>
 std::vector<int64_t> ValuesOf(const std::vector<RankVerdict>& ranks, F of) {
@@ -212,13 +209,13 @@ class Judge {
         break;
       case Excess::kMoreKernels:
         finding.id = "fleet.more_work";
-        finding.message += "more work: its kernels take " + Ns(rank.excess_ns[reason]) +
+        finding.message += "more work: its kernels take " + FormatNs(rank.excess_ns[reason]) +
                            " longer because there are more of them" + CountsText(rank);
         finding.advice = "Distribute the work evenly.";
         break;
       case Excess::kCopies:
         finding.id = "fleet.slow_copies";
-        finding.message += "copies with no kernel running take " + Ns(rank.excess_ns[reason]) +
+        finding.message += "copies with no kernel running take " + FormatNs(rank.excess_ns[reason]) +
                            " longer than on the median rank" + BytesText(rank);
         finding.advice = "Compare the bytes and the memory of its copies, and the link of its GPU.";
         break;
@@ -226,8 +223,8 @@ class Judge {
         LateHost(rank, &finding);
         break;
     }
-    finding.message += ". In all " + Ns(rank.above_median_ns) + " (" +
-                       FormatPercent(Percent(rank.above_median_ns, rank.own_ns - rank.above_median_ns)) +
+    finding.message += ". In all " + FormatNs(rank.above_median_ns) + " (" +
+                       FormatPercent(PercentOf(rank.above_median_ns, rank.own_ns - rank.above_median_ns)) +
                        ") above the median rank" + PartsText(rank, reason) + ArrivalText(rank);
     verdict_.findings.push_back(std::move(finding));
   }
@@ -243,7 +240,7 @@ class Judge {
     finding->id = "fleet.slow_gpu";
     finding->message +=
         fmt::format("slow GPU: the same kernels take {} longer ({}%)",
-                    Ns(rank.excess_ns[static_cast<size_t>(Excess::kLongerKernels)]), rank.slower_percent);
+                    FormatNs(rank.excess_ns[static_cast<size_t>(Excess::kLongerKernels)]), rank.slower_percent);
     const std::string clock = ClockText(verdict_, *rank.rank);
     finding->message += clock.empty() ? "; its clocks were not recorded" : "; " + clock;
     finding->advice =
@@ -254,7 +251,8 @@ class Judge {
   void LateHost(const RankVerdict& rank, Finding* finding) const {
     finding->id = "fleet.late_host";
     const auto cause = std::string(InfoOf(rank.cause).name);
-    finding->message += "late host: its GPU is idle for " + Ns(rank.excess_ns[static_cast<size_t>(Excess::kHost)]) +
+    finding->message += "late host: its GPU is idle for " +
+                        FormatNs(rank.excess_ns[static_cast<size_t>(Excess::kHost)]) +
                         " longer than that of the median rank, mostly with the cause " + cause;
     finding->subject.causes.push_back(cause);
     // A function or line says more than the range it is in.
@@ -262,7 +260,7 @@ class Judge {
       const auto place = std::find_if(rank.rank->places.begin(), rank.rank->places.end(),
                                       [&](const IdlePlace& p) { return p.cause == cause && p.kind == kind; });
       if (place == rank.rank->places.end()) continue;
-      finding->message += fmt::format(" ({} {}: {})", kind, place->name, Ns(place->idle_ns));
+      finding->message += fmt::format(" ({} {}: {})", kind, place->name, FormatNs(place->idle_ns));
       break;
     }
     finding->advice = std::string(InfoOf(rank.cause).advice);
@@ -273,16 +271,15 @@ class Judge {
   }
 
   static std::string BytesText(const RankVerdict& rank) {
-    return " (" + FormatBytes(static_cast<double>(CopiedBytes(*rank.rank))) + ", median rank " +
-           FormatBytes(static_cast<double>(rank.median_bytes)) + ")";
+    return " (" + FormatBytes(CopiedBytes(*rank.rank)) + ", median rank " + FormatBytes(rank.median_bytes) + ")";
   }
 
   static std::string PartsText(const RankVerdict& rank, size_t reason) {
     constexpr const char* kNames[kExcessCount] = {"longer kernels", "more kernels", "copies", "idle time"};
     std::string text;
     for (size_t i = 0; i < kExcessCount; ++i) {
-      if (i == reason || Percent(rank.excess_ns[i], rank.above_median_ns) < kPartWorthSayingPercent) continue;
-      text += std::string(text.empty() ? ", also " : ", ") + kNames[i] + " " + Ns(rank.excess_ns[i]);
+      if (i == reason || PercentOf(rank.excess_ns[i], rank.above_median_ns) < kPartWorthSayingPercent) continue;
+      text += std::string(text.empty() ? ", also " : ", ") + kNames[i] + " " + FormatNs(rank.excess_ns[i]);
     }
     return text;
   }
@@ -293,8 +290,9 @@ class Judge {
     const bool is_host_late = 10 * arrivals.late_host_ns > arrivals.late_ns;
     return fmt::format("; in {}{} it arrived later than the median rank, by {} in total{}",
                        CountOf(arrivals.collectives, "collective"),
-                       arrivals.last > 0 ? " (last in " + FormatCount(arrivals.last) + ")" : "", Ns(arrivals.late_ns),
-                       is_host_late ? "; its host called NCCL later by " + Ns(arrivals.late_host_ns) : "");
+                       arrivals.last > 0 ? " (last in " + FormatCount(arrivals.last) + ")" : "",
+                       FormatNs(arrivals.late_ns),
+                       is_host_late ? "; its host called NCCL later by " + FormatNs(arrivals.late_host_ns) : "");
   }
 
   // Long though all arrive together; or longer than on other communicators of the same size.
@@ -312,20 +310,20 @@ class Judge {
       const int64_t typical_ns = MedianOf(transfers[meeting.members.size()]);
       const int64_t all_ns = times[i].transfer_ns * count;
       const bool stands_out = transfers[meeting.members.size()].size() > 2 &&
-                              Percent(times[i].transfer_ns - typical_ns, typical_ns) > kStandsOutPercent;
+                              PercentOf(times[i].transfer_ns - typical_ns, typical_ns) > kStandsOutPercent;
       const bool is_together = times[i].spread_ns * 4 < times[i].transfer_ns;
-      if (Percent(all_ns, wall_ns) < kNetworkPercent || !(stands_out || is_together)) continue;
+      if (PercentOf(all_ns, wall_ns) < kNetworkPercent || !(stands_out || is_together)) continue;
       Finding finding;
       finding.id = "fleet.network";
       finding.severity = stands_out ? Severity::kWarning : Severity::kNote;
       finding.message = fmt::format(
           "{} of {}: collectives take {} after the last rank has arrived, and the ranks arrive within {} (medians of "
           "{}), {} of the wall time",
-          meeting.name, CountOf(static_cast<int64_t>(meeting.members.size()), "rank"), Ns(times[i].transfer_ns),
-          Ns(times[i].spread_ns), FormatCount(times[i].collectives), FormatPercent(Percent(all_ns, wall_ns)));
+          meeting.name, CountOf(static_cast<int64_t>(meeting.members.size()), "rank"), FormatNs(times[i].transfer_ns),
+          FormatNs(times[i].spread_ns), FormatCount(times[i].collectives), FormatPercent(PercentOf(all_ns, wall_ns)));
       if (stands_out) {
         finding.message +=
-            "; other communicators of this size take " + Ns(typical_ns) + ". Its hosts: " + HostsText(meeting);
+            "; other communicators of this size take " + FormatNs(typical_ns) + ". Its hosts: " + HostsText(meeting);
       }
       finding.advice =
           "No rank is late: look at message sizes, the links between its hosts and GPUs, and the "
@@ -339,9 +337,7 @@ class Judge {
   std::string HostsText(const Meeting& meeting) const {
     std::set<std::string> hosts;
     for (const auto& member : meeting.members) hosts.insert(verdict_.ranks[member.rank].rank->host);
-    std::string text;
-    for (const std::string& host : hosts) text += (text.empty() ? "" : ", ") + host;
-    return text;
+    return Joined({hosts.begin(), hosts.end()});
   }
 
   void FindSkewedClocks() {
@@ -354,8 +350,8 @@ class Judge {
       finding.id = "fleet.skewed_clock";
       finding.message = fmt::format(
           "{}: its clock is {} {} of the clock of most hosts, by {} (residual {}); times of {} were corrected",
-          host.host, Ns(std::abs(host.offset_ns)), host.offset_ns > 0 ? "ahead" : "behind",
-          CountOf(host.collectives, "collective"), Ns(host.residual_ns), RanksText(NumbersOf(host)));
+          host.host, FormatNs(std::abs(host.offset_ns)), host.offset_ns > 0 ? "ahead" : "behind",
+          CountOf(host.collectives, "collective"), FormatNs(host.residual_ns), RanksText(NumbersOf(host)));
       finding.advice = "Let NTP or PTP set the clock of this host; logs and other tools rely on it.";
       verdict_.findings.push_back(std::move(finding));
     }

@@ -9,9 +9,6 @@
 namespace gprof {
 namespace {
 
-using cli::CellJson;
-using cli::Json;
-
 Json TableJson(const Table& table) {
   Json json = {{"id", table.id}, {"title", table.title}, {"note", table.note}};
   json["rows"] = Json::array();
@@ -139,7 +136,7 @@ std::string VerdictJson(const FleetVerdict& verdict) {
   json["critical_path"] = PathJson(verdict);
   json["tables"] = Json::array();
   for (const Table& table : verdict.tables) json["tables"].push_back(TableJson(table));
-  return cli::ToText(json);
+  return ToText(json);
 }
 
 }  // namespace gprof

@@ -139,6 +139,26 @@ int64_t PercentileOf(const OfKernel& kernel, int64_t percent) {
   return 0;
 }
 
+std::map<std::string, OfKernel> SumsOfKernels(const FleetVerdict& verdict) {
+  std::map<std::string, OfKernel> kernels;
+  for (const RankVerdict& rank : verdict.ranks) {
+    for (const RankKernel& kernel : rank.rank->kernel_times) {
+      OfKernel& sum = kernels[kernel.name];
+      sum.count += kernel.count;
+      sum.total_ns += kernel.total_ns;
+      sum.min_ns = std::min(sum.min_ns, kernel.min_ns);
+      sum.max_ns = std::max(sum.max_ns, kernel.max_ns);
+      ++sum.ranks;
+      for (size_t i = 0; i < kernel.buckets.size(); i += 2) sum.buckets[kernel.buckets[i]] += kernel.buckets[i + 1];
+      const int64_t mean_ns = kernel.count == 0 ? 0 : kernel.total_ns / kernel.count;
+      if (mean_ns <= sum.slowest_mean_ns) continue;
+      sum.slowest_mean_ns = mean_ns;
+      sum.slowest = Key(rank);
+    }
+  }
+  return kernels;
+}
+
 Table KernelTable(const FleetVerdict& verdict, uint32_t max_rows) {
   Table table{"kernels",
               "Kernels of all ranks",
@@ -157,24 +177,9 @@ Table KernelTable(const FleetVerdict& verdict, uint32_t max_rows) {
               {},
               "Percent of the time of all kernels. Percentiles are accurate to 0.8%. Slowest in: the rank with the "
               "longest mean."};
-  std::map<std::string, OfKernel> kernels;
+  const std::map<std::string, OfKernel> kernels = SumsOfKernels(verdict);
   SaturatingSum all_ns;
-  for (const RankVerdict& rank : verdict.ranks) {
-    for (const RankKernel& kernel : rank.rank->kernel_times) {
-      all_ns += kernel.total_ns;
-      OfKernel& sum = kernels[kernel.name];
-      sum.count += kernel.count;
-      sum.total_ns += kernel.total_ns;
-      sum.min_ns = std::min(sum.min_ns, kernel.min_ns);
-      sum.max_ns = std::max(sum.max_ns, kernel.max_ns);
-      ++sum.ranks;
-      for (size_t i = 0; i < kernel.buckets.size(); i += 2) sum.buckets[kernel.buckets[i]] += kernel.buckets[i + 1];
-      const int64_t mean_ns = kernel.count == 0 ? 0 : kernel.total_ns / kernel.count;
-      if (mean_ns <= sum.slowest_mean_ns) continue;
-      sum.slowest_mean_ns = mean_ns;
-      sum.slowest = Key(rank);
-    }
-  }
+  for (const auto& [name, kernel] : kernels) all_ns += kernel.total_ns;
   const bool is_exact = std::all_of(kernels.begin(), kernels.end(), [&](const auto& kernel) {
     return kernel.first.empty() || verdict.exact.contains(kernel.first);
   });

@@ -115,11 +115,10 @@ std::string PathText(const FleetVerdict& verdict) {
   const JobPath& path = verdict.path;
   if (path.wall_ns == 0) return "";
   if (const Turns& turns = path.turns; turns.AreTaken()) {
-    return PartsText(turns.parts_ns, turns.path_ns) + " of " + FormatNs(static_cast<double>(turns.path_ns)) + " in " +
+    return PartsText(turns.parts_ns, turns.path_ns) + " of " + FormatNs(turns.path_ns) + " in " +
            CountOf(turns.steps, "step") + "; ranks take turns: " + SharesText(verdict);
   }
-  const std::string parts =
-      PartsText(path.parts_ns, path.wall_ns) + " of " + FormatNs(static_cast<double>(path.wall_ns));
+  const std::string parts = PartsText(path.parts_ns, path.wall_ns) + " of " + FormatNs(path.wall_ns);
   if (!path.are_linked) {
     return NameOf(*verdict.ranks[path.slowest.front()].rank) +
            ", the longest of ranks that do not wait for one another: " + parts;
@@ -127,7 +126,7 @@ std::string PathText(const FleetVerdict& verdict) {
   std::string text = parts + "; " + RanksOnPathText(verdict);
   const double less = PercentOf(path.above_median_ns, path.wall_ns);
   if (less >= kWorthSayingPercent) {
-    text += "; up to " + FormatNs(static_cast<double>(path.above_median_ns)) + " (" + FormatPercent(less) +
+    text += "; up to " + FormatNs(path.above_median_ns) + " (" + FormatPercent(less) +
             ") shorter if no rank were slower than the median";
   }
   return text;
@@ -158,8 +157,7 @@ std::string ClockText(const FleetVerdict& verdict, const RankSummary& rank) {
                        is_lower ? "" : ": no reason");
   }
   if (rank.throttled_ns > 0)
-    text +=
-        (text.empty() ? "" : ", ") + std::string("throttled for ") + FormatNs(static_cast<double>(rank.throttled_ns));
+    text += (text.empty() ? "" : ", ") + std::string("throttled for ") + FormatNs(rank.throttled_ns);
   if (rank.ecc_errors > 0) {
     text += (text.empty() ? "" : ", ") + CountOf(rank.ecc_errors, "uncorrected ECC error");
   }

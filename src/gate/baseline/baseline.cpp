@@ -11,8 +11,6 @@
 namespace gprof {
 namespace {
 
-using Json = DocumentJson;
-
 Json MediansJson(const std::map<std::string, double>& medians) {
   Json json = Json::object();
   for (const auto& [id, value] : medians) json[id] = NumberJson(value);

@@ -9,8 +9,6 @@
 namespace gprof {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Causes and parts by name, without those that are 0: documents outlive the order of an enumeration.
 Json CausesJson(const DeviceTime& device) {
   Json json = Json::object();
@@ -147,7 +145,7 @@ bool AddsUp(const DeviceTime& device, int64_t wall_ns) {
 
 }  // namespace
 
-nlohmann::ordered_json BreakdownJson(const Breakdown& breakdown) {
+Json BreakdownJson(const Breakdown& breakdown) {
   Json json = {{"wall_ns", breakdown.wall_ns}, {"launches", breakdown.launches}};
   json["devices"] = Json::array();
   for (const DeviceTime& device : breakdown.devices) json["devices"].push_back(DeviceJson(device));
@@ -159,7 +157,7 @@ nlohmann::ordered_json BreakdownJson(const Breakdown& breakdown) {
   return json;
 }
 
-Breakdown BreakdownFrom(const nlohmann::ordered_json& json) {
+Breakdown BreakdownFrom(const Json& json) {
   Breakdown breakdown;
   breakdown.is_known = true;
   breakdown.wall_ns = json.at("wall_ns").get<int64_t>();

@@ -60,15 +60,10 @@ class BudgetReader {
     for (const JsonMember& member : value.members) {
       if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
       const std::vector<std::string> names(known.begin(), known.end());
-      const std::string nearest = Nearest(member.key, names);
-      std::string list;
-      for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
       // A rule that stands beside "rules" is the usual slip.
       const bool is_rule = FindMetric(member.key.substr(0, member.key.find('@'))) != nullptr;
       Fail(member.line, "\"" + Printable(member.key) + "\" is not a known key of " + what,
-           is_rule           ? "metrics belong in \"rules\""
-           : nearest.empty() ? "available: " + list
-                             : "did you mean " + nearest + "?");
+           is_rule ? "metrics belong in \"rules\"" : NearestHint(member.key, names, "available: " + Joined(names)));
     }
   }
 

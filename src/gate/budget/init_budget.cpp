@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/demangle.h"
+#include "base/json_style.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "gate/budget/budget.h"
@@ -73,9 +74,7 @@ double RoundUp(double value) {
   return std::ceil(value / unit - 1e-9) * unit;
 }
 
-std::string Quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string Quoted(const std::string& text) { return CompactText(nlohmann::json(text)); }
 
 // As budgets have it: 1200, "20%", "5.2ms".
 std::string LimitText(double value, Unit unit) {

@@ -108,9 +108,8 @@ const MetricInfo& RequireMetric(std::string_view id) {
   if (const MetricInfo* info = FindMetric(id)) return *info;
   std::vector<std::string> ids;
   for (const MetricInfo& info : MetricCatalogue()) ids.emplace_back(info.id);
-  const std::string nearest = Nearest(id, ids);
   throw Error(ExitCode::kUsage, "unknown metric '" + Printable(id) + "'",
-              nearest.empty() ? "docs/metrics.md lists the metrics" : "did you mean " + nearest + "?");
+              NearestHint(id, ids, "docs/metrics.md lists the metrics"));
 }
 
 std::string_view ScopeNoun(std::string_view scope) {

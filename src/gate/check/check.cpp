@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/demangle.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "gate/check/figures.h"
 #include "gate/check/judge.h"
@@ -15,12 +16,6 @@ namespace gprof {
 namespace {
 
 constexpr std::size_t kNamedInLine = 3;
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 class Checker {
  public:
@@ -209,9 +204,7 @@ std::string FiguresOf(const CheckResult& result, F is_meant) {
     const bool is_new = std::find(names.begin(), names.end(), name) == names.end();
     if (is_meant(rule) && is_new) names.push_back(name);
   }
-  const std::size_t more = names.size() > kNamedInLine ? names.size() - kNamedInLine : 0;
-  names.resize(names.size() - more);
-  return Joined(names) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+  return JoinedUpTo(kNamedInLine, std::move(names));
 }
 
 std::string FiguresWith(const CheckResult& result, Verdict verdict) {

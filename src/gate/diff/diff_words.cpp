@@ -72,8 +72,6 @@ bool IsOther(int64_t base, int64_t now) {
   return std::fabs(static_cast<double>(now - base)) > kOtherWork * static_cast<double>(std::max(base, now));
 }
 
-std::string BytesText(int64_t bytes) { return FormatBytes(static_cast<double>(bytes)); }
-
 // The sort of host memory that most bytes of a direction come from or go to.
 std::string HostMemory(const std::map<std::string, int64_t>& bytes) {
   const auto most =
@@ -108,7 +106,7 @@ std::string CopyRemark(const Diff& diff) {
     if (text.find(words) == std::string::npos) text += (text.empty() ? "" : ", ") + words;
   }
   if (IsOther(base_bytes, new_bytes)) {
-    text += (text.empty() ? "" : ", ") + BytesText(base_bytes) + " -> " + BytesText(new_bytes);
+    text += (text.empty() ? "" : ", ") + FormatBytes(base_bytes) + " -> " + FormatBytes(new_bytes);
   }
   return text;
 }
@@ -202,10 +200,8 @@ std::string VerdictText(const Diff& diff) {
 
 std::string GpuText(const Diff& diff) {
   if (diff.window.base_ns == 0 && diff.window.new_ns == 0) return "";
-  if (diff.window.new_ns == 0)
-    return "NEW has no GPU work, BASE has " + FormatNs(static_cast<double>(diff.window.base_ns));
-  if (diff.window.base_ns == 0)
-    return "BASE has no GPU work, NEW has " + FormatNs(static_cast<double>(diff.window.new_ns));
+  if (diff.window.new_ns == 0) return "NEW has no GPU work, BASE has " + FormatNs(diff.window.base_ns);
+  if (diff.window.base_ns == 0) return "BASE has no GPU work, NEW has " + FormatNs(diff.window.new_ns);
   const auto base_ns = static_cast<double>(diff.window.base_ns), new_ns = static_cast<double>(diff.window.new_ns);
   return Sentence(base_ns, new_ns, " in the GPU window", diff.window.judged) + SumOverGpus(diff) +
          LargestChanges(WindowChanges(diff), new_ns - base_ns);
@@ -259,7 +255,7 @@ std::string WorkText(const Diff& diff) {
     base_bytes += transfer.base_bytes;
     new_bytes += transfer.new_bytes;
   }
-  if (IsOther(base_bytes, new_bytes)) add(BytesText(base_bytes) + " -> " + BytesText(new_bytes) + " copied");
+  if (IsOther(base_bytes, new_bytes)) add(FormatBytes(base_bytes) + " -> " + FormatBytes(new_bytes) + " copied");
   if (diff.steps && diff.steps->base_count != diff.steps->new_count) {
     add(FormatCount(diff.steps->base_count) + " -> " + CountOf(diff.steps->new_count, "step"));
   }

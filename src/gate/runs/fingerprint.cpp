@@ -8,13 +8,11 @@
 #include <string_view>
 
 #include "analysis/result/kept_results.h"
+#include "base/text.h"
+#include "base/units.h"
 
 namespace gprof {
 namespace {
-
-std::string VersionText(uint32_t version) {
-  return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
 
 std::string ClocksOf(const Device& device) {
   if (device.properties.sm_clock_khz == 0) return "";
@@ -31,12 +29,6 @@ void AddDevices(const Trace& trace, Fingerprint* out) {
     out->gpus.emplace_back(name.empty() ? "unknown GPU" : name);
     if (out->clocks.empty()) out->clocks = ClocksOf(trace.devices[i]);
   }
-}
-
-std::string ListOf(std::vector<std::string> words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 // Of the runs that have it.
@@ -70,8 +62,8 @@ Fingerprint FingerprintOf(const Trace& trace) {
   AddDevices(trace, &out);
   std::set<NameId> modes;
   for (const Process& process : trace.processes) {
-    SetIfEmpty(&out.driver_version, VersionText(process.driver_version));
-    SetIfEmpty(&out.cuda_version, VersionText(process.runtime_version));
+    SetIfEmpty(&out.driver_version, FormatCudaVersion(process.driver_version));
+    SetIfEmpty(&out.cuda_version, FormatCudaVersion(process.runtime_version));
     SetIfEmpty(&out.cupti_version, process.cupti_version == 0 ? "" : std::to_string(process.cupti_version));
     SetIfEmpty(&out.tool_version, std::string(trace.Text(process.tracer_version)));
     SetIfEmpty(&out.host, std::string(trace.Text(process.host)));
@@ -87,7 +79,7 @@ std::vector<std::string> TimingDifferences(const Fingerprint& base, const Finger
   std::vector<std::string> differences, base_gpus = base.gpus, now_gpus = now.gpus;
   std::sort(base_gpus.begin(), base_gpus.end());
   std::sort(now_gpus.begin(), now_gpus.end());
-  Compare("GPU", ListOf(base_gpus), ListOf(now_gpus), &differences);
+  Compare("GPU", Joined(base_gpus), Joined(now_gpus), &differences);
   Compare("CUDA driver", base.driver_version, now.driver_version, &differences);
   Compare("CUDA", base.cuda_version, now.cuda_version, &differences);
   Compare("CUPTI", base.cupti_version, now.cupti_version, &differences);
@@ -127,7 +119,7 @@ std::vector<std::string> StateDifferences(std::span<const Measurement> base, std
 std::string MixedRuns(const RunSet& set) {
   for (const Measurement& run : set.runs) {
     const std::vector<std::string> differences = TimingDifferences(set.runs.front().fingerprint, run.fingerprint);
-    if (!differences.empty()) return ListOf(differences) + " in " + run.source;
+    if (!differences.empty()) return Joined(differences) + " in " + run.source;
   }
   return "";
 }

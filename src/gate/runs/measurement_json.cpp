@@ -14,29 +14,25 @@
 namespace gprof {
 namespace {
 
-using Json = DocumentJson;
-
 constexpr std::size_t kMostScopes = 300;  // NVTX paths or kernels in a document
 
 bool IsPlain(const Json& json) { return !json.is_structured(); }
 
 bool HoldsPlainValues(const Json& json) { return std::all_of(json.begin(), json.end(), IsPlain); }
 
-std::string OneLine(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::string Spaced(const Json& json) {
   std::string text;
   for (auto at = json.begin(); at != json.end(); ++at) {
     text += text.empty() ? "" : ", ";
-    if (json.is_object()) text += OneLine(at.key()) + ": ";
-    text += OneLine(*at);
+    if (json.is_object()) text += CompactText(Json(at.key())) + ": ";
+    text += CompactText(*at);
   }
   return json.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
 void Write(const Json& json, std::size_t indent, bool is_in_list, std::string* out) {
   if (IsPlain(json)) {
-    *out += OneLine(json);
+    *out += CompactText(json);
   } else if (json.empty() || (HoldsPlainValues(json) && (json.is_array() || is_in_list))) {
     *out += Spaced(json);
   } else {
@@ -44,7 +40,7 @@ void Write(const Json& json, std::size_t indent, bool is_in_list, std::string* o
     const char* separator = "\n";
     for (auto at = json.begin(); at != json.end(); ++at) {
       *out += separator + std::string(indent + 2, ' ');
-      if (json.is_object()) *out += OneLine(at.key()) + ": ";
+      if (json.is_object()) *out += CompactText(Json(at.key())) + ": ";
       Write(*at, indent + 2, json.is_array(), out);
       separator = ",\n";
     }

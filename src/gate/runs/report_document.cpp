@@ -15,8 +15,6 @@
 namespace gprof {
 namespace {
 
-using Json = DocumentJson;
-
 std::string VersionText(const Json& version) {
   const auto number = version.get<uint32_t>();
   return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);

@@ -7,17 +7,15 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "base/json_style.h"
 #include "gprof/error.h"
 #include "gprof/version.h"
 
 namespace gprof {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFamily = "gprof.runs/";
 constexpr std::array<std::pair<RunOutcome, std::string_view>, 3> kOutcomes = {{

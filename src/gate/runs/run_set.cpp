@@ -18,7 +18,7 @@
 #include "gate/runs/report_document.h"
 #include "gate/runs/run_file.h"
 #include "gprof/error.h"
-#include "gprof/trace/file.h"
+#include "trace/file/file_kind.h"
 #include "trace/reshape/merge.h"
 
 namespace gprof {
@@ -50,9 +50,8 @@ std::string SchemaOf(const std::string& path) {
 
 bool IsTraceFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  char magic[sizeof(trace::kChunkMagic)] = {};
-  file.read(magic, sizeof(magic));
-  return file.gcount() == sizeof(magic) && std::memcmp(magic, trace::kChunkMagic, sizeof(magic)) == 0;
+  std::string start(ChunkMagic().size(), '\0');
+  return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == ChunkMagic();
 }
 
 std::string ReadDocument(const std::string& path) {

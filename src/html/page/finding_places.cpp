@@ -28,10 +28,10 @@ std::string_view KindEndOf(std::string_view direction) {
 
 // The page numbers threads: "loader (4711)" and "thread 4711" are "thread:4711".
 std::string ThreadTerm(std::string_view thread) {
-  constexpr std::string_view kDigits = "0123456789";
-  const std::size_t end = thread.find_last_of(kDigits);
+  constexpr std::string_view kDecimals = "0123456789";
+  const std::size_t end = thread.find_last_of(kDecimals);
   if (end == std::string_view::npos) return {};
-  const std::size_t before = thread.substr(0, end).find_last_not_of(kDigits);
+  const std::size_t before = thread.substr(0, end).find_last_not_of(kDecimals);
   const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
   return " thread:" + std::string(thread.substr(begin, end + 1 - begin));
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -11,12 +10,11 @@
 #include "analysis/host/host_gaps.h"
 #include "analysis/places/running_samples.h"
 #include "base/demangle.h"
+#include "base/json_style.h"
 #include "export/stacks/sampled_frames.h"
 
 namespace gprof {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What is in fewer samples than this part of all is too narrow to be seen.
 constexpr int64_t kNarrowest = 2000;
@@ -57,7 +55,7 @@ class Tree {
       nodes.push_back({node.parent == kNone ? -1 : places[node.parent], node.name, node.samples, node.idle});
     }
     const Json json = {{"names", names_}, {"nodes", nodes}};
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return CompactText(json);
   }
 
  private:

@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "analysis/idle/causes/causes.h"
+#include "base/json_style.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "html/timeline/byte_columns.h"
 #include "report/json_values.h"
 
 namespace gprof {
 namespace {
-
-using cli::Json;
 
 // Of the steps of a rank, by entry.
 using Figure = std::function<int64_t(std::size_t rank, std::size_t entry)>;
@@ -94,12 +93,6 @@ std::string FindingOf(const FleetVerdict& verdict, const RankVerdict& rank) {
   return "";
 }
 
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : "; ") + text;
-  return all;
-}
-
 Json RankJson(const FleetVerdict& verdict, const RankVerdict& rank, const FleetWords& words) {
   const RankSummary& summary = *rank.rank;
   const auto path = words.paths.find(summary.source);
@@ -113,7 +106,7 @@ Json RankJson(const FleetVerdict& verdict, const RankVerdict& rank, const FleetW
           {"above_median_ns", rank.above_median_ns},
           {"wall_ns", summary.wall_ns},
           {"finding", FindingOf(verdict, rank)},
-          {"problems", Joined(summary.problems)}};
+          {"problems", Joined(summary.problems, "; ")}};
 }
 
 Json HeatJson(const FleetVerdict& verdict, const FleetWords& words, HeatWriter* writer) {
@@ -135,12 +128,12 @@ PageContents PageOfFleet(const FleetVerdict& verdict, const FleetWords& words) {
   json["findings"] = Json::array();
   for (const Finding& finding : verdict.findings) {
     json["findings"].push_back({{"id", finding.id},
-                                {"severity", cli::SeverityName(finding.severity)},
+                                {"severity", SeverityName(finding.severity)},
                                 {"message", finding.message},
                                 {"advice", finding.advice}});
   }
   json["tables"] = Json::array();
-  for (const Table& table : verdict.tables) json["tables"].push_back(cli::TableJson(table, "fleet"));
+  for (const Table& table : verdict.tables) json["tables"].push_back(TableJson(table, "fleet"));
   HeatWriter writer(verdict);
   json["heat"] = HeatJson(verdict, words, &writer);
   PageContents contents;
@@ -150,7 +143,7 @@ PageContents PageOfFleet(const FleetVerdict& verdict, const FleetWords& words) {
   contents.verdict = stragglers == 0
                          ? "No rank stands out"
                          : CountOf(stragglers, "rank") + (stragglers == 1 ? " holds" : " hold") + " up the others";
-  contents.fleet = cli::ToCompactText(json);
+  contents.fleet = CompactText(json);
   contents.fleet_blob = writer.blob();
   return contents;
 }

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_style.h"
 #include "base/text.h"
 #include "gprof/error.h"
 #include "html/page/base64.h"
@@ -17,10 +17,6 @@
 
 namespace gprof {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 struct Unpacked {
   std::string text;
@@ -137,16 +133,16 @@ class PageWriter {
     const auto write = [&](std::string_view key, const std::string& json) {
       data.append(",\"").append(key).append("\":").append(json.empty() ? "null" : json);
     };
-    write("title", Dump(Utf8(contents_.title)));
-    write("verdict", Dump(Utf8(contents_.verdict)));
+    write("title", CompactText(Json(Utf8(contents_.title))));
+    write("verdict", CompactText(Json(Utf8(contents_.verdict))));
     write("report", contents_.report);
     write("diff", contents_.diff);
-    write("places", Dump(places));
+    write("places", CompactText(places));
     if (!contents_.flame.empty()) write("flame", contents_.flame);
     if (!contents_.fleet.empty()) write("fleet", contents_.fleet);
     Json timelines = Json::array();
     for (EncodedTimeline& timeline : timelines_) timelines.push_back(std::move(timeline.description));
-    write("timelines", Dump(timelines));
+    write("timelines", CompactText(timelines));
     data += '}';
     WriteBlob(data, kForText, out_);
   }

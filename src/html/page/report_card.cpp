@@ -14,7 +14,7 @@
 #include "report/trace_summary.h"
 #include "report/trust.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 constexpr std::size_t kFirstFindings = 3, kLongestText = 600, kLongestName = 60;
@@ -138,4 +138,4 @@ class Card {
 
 std::string RenderReportCard(const Report& report) { return Card(report).Render(); }
 
-}  // namespace gprof::cli
+}  // namespace gprof

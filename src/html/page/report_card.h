@@ -5,10 +5,10 @@
 
 #include "report/report.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 // One <div> with styles in its elements: no script, no rule that could meet those of the page around it, and colours
 // that can be read on light and dark.
 std::string RenderReportCard(const Report& report);
 
-}  // namespace gprof::cli
+}  // namespace gprof

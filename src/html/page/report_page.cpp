@@ -9,7 +9,7 @@
 #include "report/report_head.h"
 #include "report/time_split.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 constexpr std::size_t kLongestTitle = 200;
@@ -44,4 +44,4 @@ std::string PageText(const PageContents& contents) {
   return text;
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -7,7 +7,7 @@
 #include "html/page/page.h"
 #include "report/report.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 inline constexpr uint32_t kPageRows = 1000;  // of a table by default: the page sorts and filters them
 
@@ -16,4 +16,4 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget);
 
 std::string PageText(const PageContents& contents);
 
-}  // namespace gprof::cli
+}  // namespace gprof

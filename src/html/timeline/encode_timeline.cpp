@@ -19,8 +19,6 @@
 namespace gprof {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostCounterPoints = 40'000;  // of a counter; more are as many slices of time
 
 std::string_view TrackKindName(TrackKind kind) {

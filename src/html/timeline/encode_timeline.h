@@ -2,16 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_style.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
 
 struct EncodedTimeline {
-  nlohmann::ordered_json description;  // Timeline of src/web/shared/data.ts
-  std::string blob;                    // not deflated yet
+  Json description;  // Timeline of src/web/shared/data.ts
+  std::string blob;  // not deflated yet
 };
 
 // `budget`: events at most; beyond it, short neighbours are drawn together. `step` as in AnalysisOptions.

@@ -96,8 +96,7 @@ void LayoutMaker::AddDevice(uint32_t device) {
   const trace::DeviceRecord& properties = trace_.devices[device].properties;
   std::string detail;
   if (properties.sm_count != 0) {
-    detail = fmt::format("{} multiprocessors, {}", properties.sm_count,
-                         FormatBytes(static_cast<double>(properties.memory_bytes)));
+    detail = fmt::format("{} multiprocessors, {}", properties.sm_count, FormatBytes(properties.memory_bytes));
   }
   const int32_t group =
       AddTrack({TrackKind::kDevice, EventSource::kNothing, -1, DeviceTitle(trace_, device), detail, {}, {}});
@@ -215,7 +214,7 @@ NameId LayoutMaker::LongestWait(uint32_t thread, const Interval& time) const {
   NameId function;
   int64_t longest_ns = 0;
   for (const ThreadWait& wait : input_.shared().host().waits.Within(thread, time.start_ns, time.end_ns)) {
-    const int64_t ns = std::min(time.end_ns, wait.end_ns) - std::max(time.start_ns, wait.start_ns);
+    const int64_t ns = OverlapNs(time, wait);
     if (wait.call == kNone || ns <= longest_ns) continue;
     longest_ns = ns;
     function = wait.is_mpi ? trace_.mpi_calls[wait.call].function : trace_.os_calls[wait.call].function;

@@ -9,9 +9,10 @@
 
 #include <cctype>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
+
+#include "base/text.h"
 
 extern char** environ;
 
@@ -20,11 +21,6 @@ namespace {
 
 // A browser that is not yet over after this long has taken the address: some stay until their last window is closed.
 constexpr int kPatienceMs = 3000, kStepMs = 20;
-
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 std::vector<std::string> Split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -78,10 +74,10 @@ std::vector<std::string> CommandWith(const std::string& command, const std::stri
 }
 
 std::vector<std::string> Candidates() {
-  std::vector<std::string> commands = Split(Variable("BROWSER"), ':');
-  if (!Variable("WSL_DISTRO_NAME").empty()) commands.emplace_back("wslview");
+  std::vector<std::string> commands = Split(EnvironmentText({"BROWSER"}), ':');
+  if (!EnvironmentText({"WSL_DISTRO_NAME"}).empty()) commands.emplace_back("wslview");
   // Without a display, xdg-open would start a browser for terminals in this one.
-  if (!Variable("DISPLAY").empty() || !Variable("WAYLAND_DISPLAY").empty()) {
+  if (!EnvironmentText({"DISPLAY"}).empty() || !EnvironmentText({"WAYLAND_DISPLAY"}).empty()) {
     for (const char* command : {"xdg-open", "open"}) commands.emplace_back(command);
   }
   return commands;

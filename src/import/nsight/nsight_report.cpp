@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "gprof/error.h"
 #include "import/nsight/nsight.h"
 
@@ -39,8 +40,7 @@ std::string LineToType(const std::string& path) {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    const char* const base = std::getenv("TMPDIR");
-    path_ = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/gprof-nsys-XXXXXX";
+    path_ = EnvironmentText({"TMPDIR"}, "/tmp") + "/gprof-nsys-XXXXXX";
     if (mkdtemp(path_.data()) == nullptr) throw Error(ExitCode::kUnreadable, "cannot create a folder '" + path_ + "'");
   }
   ~TemporaryFolder() {
@@ -121,8 +121,7 @@ Trace ReadNsightReport(const std::string& path) {
   const std::string database = folder.path() + "/export.sqlite";
   const int code =
       RunSilently({"nsys", "export", "--type", "sqlite", "--force-overwrite", "true", "-o", database, path});
-  if (code != 0 || !fs::exists(database))
-    Refuse(path, ", and nsys export ended with exit code " + std::to_string(code));
+  if (code != 0 || !fs::exists(database)) Refuse(path, ", and nsys export " + EndingText(code, 0));
   return ReadAs(database, path);
 }
 

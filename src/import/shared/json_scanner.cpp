@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace gprof {
 namespace {
 
@@ -45,13 +47,6 @@ bool IsNotFinite(std::string_view word) {
     if (word == name) return true;
   }
   return false;
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 // The four digits at the start of `text`, -1 where there are none.

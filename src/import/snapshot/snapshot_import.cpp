@@ -240,13 +240,13 @@ void SnapshotImport::Sample(uint32_t track, uint64_t time_ns, uint64_t size_byte
 }
 
 void SnapshotImport::TellOutOfMemory(uint32_t device, Pickle::Value entry) {
-  const auto bytes = [&](const char* key) { return FormatBytes(static_cast<double>(pickle_.GetInt(entry, key))); };
+  const auto bytes = [&](const char* key) { return FormatBytes(pickle_.GetInt(entry, key)); };
   builder_.AddNotice(
       trace::NoticeLevel::kWarning,
       fmt::format("cuda:{} ran out of memory: {} requested with {} reserved by PyTorch, {} of it in use, "
                   "and {} free on the device",
-                  device, bytes("size"), FormatBytes(static_cast<double>(reserved_bytes_)),
-                  FormatBytes(static_cast<double>(allocated_bytes_)), bytes("device_free")));
+                  device, bytes("size"), FormatBytes(reserved_bytes_), FormatBytes(allocated_bytes_),
+                  bytes("device_free")));
 }
 
 void SnapshotImport::TellSegments() {
@@ -257,10 +257,8 @@ void SnapshotImport::TellSegments() {
     builder_.AddNotice(
         trace::NoticeLevel::kInfo,
         fmt::format("cuda:{} at the snapshot: {} reserved in {}, {} of it in use; largest free block {} of {} free",
-                    device, FormatBytes(static_cast<double>(of.reserved_bytes)), CountOf(of.count, "segment"),
-                    FormatBytes(static_cast<double>(of.used_bytes)),
-                    FormatBytes(static_cast<double>(of.largest_free_bytes)),
-                    FormatBytes(static_cast<double>(free_bytes))));
+                    device, FormatBytes(of.reserved_bytes), CountOf(of.count, "segment"), FormatBytes(of.used_bytes),
+                    FormatBytes(of.largest_free_bytes), FormatBytes(free_bytes)));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/text.h"
 #include "gprof/error.h"
 #include "gprof/trace/calibration_file.h"
 #include "gprof/trace/env.h"
@@ -20,11 +21,6 @@ namespace {
 
 namespace file = trace::calibration_file;
 namespace fs = std::filesystem;
-
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 std::string ReadText(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -115,13 +111,13 @@ MachineCalibration ParseCalibration(const std::string& text) {
 }
 
 std::string CalibrationFolder() {
-  std::string state = Variable("XDG_STATE_HOME");
-  if (state.empty() && !Variable("HOME").empty()) state = Variable("HOME") + "/.local/state";
+  std::string state = EnvironmentText({"XDG_STATE_HOME"});
+  if (state.empty() && !EnvironmentText({"HOME"}).empty()) state = EnvironmentText({"HOME"}) + "/.local/state";
   return state.empty() ? "" : state + "/gprof-cli/calibration";
 }
 
 std::string SaveCalibration(const MachineCalibration& calibration) {
-  const std::string named = Variable(trace::env::kCalibration);
+  const std::string named = EnvironmentText({trace::env::kCalibration});
   const fs::path folder = named.empty() ? fs::path(CalibrationFolder()) : fs::absolute(named).parent_path();
   const fs::path path = named.empty() ? folder / FileName(calibration) : fs::absolute(named);
   const fs::path part = path.string() + ".part";

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 
+#include "base/units.h"
 #include "launch/doctor/doctor.h"
 #include "launch/doctor/kernel_module.h"
 
@@ -20,10 +21,6 @@ constexpr std::array kToolkitParts = {"/extras/CUPTI/lib64", "/targets/x86_64-li
 constexpr char kCuptiAdvice[] =
     "install the CUDA Toolkit, or pip install nvidia-cuda-cupti (nvidia-cuda-cupti-cu12 for CUDA 12), or choose one "
     "with --cupti FILE";
-
-std::string CudaVersionText(uint32_t version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
 
 std::string Soname(int major) { return major == 11 ? "libcupti.so.11.8" : "libcupti.so." + std::to_string(major); }
 
@@ -51,7 +48,7 @@ MachineCheck CheckDriver(const MachineView& machine, const Driver& driver) {
     check.advice = "install the driver libraries; in a container, use docker run --gpus all";
     return check;
   }
-  const std::string supports = "CUDA " + CudaVersionText(driver.library.version);
+  const std::string supports = "CUDA " + FormatCudaVersion(driver.library.version);
   check.detail = (module.empty() ? "" : module + ", ") + supports;
   const std::optional<int> status = machine.init_driver();
   if (status == 0) return check;
@@ -139,7 +136,7 @@ MachineCheck CheckCupti(const MachineView& machine, const Driver& driver) {
     check.detail = cupti.path;
     if (cupti.status == 0) check.detail += " (CUPTI API " + std::to_string(cupti.version) + ")";
     if (driver.library.is_loaded) {
-      check.detail += ", compatible with CUDA driver " + CudaVersionText(driver.library.version);
+      check.detail += ", compatible with CUDA driver " + FormatCudaVersion(driver.library.version);
     } else {
       check.state = CheckState::kNotHere;
       check.detail += "; nothing to record without a driver";

@@ -22,8 +22,6 @@ constexpr uint64_t kFewFiles = 64, kLittleAddressSpace = uint64_t{1} << 40;
 // Of these CUPTI lets only one into a process, or they change how a program runs.
 constexpr std::array kOtherProfilers = {"nsys", "nsys-launcher", "ncu", "nvprof", "compute-sanitizer", "cuda-gdb"};
 
-std::string Bytes(uint64_t bytes) { return FormatBytes(static_cast<double>(bytes)); }
-
 // A number at the begin of a file; nothing for "max" and what is not there.
 std::optional<uint64_t> NumberIn(const MachineView& machine, const std::string& path) {
   const std::optional<std::string> text = machine.read(path);
@@ -58,12 +56,12 @@ MachineCheck CheckRunFolder(const MachineView& machine) {
     return check;
   }
   const std::optional<uint64_t> free = machine.free_bytes(folder);
-  check.detail = folder + (!free || *free == UINT64_MAX ? "" : ", " + Bytes(*free) + " free");
+  check.detail = folder + (!free || *free == UINT64_MAX ? "" : ", " + FormatBytes(*free) + " free");
   const bool is_memory = folder.starts_with("/dev/shm/");
   const std::optional<uint64_t> shared = machine.free_bytes("/dev/shm");
   if (!is_memory && !machine.variable(trace::env::kRunBase)) {
     check.state = CheckState::kWarning;
-    check.detail += "; /dev/shm cannot be used" + (shared ? " (" + Bytes(*shared) + " free)" : std::string());
+    check.detail += "; /dev/shm cannot be used" + (shared ? " (" + FormatBytes(*shared) + " free)" : std::string());
     check.advice = "free space in /dev/shm; in a container, use docker run --shm-size=1g";
   } else if (free && *free < kLittleShared) {
     check.state = CheckState::kWarning;
@@ -122,7 +120,7 @@ MachineCheck CheckContainer(const MachineView& machine) {
   MachineCheck check{"container", "Container limits", CheckState::kGood, "", ""};
   const Room memory = RoomIn(machine, "memory", "memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes");
   const Room processes = RoomIn(machine, "pids", "pids/pids.max", "pids/pids.current");
-  if (memory.limit) check.detail = Bytes(*memory.Left()) + " of " + Bytes(*memory.limit) + " memory left";
+  if (memory.limit) check.detail = FormatBytes(*memory.Left()) + " of " + FormatBytes(*memory.limit) + " memory left";
   if (processes.limit) {
     check.detail += (check.detail.empty() ? "" : ", ") + FormatCount(static_cast<int64_t>(*processes.Left())) + " of " +
                     FormatCount(static_cast<int64_t>(*processes.limit)) + " threads left";
@@ -147,15 +145,15 @@ void Warn(MachineCheck* check, const std::string& what, const std::string& advic
 MachineCheck CheckLimits(const MachineView& machine) {
   MachineCheck check{"limits", "Limits", CheckState::kGood, "", ""};
   if (const auto bytes = machine.limit(RLIMIT_FSIZE)) {
-    Warn(&check, "file size limited to " + Bytes(*bytes) + " (ulimit -f)",
+    Warn(&check, "file size limited to " + FormatBytes(*bytes) + " (ulimit -f)",
          "ulimit -f unlimited; otherwise the trace is cut off at that size");
   }
   if (const auto bytes = machine.limit(RLIMIT_AS); bytes && *bytes < kLittleAddressSpace) {
-    Warn(&check, "address space limited to " + Bytes(*bytes) + " (ulimit -v)",
+    Warn(&check, "address space limited to " + FormatBytes(*bytes) + " (ulimit -v)",
          "ulimit -v unlimited: CUDA needs a large address space");
   }
   if (const auto bytes = machine.limit(RLIMIT_MEMLOCK); bytes && *bytes < 64 * 1024) {
-    Warn(&check, "locked memory limited to " + Bytes(*bytes) + " (ulimit -l)", "ulimit -l unlimited");
+    Warn(&check, "locked memory limited to " + FormatBytes(*bytes) + " (ulimit -l)", "ulimit -l unlimited");
   }
   if (const auto files = machine.limit(RLIMIT_NOFILE); files && *files < kFewFiles) {
     Warn(&check, "open files limited to " + std::to_string(*files) + " (ulimit -n)", "ulimit -n 1024");

@@ -61,7 +61,7 @@ void CollectorProcesses::Reap(bool is_over) {
 void CollectorProcesses::TellEnd(const Process& process, int status, bool is_over) const {
   const std::string title = process.kind->title;
   if (WIFSIGNALED(status)) {
-    warn_("the process recording the " + title + " was killed by " + SignalName(WTERMSIG(status)) +
+    warn_("the process recording the " + title + " " + EndingText(0, WTERMSIG(status)) +
           "; the trace shows where the data ends");
     return;
   }

@@ -13,7 +13,7 @@
 #include "analysis/result/display_names.h"
 #include "report/nsys/nsys_samples.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 constexpr int64_t kBins = 30;
@@ -189,4 +189,4 @@ Table GpuKernPace(const AnalysisInput& input) {
   return table;
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -3,7 +3,7 @@
 
 #include "gprof/analysis.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 // Kernels of NCCL by name.
 Table NcclSum(const AnalysisInput& input);
@@ -18,4 +18,4 @@ Table MpiGpuTimeUtilMap(const AnalysisInput& input);
 // Each run of the kernel that takes the most time: when it began, and how long after the one before.
 Table GpuKernPace(const AnalysisInput& input);
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -13,7 +13,7 @@
 #include "report/nsys/nsys_recipes.h"
 #include "report/nsys/nsys_samples.h"
 
-namespace gprof::cli {
+namespace gprof {
 namespace {
 
 // A table of ours that begins with the columns of TimeColumns() and a name.
@@ -264,4 +264,4 @@ const NsysReport* FindNsysReport(std::string_view name) {
   return found == std::end(kReports) ? nullptr : found;
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

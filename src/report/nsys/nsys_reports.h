@@ -8,7 +8,7 @@
 
 #include "gprof/analysis.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 struct NsysReport {
   std::string_view name;  // cuda_gpu_kern_sum
@@ -28,4 +28,4 @@ bool CanMake(const NsysReport& report, const Trace& trace);
 // joined. Each is there, even without rows.
 std::vector<Table> KeptStats(const AnalysisInput& input, uint32_t max_rows);
 
-}  // namespace gprof::cli
+}  // namespace gprof

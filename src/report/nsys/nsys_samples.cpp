@@ -6,7 +6,7 @@
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 std::vector<Column> NsysColumns(const std::string& counted, Unit unit) {
   const bool is_size = unit == Unit::kBytes;
@@ -50,4 +50,4 @@ std::string NsysRangeName(const Trace& trace, const NvtxRange& range) {
   return domain + ":" + std::string(trace.Text(range.name));
 }
 
-}  // namespace gprof::cli
+}  // namespace gprof

@@ -8,7 +8,7 @@
 
 #include "gprof/analysis.h"
 
-namespace gprof::cli {
+namespace gprof {
 
 // "Avg (ns)". `counted` is what nsys calls the number of rows behind a figure; sizes have no share of a total.
 std::vector<Column> NsysColumns(const std::string& counted, Unit unit);
@@ -20,4 +20,4 @@ Table TableOfSamples(SamplesByName&& samples, const std::string& counted, Unit u
 // Nsight Systems writes "domain:name", and ":name" in the default domain.
 std::string NsysRangeName(const Trace& trace, const NvtxRange& range);
 
-}  // namespace gprof::cli
+}  // namespace gprof

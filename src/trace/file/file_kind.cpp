@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gprof/trace/file.h"
+
 namespace gprof {
 namespace {
 
@@ -83,6 +85,8 @@ bool IsDocumentOfOurs(std::string_view bytes) {
 }
 
 bool IsSurelyForeign(std::string_view bytes) { return FindSignature(bytes) != nullptr; }
+
+std::string_view ChunkMagic() { return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic}; }
 
 ForeignFile RecogniseForeign(std::string_view bytes, std::string_view path) {
   for (const Ending& ending : kEndings) {

@@ -1,10 +1,13 @@
-// What a file is that is not a trace of ours, so that the message can name it.
+// What a file is: how ours begin, and what others are, so that the message can name it.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace gprof {
+
+// The first bytes of a trace of ours.
+std::string_view ChunkMagic();
 
 struct ForeignFile {
   std::string_view what;  // "an SQLite database"

@@ -25,8 +25,6 @@
 namespace gprof {
 namespace {
 
-std::string_view Magic() { return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic}; }
-
 [[noreturn]] void FailAsForeign(std::string_view bytes, const std::string& path) {
   const ForeignFile file = RecogniseForeign(bytes, path);
   throw Error(ExitCode::kUnreadable,
@@ -35,8 +33,8 @@ std::string_view Magic() { return {reinterpret_cast<const char*>(trace::kChunkMa
 }
 
 bool StartsLikeTrace(std::string_view bytes) {
-  const std::size_t size = std::min(bytes.size(), Magic().size());
-  return bytes.substr(0, size) == Magic().substr(0, size);
+  const std::size_t size = std::min(bytes.size(), ChunkMagic().size());
+  return bytes.substr(0, size) == ChunkMagic().substr(0, size);
 }
 
 // Indexes of the model are 32 bits wide; kNone is taken.

@@ -35,15 +35,10 @@ struct InOrder {
 using Known = std::set<std::string, InOrder>;
 
 [[noreturn]] void FailUnknown(const std::string& what, const std::string& word, const Known& known) {
-  std::string list;
-  std::size_t named = 0;
-  for (const std::string& name : known) {
-    if (named++ == kNamesInAHint) break;
-    list += (list.empty() ? "" : ", ") + ShortenMiddle(Printable(name), kLongestInAHint);
-  }
-  if (known.size() > kNamesInAHint) list += " and " + std::to_string(known.size() - kNamesInAHint) + " more";
+  std::vector<std::string> names;
+  for (const std::string& name : known) names.push_back(ShortenMiddle(Printable(name), kLongestInAHint));
   throw Error(ExitCode::kUsage, "no " + what + " '" + word + "' in the trace",
-              list.empty() ? "" : "available: " + list);
+              names.empty() ? "" : "available: " + JoinedUpTo(kNamesInAHint, std::move(names)));
 }
 
 // Flags for `count` things that a word means by their number or name; all of them without words.

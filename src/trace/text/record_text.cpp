@@ -1,5 +1,7 @@
 #include "trace/text/record_text.h"
 
+#include "base/text.h"
+
 namespace gprof {
 namespace {
 
@@ -25,13 +27,6 @@ std::size_t Utf8Length(std::string_view text, std::size_t at) {
   if (!IsContinuation(text, at + 3)) return 0;
   const bool is_outside = (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) >= 0x90);
   return is_outside ? 0 : 4;
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 void AppendHex(unsigned char byte, std::string* out) {

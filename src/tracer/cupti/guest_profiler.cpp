@@ -233,19 +233,13 @@ const WrappedSymbol kSymbols[] = {
     {"cuptiFinalize", reinterpret_cast<void*>(FinalizeCupti), &targets[kFinalize]},
 };
 
-void* FindIn(const LoadedModule& module, const char* symbol) {
-  const ElfW(Sym)* const entry = module.FindExport(symbol);
-  if (entry == nullptr || entry->st_shndx == SHN_UNDEF) return nullptr;
-  return reinterpret_cast<void*>(module.base() + entry->st_value);
-}
-
 // Of several copies of libcupti the one that we use, and before we have one, the first: that is the one we take.
 void See(const LoadedModule& module) {
-  void* const subscribe = FindIn(module, "cuptiSubscribe");
+  void* const subscribe = module.AddressOfExport("cuptiSubscribe");
   if (subscribe == nullptr) return;
   void* const ours = reinterpret_cast<void*>(Cupti().cuptiSubscribe);
   if (ours != nullptr ? subscribe != ours : targets[kSubscribe].real != nullptr) return;
-  for (const WrappedSymbol& symbol : kSymbols) symbol.target->real = FindIn(module, symbol.symbol);
+  for (const WrappedSymbol& symbol : kSymbols) symbol.target->real = module.AddressOfExport(symbol.symbol);
 }
 
 }  // namespace

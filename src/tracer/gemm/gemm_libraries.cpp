@@ -11,21 +11,15 @@ namespace {
 CublasLibrary library;
 bool is_there = false;
 
-void* FindIn(const LoadedModule& module, const char* symbol) {
-  const ElfW(Sym)* const entry = module.FindExport(symbol);
-  if (entry == nullptr || entry->st_shndx == SHN_UNDEF) return nullptr;
-  return reinterpret_cast<void*>(module.base() + entry->st_value);
-}
-
 template <class F>
 void Find(const LoadedModule& module, const char* symbol, F* function) {
-  if (void* const found = FindIn(module, symbol); found != nullptr) *function = reinterpret_cast<F>(found);
+  if (void* const found = module.AddressOfExport(symbol); found != nullptr) *function = reinterpret_cast<F>(found);
 }
 
 // Done anew after any module was unloaded, while wrappers go on calling the libraries: nothing is cleared in between.
 void See(const LoadedModule& module) {
-  const bool is_cublas = FindIn(module, "cublasSgemm_v2") != nullptr;
-  const bool is_lt = FindIn(module, "cublasLtMatmul") != nullptr;
+  const bool is_cublas = module.AddressOfExport("cublasSgemm_v2") != nullptr;
+  const bool is_lt = module.AddressOfExport("cublasLtMatmul") != nullptr;
   if (!is_cublas && !is_lt) return;
   is_there = true;
   Find(module, "cublasGetMathMode", &library.get_math_mode);
@@ -33,7 +27,8 @@ void See(const LoadedModule& module) {
   Find(module, "cublasLtMatmulDescGetAttribute", &library.matmul_attribute);
   for (std::size_t i = 0; i < kGemmNumbers; ++i) {
     if (!IsGemm(i)) continue;
-    if (void* const found = FindIn(module, GemmSymbolOf(i).text); found != nullptr) gemm_targets[i].real = found;
+    if (void* const found = module.AddressOfExport(GemmSymbolOf(i).text); found != nullptr)
+      gemm_targets[i].real = found;
   }
 }
 

@@ -112,9 +112,15 @@ const ElfW(Sym) * LoadedModule::FindExport(const char* symbol) const {
   if (i < first) return nullptr;
   for (;; ++i) {
     const uint32_t of_chain = chain[i - first];
-    if ((of_chain | 1) == (hash | 1) && std::strcmp(texts_ + symbols_[i].st_name, symbol) == 0) return &symbols_[i];
+    if ((of_chain | 1) == (hash | 1) && std::strcmp(texts_ + symbols_[i].st_name, symbol) == 0)
+      return symbols_[i].st_shndx == SHN_UNDEF ? nullptr : &symbols_[i];
     if ((of_chain & 1) != 0) return nullptr;
   }
+}
+
+void* LoadedModule::AddressOfExport(const char* symbol) const {
+  const ElfW(Sym)* const entry = FindExport(symbol);
+  return entry == nullptr ? nullptr : reinterpret_cast<void*>(base_ + entry->st_value);
 }
 
 }  // namespace gprof::tracer

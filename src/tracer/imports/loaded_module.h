@@ -42,6 +42,8 @@ class LoadedModule {
   }
   // Of a symbol that the module exports; null when it does not.
   const ElfW(Sym) * FindExport(const char* symbol) const;
+  // Where that is; null when it is none.
+  void* AddressOfExport(const char* symbol) const;
   uintptr_t base() const { return base_; }
 
  private:

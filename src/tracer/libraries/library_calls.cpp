@@ -16,18 +16,12 @@ bool is_there = false;
 
 bool IsWanted(std::size_t library) { return Config().*kRangedLibraries[library].is_wanted; }
 
-void* FindIn(const LoadedModule& module, const char* symbol) {
-  const ElfW(Sym)* const entry = module.FindExport(symbol);
-  if (entry == nullptr || entry->st_shndx == SHN_UNDEF) return nullptr;
-  return reinterpret_cast<void*>(module.base() + entry->st_value);
-}
-
 void SeeFunctionsOf(std::size_t library, const LoadedModule& module) {
-  if (!IsWanted(library) || FindIn(module, kRangedLibraries[library].marker) == nullptr) return;
+  if (!IsWanted(library) || module.AddressOfExport(kRangedLibraries[library].marker) == nullptr) return;
   is_there = true;
   for (std::size_t i = 0; i < kLibraryFunctionCount; ++i) {
     if (NumberOf(kLibraryFunctions[i].library) != library) continue;
-    if (void* const found = FindIn(module, kLibraryFunctions[i].name); found != nullptr)
+    if (void* const found = module.AddressOfExport(kLibraryFunctions[i].name); found != nullptr)
       library_targets[i].real = found;
   }
 }

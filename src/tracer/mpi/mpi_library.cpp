@@ -11,16 +11,11 @@ MpiLibrary library;
 uintptr_t library_base = 0;
 bool has_other_tool = false, has_said_so = false;
 // What the wrappers are to call, once it is known that nobody else's functions stand before these.
-uintptr_t found[kMpiNumbers], found_profiling[kMpiNumbers];
-
-uintptr_t FindHere(const LoadedModule& module, const char* symbol) {
-  const ElfW(Sym)* const entry = module.FindExport(symbol);
-  return entry == nullptr || entry->st_shndx == SHN_UNDEF ? 0 : module.base() + entry->st_value;
-}
+void *found[kMpiNumbers], *found_profiling[kMpiNumbers];
 
 template <class F>
 void FindFunction(const LoadedModule& module, const char* symbol, F* function) {
-  *function = reinterpret_cast<F>(FindHere(module, symbol));
+  *function = reinterpret_cast<F>(module.AddressOfExport(symbol));
 }
 
 // Done anew after any module was unloaded, while wrappers go on calling the library: nothing is cleared in between.
@@ -33,15 +28,15 @@ void NoteLibrary(const LoadedModule& module) {
   // Handles of Open MPI are addresses, and a program may have a copy of the object that is the world. Fortran's numbers
   // for them are the same everywhere. Those of MPICH and its kin are numbers.
   constexpr uint64_t kWorldOfMpich = 0x44000000, kWorldInFortran = 0;
-  const bool is_open_mpi = FindHere(module, "ompi_mpi_comm_world") != 0;
+  const bool is_open_mpi = module.AddressOfExport("ompi_mpi_comm_world") != nullptr;
   if (is_open_mpi) FindFunction(module, "PMPI_Comm_c2f", &library.comm_c2f);
   library.world = is_open_mpi ? kWorldInFortran + 1 : kWorldOfMpich;
   library.any_source = is_open_mpi ? -1 : -2;
   for (std::size_t i = 0; i < kMpiNumbers; ++i) {
     if (!Exists(i)) continue;
     const MpiSymbol symbol = SymbolOf(i);
-    found[i] = FindHere(module, symbol.text + 1);
-    found_profiling[i] = FindHere(module, symbol.text);
+    found[i] = module.AddressOfExport(symbol.text + 1);
+    found_profiling[i] = module.AddressOfExport(symbol.text);
   }
 }
 
@@ -53,8 +48,8 @@ bool IsWhole() {
 // The library has each function under two names. Who has the one that programs call and not the other is a tool that
 // stands before it. It is left alone: it may rely on seeing every call.
 void See(const LoadedModule& module) {
-  if (FindHere(module, "MPI_Barrier") == 0) return;
-  if (FindHere(module, "PMPI_Barrier") == 0) {
+  if (module.AddressOfExport("MPI_Barrier") == nullptr) return;
+  if (module.AddressOfExport("PMPI_Barrier") == nullptr) {
     has_other_tool = true;
   } else if (library_base == 0) {
     NoteLibrary(module);
@@ -65,8 +60,8 @@ void SeenAll() {
   if (library_base == 0 || !IsWhole()) return;
   if (!has_other_tool) {
     for (std::size_t i = 0; i < kMpiNumbers; ++i) {
-      mpi_targets[i].real = reinterpret_cast<void*>(found[i]);
-      mpi_profiling_targets[i].real = reinterpret_cast<void*>(found_profiling[i]);
+      mpi_targets[i].real = found[i];
+      mpi_profiling_targets[i].real = found_profiling[i];
     }
   } else if (!has_said_so) {
     has_said_so = true;

@@ -33,11 +33,10 @@ void SetPythonRuntime(uintptr_t address, uint64_t bytes, uint32_t version) {
 
 void LookForPython(const LoadedModule& module) {
   const ElfW(Sym)* const runtime = module.FindExport("_PyRuntime");
-  if (runtime == nullptr || runtime->st_shndx == SHN_UNDEF) return;
-  const ElfW(Sym)* const version = module.FindExport("Py_Version");  // from 3.11 on
-  const bool has_version = version != nullptr && version->st_shndx != SHN_UNDEF;
+  if (runtime == nullptr) return;
+  const void* const version = module.AddressOfExport("Py_Version");  // from 3.11 on
   SetPythonRuntime(module.base() + runtime->st_value, runtime->st_size,
-                   has_version ? *reinterpret_cast<const uint32_t*>(module.base() + version->st_value) : 0);
+                   version != nullptr ? *static_cast<const uint32_t*>(version) : 0);
 }
 
 }  // namespace

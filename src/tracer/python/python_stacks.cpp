@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "gprof/trace/hash.h"
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
 #include "tracer/store/caller_stack.h"
@@ -67,13 +68,10 @@ enum class State : uint32_t { kNotFound, kUnchecked, kGood, kRefused };
 constinit std::atomic<State> state{State::kNotFound};
 Interpreter python;
 
-uint64_t Mix(uint64_t a, uint64_t b) {
-  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+uint64_t HashOf(const Node& n) {
+  return trace::MixBits(n.code ^ n.key ^ uint64_t{n.parent} << 40, trace::kHashFactor ^ n.place);
 }
-constexpr uint64_t kOdd = 0x9E3779B97F4A7C15u;
-uint64_t HashOf(const Node& n) { return Mix(n.code ^ n.key ^ uint64_t{n.parent} << 40, kOdd ^ n.place); }
-uint64_t HashOf(const Function& f) { return Mix(f.code, kOdd ^ f.key); }
+uint64_t HashOf(const Function& f) { return trace::MixBits(f.code, trace::kHashFactor ^ f.key); }
 bool IsSame(const Node& a, const Node& b) {
   return a.code == b.code && a.place == b.place && a.key == b.key && a.parent == b.parent;
 }

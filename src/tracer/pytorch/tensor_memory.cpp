@@ -53,9 +53,7 @@ void OnReport(void* pointer, int64_t bytes, uint64_t allocated, uint64_t reserve
 WrappedSymbol wrapped;
 
 void See(const LoadedModule& module) {
-  const ElfW(Sym)* const entry = module.FindExport(kReportOfTorch);
-  if (entry == nullptr || entry->st_shndx == SHN_UNDEF) return;
-  target.real = reinterpret_cast<void*>(module.base() + entry->st_value);
+  if (void* const found = module.AddressOfExport(kReportOfTorch); found != nullptr) target.real = found;
 }
 
 // ---- records ----

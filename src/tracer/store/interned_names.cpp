@@ -9,28 +9,9 @@ constinit InternedNames table GPROF_IN_ARENA;
 constexpr std::size_t kArenaBytes = 256 * 1024;
 constexpr char kTooMany[] = "<too many names>";
 
-uint64_t Mix(uint64_t a, uint64_t b) {
-  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
 }  // namespace
 
 InternedNames& Names() { return table; }
-
-uint64_t HashBytes(const void* data, std::size_t size) {
-  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15u;
-  const auto* p = static_cast<const unsigned char*>(data);
-  uint64_t hash = kOdd ^ size;
-  for (; size >= 8; size -= 8, p += 8) {
-    uint64_t word;
-    std::memcpy(&word, p, 8);
-    hash = Mix(hash ^ word, kOdd);
-  }
-  uint64_t word = 0;
-  if (size != 0) std::memcpy(&word, p, size);
-  return Mix(hash ^ word, 0xD6E8FEB86659FD93u);
-}
 
 InternedNames::Entry* InternedNames::At(uint32_t id) const {
   Entry* segment = segments_[(id - 1) / kEntriesPerSegment].load(std::memory_order_acquire);

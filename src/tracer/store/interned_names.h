@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gprof/trace/hash.h"
 #include "gprof/trace/record.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/system/system_calls.h"
@@ -15,7 +16,7 @@ inline constexpr std::size_t kMaxNameBytes = 4096;    // longer names are cut
 inline constexpr std::size_t kMaxBytesBytes = 65536;  // and longer tables of lines
 inline constexpr uint32_t kMaxNames = 1u << 20;       // later ones all become "<too many names>"
 
-uint64_t HashBytes(const void* data, std::size_t size);
+using trace::HashBytes;
 
 class InternedNames {
  public:

@@ -43,7 +43,7 @@ void ChooseClock() {
   const auto n =
       ReadProcFile("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
   clock_uses_counter =
-      IsSteady() && n >= static_cast<decltype(n)>(kLength) && std::memcmp(source, kClockSource, kLength) == 0;
+      IsSteady() && n >= static_cast<ssize_t>(kLength) && std::memcmp(source, kClockSource, kLength) == 0;
 }
 
 Anchor ReadAnchor() {

@@ -48,7 +48,7 @@ class Asking(CollectTest):
             self.assertEqual((self.folder / "run.trace").read_bytes(), self.trace_bytes())
 
     def test_how_the_program_failed_is_in_the_trace(self):
-        ways = {"exit 0": "", "exit 7": "The program exited with code 7", "kill -SEGV $$": "The program was killed by SIGSEGV"}
+        ways = {"exit 0": "", "exit 7": "The program ended with exit code 7", "kill -SEGV $$": "The program was killed by SIGSEGV"}
         for end, said in ways.items():
             with self.subTest(end):
                 self.ended(self.shell(self.until_sampled() + end, "-f", "--flush-ms", "100"))

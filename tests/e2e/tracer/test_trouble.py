@@ -13,7 +13,7 @@ NOTICE = "gprof-cli"
 
 def troubles_in(trace):
     """What the trace has to say, but for how the program ended, which is its own business."""
-    return [n for n in trace.of("notice") if n["level"] >= 2 and not n["message"].startswith("The program exited")]
+    return [n for n in trace.of("notice") if n["level"] >= 2 and not n["message"].startswith("The program ended")]
 
 
 class Trouble(harness.Case):

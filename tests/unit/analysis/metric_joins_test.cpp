@@ -12,7 +12,7 @@ namespace {
 
 TEST(MetricJoins, WhatCannotBeJoinedNeedsOneTrace) {
   for (const MetricInfo& info : MetricCatalogue()) {
-    EXPECT_EQ(JoinOf(info.id).how == Join::kNone, info.needs.Has(Fact::kOneTrace)) << info.id;
+    EXPECT_EQ(JoinOf(info.id).how == Join::kNever, info.needs.Has(Fact::kOneTrace)) << info.id;
   }
 }
 

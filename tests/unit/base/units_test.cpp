@@ -9,27 +9,27 @@ namespace gprof {
 namespace {
 
 TEST(Units, Times) {
-  EXPECT_EQ(FormatNs(0), "0 ns");
-  EXPECT_EQ(FormatNs(812), "812 ns");
-  EXPECT_EQ(FormatNs(999), "999 ns");
-  EXPECT_EQ(FormatNs(1000), "1.00 us");
-  EXPECT_EQ(FormatNs(33'421'234), "33.42 ms");
+  EXPECT_EQ(FormatNs(0.0), "0 ns");
+  EXPECT_EQ(FormatNs(812.0), "812 ns");
+  EXPECT_EQ(FormatNs(999.0), "999 ns");
+  EXPECT_EQ(FormatNs(1000.0), "1.00 us");
+  EXPECT_EQ(FormatNs(33'421'234.0), "33.42 ms");
   EXPECT_EQ(FormatNs(1.5e9), "1.50 s");
   EXPECT_EQ(FormatNs(12'345.678e9), "12,345.68 s");
-  EXPECT_EQ(FormatNs(-5000), "-5.00 us");
+  EXPECT_EQ(FormatNs(-5000.0), "-5.00 us");
 }
 
 TEST(Units, RoundingMovesToTheNextUnit) {
   EXPECT_EQ(FormatNs(999.6), "1.00 us");
-  EXPECT_EQ(FormatNs(999'994), "999.99 us");
-  EXPECT_EQ(FormatNs(999'996), "1.00 ms");
-  EXPECT_EQ(FormatBytes(999'999'999), "1.00 GB");
+  EXPECT_EQ(FormatNs(999'994.0), "999.99 us");
+  EXPECT_EQ(FormatNs(999'996.0), "1.00 ms");
+  EXPECT_EQ(FormatBytes(999'999'999.0), "1.00 GB");
 }
 
 TEST(Units, Sizes) {
-  EXPECT_EQ(FormatBytes(0), "0 B");
-  EXPECT_EQ(FormatBytes(512), "512 B");
-  EXPECT_EQ(FormatBytes(1 << 30), "1.07 GB");
+  EXPECT_EQ(FormatBytes(0.0), "0 B");
+  EXPECT_EQ(FormatBytes(512.0), "512 B");
+  EXPECT_EQ(FormatBytes(int64_t{1} << 30), "1.07 GB");
   EXPECT_EQ(FormatBytes(5e15), "5,000.00 TB");
   EXPECT_EQ(FormatBytesPerSecond(55.3e9), "55.30 GB/s");
   EXPECT_EQ(FormatPerSecond(1234.5), "1,234.5 /s");
@@ -79,6 +79,12 @@ TEST(Units, WhatIsNoNumberIsADash) {
   EXPECT_EQ(FormatPerSecond(nan), "-");
   EXPECT_EQ(FormatNumber(-infinite), "-");
   EXPECT_EQ(FormatPercent(nan), "-");
+}
+
+TEST(FormatCudaVersion, IsAsCudaWritesIt) {
+  EXPECT_EQ(FormatCudaVersion(12040), "12.4");
+  EXPECT_EQ(FormatCudaVersion(13000), "13.0");
+  EXPECT_EQ(FormatCudaVersion(0), "");
 }
 
 }  // namespace

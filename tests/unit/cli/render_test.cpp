@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "report/report.h"
+#include "cli/render/report/render_report.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {
@@ -193,12 +193,6 @@ TEST(WhyNoGpuWork, SaysSo) {
   EXPECT_EQ(WhyNoGpuWork(trace).front(), "no driver");
   trace.ops.push_back({});
   EXPECT_TRUE(WhyNoGpuWork(trace).empty());
-}
-
-TEST(CudaVersion, AsCudaWritesIt) {
-  EXPECT_EQ(CudaVersion(12040), "12.4");
-  EXPECT_EQ(CudaVersion(13000), "13.0");
-  EXPECT_EQ(CudaVersion(0), "");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
-#include "export/events/real_time.h"
+#include "analysis/trust/real_time.h"
 #include "export/exporters.h"
 #include "timeline.h"
 

@@ -30,12 +30,12 @@ RankSummary SummaryOf(const char* path) { return SummarizeRanks(LoadTrace(path))
 std::string ReportOf(const Trace& trace) {
   std::vector<const Analysis*> all;
   for (const Analysis& analysis : AllAnalyses()) all.push_back(&analysis);
-  const cli::Report report = cli::RunAnalyses(trace, all, {});
-  EXPECT_FALSE(cli::HeadOf(report, 80).empty());
-  for (const cli::NsysReport& stats : cli::NsysReports()) {
-    if (stats.make != nullptr && cli::CanMake(stats, trace)) stats.make(AnalysisInput(trace));
+  const Report report = RunAnalyses(trace, all, {});
+  EXPECT_FALSE(HeadOf(report, 80).empty());
+  for (const NsysReport& stats : NsysReports()) {
+    if (stats.make != nullptr && CanMake(stats, trace)) stats.make(AnalysisInput(trace));
   }
-  return cli::RenderReportJson(report);
+  return RenderReportJson(report);
 }
 
 // Every value of a document that is no list or object.

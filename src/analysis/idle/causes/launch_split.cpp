@@ -25,7 +25,7 @@ constexpr uint32_t kSoon = 64;          // operations, such as what prepares the
 void AddHost(const Gap& gap, std::span<const Part> parts, const Interval& time, Preparation* sum) {
   Preparation more;
   ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-    const int64_t ns = std::max<int64_t>(std::min(end_ns, time.end_ns) - std::max(start_ns, time.start_ns), 0);
+    const int64_t ns = OverlapNs(time, Interval{start_ns, end_ns});
     if (part.cause == Cause::kHost) more.host_ns += ns;
     if (part.cause == Cause::kOs) more.os_ns += ns;
     if (part.cause == Cause::kLoad) more.load_ns += ns;
@@ -103,56 +103,82 @@ Preparation LaunchSplit::OfFirsts() const {
   return sum;
 }
 
-LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
-  const Trace& trace = input.trace();
-  const FirstKernels firsts(input);
-  const CodeLoads& loads = input.shared().code_loads();
-  LaunchSplit split;
-  const auto add = [&](const Gap& gap, int64_t start_ns, int64_t end_ns, uint32_t index) {
-    start_ns = std::max(start_ns, time.start_ns), end_ns = std::min(end_ns, time.end_ns);
+namespace {
+
+// Goes over the idle time of all devices within a time, and adds up what it consists of.
+class Splitter {
+ public:
+  Splitter(const AnalysisInput& input, const Interval& time)
+      : input_(input), time_(time), firsts_(input), loads_(input.shared().code_loads()) {}
+
+  LaunchSplit Run() {
+    for (uint32_t device = 0; device < input_.trace().device_ops.size(); ++device) {
+      ForEachIdleRun(input_, device, [&](const IdleRun& run) { AddRun(run); });
+    }
+    return std::move(split_);
+  }
+
+ private:
+  void AddRun(const IdleRun& run) {
+    const bool is_long = run.longest_ns >= kLongGapNs;
+    const auto counts = [&](const Part& part) {
+      return part.cause == Cause::kLaunch || part.cause == Cause::kLoad || (is_long && IsOwnCode(part.cause));
+    };
+    if (std::none_of(run.parts.begin(), run.parts.end(), counts)) return;
+    ForEachGapOf(input_, run, [&](const Gap& gap, std::span<const Part> parts) {
+      ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
+        if (part.cause == Cause::kLaunch) AddLaunch(gap, start_ns, end_ns, part.call());
+      });
+      AddOwnCode(gap, parts);
+    });
+  }
+
+  // Time from the entry of the launching call `index` to the start on the GPU.
+  void AddLaunch(const Gap& gap, int64_t start_ns, int64_t end_ns, uint32_t index) {
+    start_ns = std::max(start_ns, time_.start_ns), end_ns = std::min(end_ns, time_.end_ns);
     if (start_ns >= end_ns) return;
     if (index == kNone) {
-      split.call_ns += end_ns - start_ns;
+      split_.call_ns += end_ns - start_ns;
       return;
     }
+    const Trace& trace = input_.trace();
     const ApiCall& call = trace.api_calls[index];
     const int64_t in_call_ns = std::clamp<int64_t>(call.end_ns - start_ns, 0, end_ns - start_ns);
     // Launching a graph for the first time takes as long as well, and graphs.instantiate says so.
     const bool is_kernel = gap.after != kNone && trace.ops[gap.after].kind == OpKind::kKernel;
-    const bool is_first = is_kernel && call.DurationNs() >= kLongCallNs && firsts.Has(gap.after);
-    (is_first ? split.first_ns : split.call_ns) += in_call_ns;
-    split.firsts += is_first;
+    const bool is_first = is_kernel && call.DurationNs() >= kLongCallNs && firsts_.Has(gap.after);
+    (is_first ? split_.first_ns : split_.call_ns) += in_call_ns;
+    split_.firsts += is_first;
     const int64_t after_ns = end_ns - start_ns - in_call_ns;
-    split.after_ns += after_ns;
-    if (after_ns > kLatencyNs) split.late_ns += after_ns;
-  };
-  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    ForEachIdleRun(input, device, [&](const IdleRun& run) {
-      const bool is_long = run.longest_ns >= kLongGapNs;
-      const auto counts = [&](const Part& part) {
-        return part.cause == Cause::kLaunch || part.cause == Cause::kLoad || (is_long && IsOwnCode(part.cause));
-      };
-      if (std::none_of(run.parts.begin(), run.parts.end(), counts)) return;
-      ForEachGapOf(input, run, [&](const Gap& gap, std::span<const Part> parts) {
-        ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-          if (part.cause == Cause::kLaunch) add(gap, start_ns, end_ns, part.call());
-        });
-        const bool is_before_first = firsts.AreAfter(gap);
-        const int64_t loaded_ns = std::max(firsts.LoadedNs(gap, parts), ImportedNs(trace, loads, gap));
-        if (loaded_ns > gap.start_ns) {
-          const int64_t until_ns = is_before_first ? time.end_ns : std::min(loaded_ns, time.end_ns);
-          AddHost(gap, parts, {time.start_ns, until_ns}, &split.before_loading);
-        } else if (loads.MayBeIn(firsts.UntilFirst(gap))) {
-          if (is_before_first) AddHost(gap, parts, time, &split.before_firsts);
-        } else if (gap.DurationNs() >= kLongGapNs) {
-          const int64_t before_ns = split.without_loading.host_ns;
-          AddHost(gap, parts, time, &split.without_loading);
-          split.own_of_gaps_ns.push_back(split.without_loading.host_ns - before_ns);
-        }
-      });
-    });
+    split_.after_ns += after_ns;
+    if (after_ns > kLatencyNs) split_.late_ns += after_ns;
   }
-  return split;
-}
+
+  // What the host did before kernels that ran for the first time.
+  void AddOwnCode(const Gap& gap, std::span<const Part> parts) {
+    const bool is_before_first = firsts_.AreAfter(gap);
+    const int64_t loaded_ns = std::max(firsts_.LoadedNs(gap, parts), ImportedNs(input_.trace(), loads_, gap));
+    if (loaded_ns > gap.start_ns) {
+      const int64_t until_ns = is_before_first ? time_.end_ns : std::min(loaded_ns, time_.end_ns);
+      AddHost(gap, parts, {time_.start_ns, until_ns}, &split_.before_loading);
+    } else if (loads_.MayBeIn(firsts_.UntilFirst(gap))) {
+      if (is_before_first) AddHost(gap, parts, time_, &split_.before_firsts);
+    } else if (gap.DurationNs() >= kLongGapNs) {
+      const int64_t before_ns = split_.without_loading.host_ns;
+      AddHost(gap, parts, time_, &split_.without_loading);
+      split_.own_of_gaps_ns.push_back(split_.without_loading.host_ns - before_ns);
+    }
+  }
+
+  const AnalysisInput& input_;
+  const Interval time_;
+  const FirstKernels firsts_;
+  const CodeLoads& loads_;
+  LaunchSplit split_;
+};
+
+}  // namespace
+
+LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) { return Splitter(input, time).Run(); }
 
 }  // namespace gprof

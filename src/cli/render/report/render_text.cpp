@@ -8,9 +8,9 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/render/report/render_report.h"
 #include "cli/render/text_layout.h"
 #include "report/analysis_names.h"
-#include "report/report.h"
 #include "report/report_head.h"
 #include "report/time_split.h"
 #include "report/trace_summary.h"
@@ -225,7 +225,7 @@ std::string RenderReportLine(const Report& report) {
   for (const RankedFinding& ranked : FindingsToShow(report)) {
     if (ranked.leader != nullptr || ranked.is_minor || shown++ == kFirstFindings) break;
     line += "; " + ranked.finding->id;
-    if (ranked.gain_ns > 0) line += " up to " + FormatNs(static_cast<double>(ranked.gain_ns));
+    if (ranked.gain_ns > 0) line += " up to " + FormatNs(ranked.gain_ns);
   }
   return Printable(line) + "\n";
 }

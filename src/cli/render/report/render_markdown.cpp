@@ -1,7 +1,7 @@
 // The report as Markdown, for pull requests and wikis.
 #include "base/units.h"
 #include "cli/render/markdown.h"
-#include "report/report.h"
+#include "cli/render/report/render_report.h"
 #include "report/report_head.h"
 #include "report/time_split.h"
 #include "report/trace_summary.h"

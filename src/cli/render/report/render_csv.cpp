@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "analysis/result/metrics.h"
-#include "report/report.h"
+#include "cli/render/report/render_report.h"
 #include "report/trust.h"
 
 namespace gprof::cli {
