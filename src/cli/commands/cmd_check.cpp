@@ -81,10 +81,6 @@ class CheckCommand : public Command {
   }
 
   int Run() override {
-    if (init_.size() > 1 && init_.front() == '-') {
-      throw Error(ExitCode::kUsage, "--init needs the name of a file, not " + init_,
-                  "gprof-cli check TRACE --init perf-budget.json");
-    }
     if (!init_.empty() && !paths_.empty()) return Init();
     outputs_.Check();
     const CheckResult result = JudgeOrTell();

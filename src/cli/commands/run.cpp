@@ -41,6 +41,21 @@ std::string SeeHelp(const CommandInfo& info) { return "see gprof-cli help " + st
   FailUsage(std::string(info.name) + " has no option " + option, NearestHint(option, OptionNames(app), SeeHelp(info)));
 }
 
+// `--init -o budget.json` has forgotten a name: without this, a file of the name "-o" would be written.
+void RefuseOptionsAsFiles(const CommandInfo& info, const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type != "FILE" && type != "FOLDER") continue;
+    for (const std::string& name : option->results()) {
+      if (name.size() > 1 && name.starts_with('-')) {
+        FailUsage("--" + option->get_lnames().front() + " needs the name of a " + (type == "FILE" ? "file" : "folder") +
+                      ", not " + name,
+                  "a name that begins with a dash is ./" + name + "; " + SeeHelp(info));
+      }
+    }
+  }
+}
+
 void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> arguments) {
   arguments = WithFlagValuesJoined(app, arguments, info.runs_program);
   std::reverse(arguments.begin(), arguments.end());
@@ -69,6 +84,7 @@ void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> argu
     if (const std::size_t at = what.find(": must be "); at != std::string::npos) what.erase(at, 1);
     FailUsage(what, SeeHelp(info));
   }
+  RefuseOptionsAsFiles(info, app);
   // CLI11 lets an unknown option pass as the start of the program's command line.
   if (!info.runs_program) return;
   const std::vector<std::string> rest = app.remaining();
