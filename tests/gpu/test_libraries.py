@@ -112,7 +112,7 @@ class Libraries(FrameworkTest):
             ("cuFFT", "cufftExecC2R"): ROUNDS, ("cuFFT", "cufftExecC2C"): ROUNDS})
         for key in (("cuSPARSE", "cusparseSpMV"), ("cuSPARSE", "cusparseSpMM"), ("cuFFT", "cufftExecR2C")):
             self.assertGreaterEqual(ranges.kernels[key], ROUNDS, str(ranges))
-        self.check_some(ranges, "cuBLAS", "gemm")
+        self.check_some(ranges, "cuBLAS", "gemm", "matmul")
         self.check_some(ranges, "cusolverDn", "potrf")
         # The program launches none itself.
         self.assertEqual(ranges.outside, {}, str(ranges))

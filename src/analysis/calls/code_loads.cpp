@@ -36,6 +36,13 @@ bool IsInterpreted(const Trace& trace, uint32_t process) {
          });
 }
 
+bool IsAnyInterpreted(const Trace& trace) {
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    if (IsInterpreted(trace, i)) return true;
+  }
+  return trace.processes.empty();
+}
+
 CodeLoads::CodeLoads(const Trace& trace, const CallFacts& calls) {
   for (const uint32_t i : calls.rare()) {
     const ApiCall& call = trace.api_calls[i];

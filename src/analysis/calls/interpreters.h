@@ -9,5 +9,7 @@ namespace gprof {
 
 // Of the process, as its command says; true where nobody knows.
 bool IsInterpreted(const Trace& trace, uint32_t process);
+// Of any process.
+bool IsAnyInterpreted(const Trace& trace);
 
 }  // namespace gprof

@@ -187,13 +187,6 @@ Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   return judged;
 }
 
-bool MayBePython(const Trace& trace) {
-  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
-    if (IsInterpreted(trace, i)) return true;
-  }
-  return trace.processes.empty();
-}
-
 // Three quarters of what the host did were steps from one launch to the next: nothing there could be prepared earlier.
 bool IsIssuedInSmallSteps(const IdleSummary& summary, int64_t host_ns) {
   return summary.GapsWith(Cause::kHost) >= kGapsOfAPattern && 4 * summary.short_host_ns() >= 3 * host_ns;
@@ -214,7 +207,7 @@ std::string AdviceFor(const Trace& trace, const IdleSummary& summary, Cause caus
   if (is_in_small_steps) {
     return "The host issues work in small steps, and the GPU is done before the next one arrives: launch a whole step "
            "as a CUDA graph" +
-           std::string(MayBePython(trace) ? " (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph)" : "") +
+           std::string(IsAnyInterpreted(trace) ? " (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph)" : "") +
            ", fuse kernels, or use larger batches.";
   }
   if (cause == Cause::kQueue && NsPerGap(summary, cause) > kLongestLatencyNs) {
