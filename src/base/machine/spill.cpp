@@ -34,11 +34,8 @@ constexpr std::size_t kShareOfHaste = 2;
 constexpr std::size_t kMostBytes = std::size_t{1} << 40,
                       kLeastBytes = std::size_t{1} << 30;  // of addresses, not memory
 
-// What is mapped is whole pages.
-std::size_t PageBytes() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
+// What is mapped is whole pages. Known before the first tick of the clock: its handler may not ask.
+const auto kPageBytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
 std::string DefaultFolder() { return EnvironmentText({"TMPDIR"}, "/var/tmp"); }
 
@@ -79,7 +76,7 @@ class Statm {
     while (i < size && text[i] != ' ') ++i;  // the first number is that of addresses
     for (++i; i < size && text[i] >= '0' && text[i] <= '9'; ++i)
       pages = pages * 10 + static_cast<std::size_t>(text[i] - '0');
-    return pages * PageBytes();
+    return pages * kPageBytes;
   }
 
  private:
@@ -241,7 +238,7 @@ class Spill {
 
  private:
   void* TakeLarge(std::size_t wanted) {
-    const std::size_t size = (wanted + PageBytes() - 1) / PageBytes() * PageBytes();
+    const std::size_t size = (wanted + kPageBytes - 1) / kPageBytes * kPageBytes;
     const std::lock_guard lock(mutex_);
     const auto at = std::find_if(free_.begin(), free_.end(), [&](const auto& range) { return range.second >= size; });
     if (at == free_.end()) Refuse(wanted, "no addresses are left");
