@@ -31,7 +31,6 @@
 namespace gprof {
 namespace {
 
-constexpr uint32_t kWorld = 1;          // MpiCall::communicator
 constexpr int64_t kFewestSamples = 20;  // to name a function by
 constexpr size_t kKeptProblems = 8, kNoKernel = SIZE_MAX;
 
@@ -165,12 +164,12 @@ class Summarizer {
   }
 
   void AddCollectiveTime(uint32_t device) {
-    if (!nccl_.HasAny()) return;
+    if (!nccl_.kernels.HasAny()) return;
     IntervalSet collectives, others, kernels;
     for (const Operation op : OperationsOf(trace_, trace_.device_ops[device])) {
       if (!op.is_kernel()) continue;
       kernels.Add(op.start_ns(), op.end_ns());
-      (nccl_.Has(op.shared()) ? collectives : others).Add(op.start_ns(), op.end_ns());
+      (nccl_.kernels.Has(op.shared()) ? collectives : others).Add(op.start_ns(), op.end_ns());
     }
     rank_.nccl_ns += collectives.TotalNs();
     rank_.exposed_ns += kernels.TotalNs() - others.TotalNs();
@@ -370,9 +369,9 @@ class Summarizer {
 
   void MpiCollectives() {
     Communicator world;
-    world.name = "MPI_COMM_WORLD";
+    world.name = kMpiWorldName;
     for (const MpiCall& call : trace_.mpi_calls) {
-      if (!Is(call.process) || call.communicator != kWorld || call.is_unfinished || call.error != 0) continue;
+      if (!Is(call.process) || call.communicator != kMpiWorld || call.is_unfinished || call.error != 0) continue;
       if (WaitsForAll(trace_.Text(call.function))) Add(call.start_ns, call.end_ns, &world);
     }
     if (world.count > 0) rank_.communicators.push_back(std::move(world));
@@ -386,20 +385,19 @@ class Summarizer {
 
   // Where nothing names communicators, all collectives may be of one; the verdict looks whether that fits.
   void NcclCollectives() {
-    if (!nccl_.HasAny()) return;
-    const NcclMessages messages(trace_, [&](const GpuOp& op) { return nccl_.Has(op); });
+    if (!nccl_.kernels.HasAny()) return;
     struct Call {
       Interval kernels;
       int64_t called_ns = 0;
     };
     std::map<std::string, std::vector<Call>> calls;
-    for (const NcclMessage& message : messages.all()) {
+    for (const NcclMessage& message : nccl_.messages.all()) {
       if (message.communicator.empty() || !message.kernels || message.IsPeerToPeer()) continue;
-      calls["NCCL " + KeptName(message.communicator)].push_back({*message.kernels, message.called_ns});
+      calls[NcclName(message.communicator)].push_back({*message.kernels, message.called_ns});
     }
     if (calls.empty()) {
       for (const Operation op : OperationsOf(trace_)) {
-        if (!nccl_.Has(op.shared()) || trace_.Text(op.shared().name).find("SendRecv") != std::string_view::npos)
+        if (!nccl_.kernels.Has(op.shared()) || trace_.Text(op.shared().name).find("SendRecv") != std::string_view::npos)
           continue;
         calls["NCCL"].push_back({{op.start_ns(), op.end_ns()}});
       }
@@ -411,7 +409,7 @@ class Summarizer {
       communicator.name = name;
       for (const Call& call : of_communicator) {
         Add(call.kernels.start_ns, call.kernels.end_ns, &communicator);
-        if (messages.AreRecords()) communicator.called_ns.ns.push_back(call.called_ns);
+        if (nccl_.messages.AreRecords()) communicator.called_ns.ns.push_back(call.called_ns);
       }
       rank_.communicators.push_back(std::move(communicator));
     }
@@ -441,7 +439,7 @@ class Summarizer {
   const Trace& trace_;
   const AnalysisInput input_;
   const uint32_t process_;
-  const NcclKernels nccl_;
+  const NcclOfRank nccl_;
   const bool keeps_results_;
   std::vector<AnalysisResult> results_;               // in the order of the registry
   std::map<uint32_t, IntervalSet> kernels_, others_;  // by device, where there are collectives

@@ -85,6 +85,8 @@ struct StepWaits {
   std::vector<WaitPartner> partners;
 };
 
+inline constexpr const char* kMpiWorldName = "MPI_COMM_WORLD";  // Communicator::name
+
 // The collectives that a rank made on one communicator, every `every`-th of them and the last. Numbers count from 0.
 struct Communicator {
   std::string name;  // the same on all ranks: "MPI_COMM_WORLD", "NCCL 1234"
@@ -135,6 +137,8 @@ struct RankSummary {
 
 // A name as summaries have it: bounded, and valid UTF-8.
 std::string KeptName(std::string_view text);
+// Communicator::name of one of NCCL's.
+std::string NcclName(std::string_view communicator);
 // The order of ranks in a file, and what tells two of them apart.
 std::string KeyOf(const RankSummary& rank);
 // "rank 3", else the name of its file.

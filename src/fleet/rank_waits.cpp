@@ -6,21 +6,14 @@
 #include <utility>
 
 #include "analysis/facts/operations.h"
-#include "analysis/gpus/nccl_messages.h"
 #include "analysis/host/mpi_arrivals.h"
 #include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof {
 namespace {
 
-constexpr uint32_t kMpiWorld = 1;  // MpiCall::communicator
 constexpr std::string_view kRooted[] = {"MPI_Bcast",   "MPI_Reduce",  "MPI_Gather",
                                         "MPI_Gatherv", "MPI_Scatter", "MPI_Scatterv"};
-
-std::string_view WithoutCount(std::string_view mpi_function) {
-  if (mpi_function.ends_with("_c")) mpi_function.remove_suffix(2);
-  return mpi_function;
-}
 
 struct Wait {
   Interval time;
@@ -29,7 +22,7 @@ struct Wait {
 
 class WaitFinder {
  public:
-  WaitFinder(const AnalysisInput& input, const NcclKernels& nccl, uint32_t pid, const StepTimes& steps)
+  WaitFinder(const AnalysisInput& input, const NcclOfRank& nccl, uint32_t pid, const StepTimes& steps)
       : input_(input), trace_(input.trace()), nccl_(nccl), pid_(pid), steps_(steps) {}
 
   StepWaits Find(const IntervalSet& others) {
@@ -58,20 +51,19 @@ class WaitFinder {
   }
 
   void FindNccl(const IntervalSet& others) {
-    if (!nccl_.HasAny()) return;
-    const NcclMessages messages(trace_, [&](const GpuOp& op) { return nccl_.Has(op); });
+    if (!nccl_.kernels.HasAny()) return;
     std::map<int64_t, std::vector<size_t>> partners;  // by start of the kernel
-    for (const NcclMessage& message : messages.all()) {
+    for (const NcclMessage& message : nccl_.messages.all()) {
       if (!message.kernels || message.device != steps_.device || message.communicator.empty()) continue;
       const bool is_known = message.record != nullptr;
       const int64_t peer = message.IsPeerToPeer() && is_known ? message.record->peer : -1;
       if (message.IsPeerToPeer() && peer < 0) continue;
       partners[message.kernels->start_ns].push_back(
-          Partner("NCCL " + KeptName(message.communicator), is_known ? message.record->rank : -1, peer));
+          Partner(NcclName(message.communicator), is_known ? message.record->rank : -1, peer));
     }
     size_t next = 0;
     for (const Operation op : OperationsOf(trace_, trace_.device_ops[steps_.device])) {
-      if (!nccl_.Has(op.shared())) continue;
+      if (!nccl_.kernels.Has(op.shared())) continue;
       const auto known = partners.find(op.start_ns());
       AddUncovered({op.start_ns(), op.end_ns()}, others.intervals(), &next,
                    known == partners.end() ? std::vector<size_t>{Partner("", -1, -1)} : known->second);
@@ -110,12 +102,12 @@ class WaitFinder {
 
   // Communicators but the world have other numbers in other processes.
   size_t PartnerOf(const MpiCall& call) {
-    const std::string_view function = WithoutCount(trace_.Text(call.function));
+    const std::string_view function = WithoutLargeCount(trace_.Text(call.function));
     const int64_t own = call.process == kNone ? -1 : trace_.processes[call.process].rank;
     const bool is_rooted = std::find(std::begin(kRooted), std::end(kRooted), function) != std::end(kRooted);
     if (call.communicator != kMpiWorld) return Partner("", -1, -1);
-    if (WaitsForAll(function) || (is_rooted && call.peer == own)) return Partner("MPI_COMM_WORLD", own, -1);
-    return call.peer < 0 ? Partner("", -1, -1) : Partner("MPI_COMM_WORLD", own, call.peer);
+    if (WaitsForAll(function) || (is_rooted && call.peer == own)) return Partner(kMpiWorldName, own, -1);
+    return call.peer < 0 ? Partner("", -1, -1) : Partner(kMpiWorldName, own, call.peer);
   }
 
   void Keep() {
@@ -161,7 +153,7 @@ class WaitFinder {
 
   const AnalysisInput& input_;
   const Trace& trace_;
-  const NcclKernels& nccl_;
+  const NcclOfRank& nccl_;
   const uint32_t pid_;
   const StepTimes& steps_;
   std::vector<Wait> waits_;
@@ -173,7 +165,7 @@ class WaitFinder {
 
 }  // namespace
 
-StepWaits StepWaitsOf(const AnalysisInput& input, const NcclKernels& nccl, uint32_t pid, const IntervalSet& others,
+StepWaits StepWaitsOf(const AnalysisInput& input, const NcclOfRank& nccl, uint32_t pid, const IntervalSet& others,
                       const StepTimes& steps) {
   return WaitFinder(input, nccl, pid, steps).Find(others);
 }

@@ -5,15 +5,24 @@
 
 #include "analysis/facts/interval_set.h"
 #include "analysis/gpus/nccl_kernels.h"
+#include "analysis/gpus/nccl_messages.h"
 #include "analysis/steps/step_times.h"
 #include "fleet/rank_summary.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
 
+struct NcclOfRank {
+  explicit NcclOfRank(const Trace& trace)
+      : kernels(trace), messages(trace, [this](const GpuOp& op) { return kernels.Has(op); }) {}
+
+  const NcclKernels kernels;
+  const NcclMessages messages;
+};
+
 // On the GPU that the steps are of: kernels of NCCL with no other kernel beside them, and idle time in calls of MPI.
 // `pid` is that of the rank, `others` are the kernels that are not NCCL's.
-StepWaits StepWaitsOf(const AnalysisInput& input, const NcclKernels& nccl, uint32_t pid, const IntervalSet& others,
+StepWaits StepWaitsOf(const AnalysisInput& input, const NcclOfRank& nccl, uint32_t pid, const IntervalSet& others,
                       const StepTimes& steps);
 
 }  // namespace gprof

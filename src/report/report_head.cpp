@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/facts/histogram.h"
 #include "analysis/result/kept_results.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -67,8 +68,9 @@ std::string PartialText(const Trace& trace) {
   if (trace.kept == nullptr) return "";
   const auto ranks = static_cast<int64_t>(trace.kept->traces.size());
   if (ranks == 1) return "of " + trace.kept->traces.front().path + ": results without records";
-  return "of " + CountOf(ranks, "trace") +
-         ": sums over the ranks; medians are accurate to 0.8% or omitted, and effects of ranks on each other are not "
+  return "of " + CountOf(ranks, "trace") + ": sums over the ranks; medians are accurate to " +
+         FormatPercent(kBucketErrorPercent) +
+         " or omitted, and effects of ranks on each other are not "
          "included (gprof-cli analyze has them)";
 }
 

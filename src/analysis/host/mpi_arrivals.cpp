@@ -6,15 +6,13 @@
 namespace gprof {
 namespace {
 
-constexpr uint32_t kWorld = 1;
-
 // Calls of one process, in order.
 using Calls = std::vector<const MpiCall*>;
 
 std::map<uint32_t, Calls> CollectivesOfWorld(const Trace& trace) {
   std::map<uint32_t, Calls> by_process;
   for (const MpiCall& call : trace.mpi_calls) {
-    if (call.process == kNone || call.communicator != kWorld || call.is_unfinished) continue;
+    if (call.process == kNone || call.communicator != kMpiWorld || call.is_unfinished) continue;
     if (call.error == 0 && WaitsForAll(trace.Text(call.function))) by_process[call.process].push_back(&call);
   }
   return by_process;
@@ -57,12 +55,16 @@ void AddCollective(const std::vector<const Calls*>& ranks, size_t n, MpiLateness
 
 }  // namespace
 
+std::string_view WithoutLargeCount(std::string_view function) {
+  if (function.ends_with("_c")) function.remove_suffix(2);
+  return function;
+}
+
 bool WaitsForAll(std::string_view function) {
   constexpr std::string_view kFunctions[] = {"MPI_Barrier",    "MPI_Allreduce",      "MPI_Allgather",
                                              "MPI_Allgatherv", "MPI_Alltoall",       "MPI_Alltoallv",
                                              "MPI_Alltoallw",  "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"};
-  if (function.ends_with("_c")) function.remove_suffix(2);
-  return std::find(std::begin(kFunctions), std::end(kFunctions), function) != std::end(kFunctions);
+  return std::find(std::begin(kFunctions), std::end(kFunctions), WithoutLargeCount(function)) != std::end(kFunctions);
 }
 
 MpiLateness MpiLatenessOf(const Trace& trace) {

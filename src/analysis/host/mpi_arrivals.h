@@ -9,6 +9,11 @@
 
 namespace gprof {
 
+inline constexpr uint32_t kMpiWorld = 1;  // MPI_COMM_WORLD as MpiCall::communicator
+
+// "MPI_Bcast" for "MPI_Bcast_c", whose counts have 64 bits.
+std::string_view WithoutLargeCount(std::string_view function);
+
 // Nobody leaves such a call before everybody has come. Of a broadcast or a reduction that is true of some ranks alone.
 bool WaitsForAll(std::string_view function);
 

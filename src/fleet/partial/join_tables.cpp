@@ -354,7 +354,7 @@ Table TableJoin::Finish(int64_t ranks, const std::map<std::string, Histogram>& k
   table_.note += (table_.note.empty() ? "" : " ") + CountOf(ranks, "rank") + " joined";
   const bool has_medians = std::any_of(table_.columns.begin(), table_.columns.end(),
                                        [](const Column& column) { return KindOf(column) == Kind::kMiddle; });
-  if (has_medians) table_.note += "; medians are within 0.8%";
+  if (has_medians) table_.note += "; medians are within " + FormatPercent(kBucketErrorPercent);
   if (is_cut_) table_.note += "; of each rank, the first rows only";
   table_.note += ".";
   return std::move(table_);

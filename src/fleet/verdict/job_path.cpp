@@ -5,13 +5,10 @@
 #include <numeric>
 #include <utility>
 
-#include "analysis/steps/step_times.h"
 #include "fleet/verdict/fleet_verdict.h"
 
 namespace gprof {
 namespace {
-
-static_assert(kStepOutside - kStepIdle == kPathOutside - kPathIdle, "PathPartName counts on it");
 
 // Whether any of them waits for others in a collective or a call of MPI.
 bool AreLinked(const std::vector<RankVerdict>& ranks) {
@@ -96,24 +93,6 @@ class PathFinder {
 };
 
 }  // namespace
-
-std::string PathPartName(size_t part) {
-  if (part == kPathKernels) return StepPartName(kStepKernels);
-  if (part == kPathCopies) return StepPartName(kStepCopies);
-  if (part == kPathExposed) return "exposed NCCL";
-  return StepPartName(kStepIdle + part - kPathIdle);
-}
-
-PathParts PartsOf(const StepColumns& steps, size_t entry) {
-  PathParts parts{};
-  parts[kPathExposed] = std::min(steps.exposed_ns[entry], steps.kernel_ns[entry]);
-  parts[kPathKernels] = steps.kernel_ns[entry] - parts[kPathExposed];
-  parts[kPathCopies] = steps.copy_ns[entry];
-  for (size_t cause = 0; cause < kCauseCount; ++cause) parts[kPathIdle + cause] = steps.idle_ns[cause][entry];
-  const int64_t known_ns = std::accumulate(parts.begin(), parts.end(), int64_t{0});
-  parts[kPathOutside] = std::max<int64_t>(steps.wall_ns[entry] - known_ns, 0);
-  return parts;
-}
 
 JobPath FindJobPath(const std::vector<RankVerdict>& ranks, const StepMatrix& matrix, const Alignment& alignment) {
   JobPath path = PathFinder(ranks, matrix).Find();

@@ -14,6 +14,8 @@ std::string KeptName(std::string_view text) {
   return Utf8(text.substr(0, kLongestText));
 }
 
+std::string NcclName(std::string_view communicator) { return "NCCL " + KeptName(communicator); }
+
 int64_t RankSummary::IdleNs() const { return std::accumulate(idle_ns.begin(), idle_ns.end(), int64_t{0}); }
 
 int64_t RankSummary::OwnNs() const {

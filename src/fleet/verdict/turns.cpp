@@ -17,8 +17,6 @@ constexpr int64_t kTakenPercent = 20;         // of the path
 constexpr int64_t kTogetherWorkPercent = 25;  // of the time in which one of them works alone
 constexpr int64_t kSoonPercent = 5;           // of a step: a message may arrive when its sender is in the next step
 
-constexpr const char* kMpiWorldName = "MPI_COMM_WORLD";
-
 struct StepWait {
   Interval time;
   std::vector<size_t> partners;  // indices into StepWaits::partners
@@ -40,7 +38,7 @@ struct StepOfRank {
     auto at = std::lower_bound(waits.begin(), waits.end(), within.start_ns,
                                [](const StepWait& wait, int64_t t) { return wait.time.end_ns <= t; });
     for (; at != waits.end() && at->time.start_ns < within.end_ns; ++at) {
-      sum_ns += std::min(at->time.end_ns, within.end_ns) - std::max(at->time.start_ns, within.start_ns);
+      sum_ns += OverlapNs(at->time, within);
     }
     return sum_ns;
   }

@@ -175,8 +175,8 @@ Table KernelTable(const FleetVerdict& verdict, uint32_t max_rows) {
                {"ranks", "Ranks", Unit::kCount, true},
                {"slowest_mean_ns", "Slowest mean", Unit::kNs, true}},
               {},
-              "Percent of the time of all kernels. Percentiles are accurate to 0.8%. Slowest in: the rank with the "
-              "longest mean."};
+              "Percent of the time of all kernels. Percentiles are accurate to " + FormatPercent(kBucketErrorPercent) +
+                  ". Slowest in: the rank with the longest mean."};
   const std::map<std::string, OfKernel> kernels = SumsOfKernels(verdict);
   SaturatingSum all_ns;
   for (const auto& [name, kernel] : kernels) all_ns += kernel.total_ns;
