@@ -207,8 +207,10 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscrib
   static const long off_ms = EnvNumber("MOCK_OFF_MS", 0);
   const bool is_launch =
       domain == CUPTI_CB_DOMAIN_RUNTIME_API && cbid == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
-  if (enable == 0 && is_launch && off_ms > 0) usleep(static_cast<useconds_t>(off_ms * 1000));
+  const bool is_preempted = enable == 0 && is_launch && off_ms > 0;
+  if (is_preempted) usleep(static_cast<useconds_t>(off_ms * 1000));
   TheSession().callbacks[domain][cbid] = enable != 0 ? 1 : 0;
+  if (is_preempted) usleep(static_cast<useconds_t>(off_ms * 1000));
   return CUPTI_SUCCESS;
 }
 

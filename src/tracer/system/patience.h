@@ -8,10 +8,13 @@
 
 namespace gprof::tracer {
 
+constexpr uint64_t kPatienceNs = 20'000'000;
+// Where going ahead would break what CUPTI believes of the program, for as long as a busy machine preempts a thread.
+constexpr uint64_t kLongPatienceNs = 2'000'000'000;
+
 template <class F>
-void WaitWhile(F&& is_busy) {
-  constexpr uint64_t kPatienceNs = 20'000'000;
-  for (const uint64_t end = MonotonicNs() + kPatienceNs; is_busy() && MonotonicNs() < end;) sched_yield();
+void WaitWhile(F&& is_busy, uint64_t patience_ns = kPatienceNs) {
+  for (const uint64_t end = MonotonicNs() + patience_ns; is_busy() && MonotonicNs() < end;) sched_yield();
 }
 
 }  // namespace gprof::tracer

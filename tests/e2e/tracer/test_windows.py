@@ -115,7 +115,7 @@ class Windows(harness.Case):
         self.check_recorded(trace)
 
     def test_threads_that_call_while_a_callback_goes_off(self):
-        """Who tells CUPTI so is preempted meanwhile, for longer than anybody waits for it (callback_switches.cpp)."""
+        """Who tells CUPTI so is preempted meanwhile, for longer than anything else is waited for (callback_switches.cpp)."""
         _, trace = self.record("--measure-overhead", ready=lambda t: len(t.of("work_rate")) >= WINDOWS, script="crowd",
                                env={"MOCK_LAUNCH_US": "500", "MOCK_OFF_MS": "60"})
         self.check_recorded(trace)

@@ -83,7 +83,7 @@ void LeaveContext(CUcontext context) {
     CUcontext known = context;
     entry.compare_exchange_strong(known, nullptr);
   }
-  WaitWhile([context] { return being_switched.load() == context; });
+  WaitWhile([context] { return being_switched.load() == context; }, kLongPatienceNs);
 }
 
 void ForgetKnownContexts() {

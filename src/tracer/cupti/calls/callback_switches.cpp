@@ -32,9 +32,11 @@ bool Change(std::atomic<State>& state, State from, State to) {
 }
 
 // The call has begun, so its exit has to come. CUPTI is told before the state says so, as other threads rely on it.
+// A call that went ahead while the callback is being taken away could end just after it went off and before it is on
+// again.
 void KeepOn(std::atomic<State>& state, uint32_t domain, uint32_t cbid) {
   if (Change(state, State::kClosing, State::kLingers)) return;
-  WaitWhile([&state] { return state.load() == State::kDisabling; });
+  WaitWhile([&state] { return state.load() == State::kDisabling; }, kLongPatienceNs);
   ErrnoGuard errno_guard;
   if (state.load() == State::kOff) {
     Tell(domain, cbid, true);
