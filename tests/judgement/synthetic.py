@@ -394,6 +394,22 @@ def results_checked_between_kernels():
 
 
 @capture
+def input_drawn_after_a_first_kernel():
+    """A kernel that warms the GPU up, two seconds of drawing numbers, and sums of them that take next to no time."""
+    program = Process(name="sums")
+    program.launch("warm_up", 2 * US, call_ns=60 * US)
+    program.work(2000 * MS)
+    program.copy("h2d", 64 * MIB, PAGEABLE, function="cudaMemcpy")
+    for kernel in ("sum", "sum_by_warps"):
+        program.call("cuLibraryLoadData", 300 * US, domain=2)
+        for i in range(50):
+            program.launch(kernel, 100 * US, call_ns=60 * US if i == 0 else 5 * US)
+        program.wait()
+        program.copy("d2h", 4, PAGEABLE, function="cudaMemcpy")
+    return text_of(program)
+
+
+@capture
 def host_works_between_kernels_that_run_once():
     """Three kernels, each launched once; between them the host filters, counts and draws for 80 ms, and no code is loaded."""
     program = Process(name="filters")

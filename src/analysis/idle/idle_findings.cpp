@@ -11,10 +11,8 @@
 #include "analysis/findings/findings.h"
 #include "analysis/idle/causes/launch_split.h"
 #include "analysis/idle/gaps/judged_words.h"
-#include "analysis/places/stack_lines.h"
+#include "analysis/idle/main_function.h"
 #include "analysis/result/display_names.h"
-#include "analysis/samples/sampled_functions.h"
-#include "base/demangle.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -75,51 +73,6 @@ Place MainMpiCall(const Trace& trace, const HostGaps& host) {
   Place best;
   for (const auto& [function, idle_ns] : functions) Offer(&best, std::string(trace.Text(function)), idle_ns);
   return best;
-}
-
-// " of FILE in pieces of 128 B" where the function is a call that was recorded with little data each time. Most of such
-// calls are too short to be recorded; samples say that they took the time.
-std::string Pieces(const Trace& trace, const HostGaps& host, std::string_view function) {
-  constexpr int64_t kSmallPieceBytes = 4096, kCallsToBeSure = 10;
-  function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
-  for (const IdleInWait& wait : host.waits) {
-    if (wait.kind.object_kind != trace::OsObject::kFile || trace.Text(wait.kind.function) != function) continue;
-    if (wait.calls < kCallsToBeSure || wait.bytes == 0 || wait.bytes > wait.calls * kSmallPieceBytes) continue;
-    return " of " + ObjectName(trace, wait.kind) + " in pieces of " +
-           FormatBytes(static_cast<double>(wait.bytes) / static_cast<double>(wait.calls));
-  }
-  return "";
-}
-
-// ", 71% at data.py:12 (load)": the line of Python that most of the samples were taken at, where it is worth a word.
-std::string MainLine(const Trace& trace, const PythonLines& lines, const HostGaps& host) {
-  constexpr double kPercentWorthAWord = 20;
-  std::map<uint32_t, int64_t> counts;
-  for (const uint32_t sample : host.samples) {
-    const uint32_t line = lines.Of(trace.cpu_samples[sample].stack);
-    if (line != kNone) ++counts[line];
-  }
-  const auto main =
-      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (main == counts.end()) return "";
-  const double percent = PercentOf(main->second, static_cast<int64_t>(host.samples.size()));
-  if (percent < kPercentWorthAWord) return "";
-  return ", " + FormatPercent(percent) + " at " + NameOf(trace, lines.all()[main->first]);
-}
-
-// The function that most CPU samples were taken in, or that they are too few to say.
-std::string MainFunction(const AnalysisInput& input, const HostGaps& host) {
-  const Trace& trace = input.trace();
-  if (trace.cpu_samples.empty()) return "";
-  const auto count = static_cast<int64_t>(host.samples.size());
-  if (host.samples.size() < kSamplesToNameAFunction)
-    return "; " + CountOf(count, "CPU sample") + " there, too few to name a function";
-  const std::vector<FunctionSamples> functions = CountFunctions(trace, host.samples);
-  if (functions.empty()) return "";
-  const FunctionSamples& main = functions.front();
-  return "; " + FormatPercent(PercentOf(main.self, count)) + " of " + CountOf(count, "CPU sample") + " in " +
-         ShortName(main.name) + (main.module.empty() ? "" : " (" + main.module + ")") + Pieces(trace, host, main.name) +
-         MainLine(trace, input.shared().python_lines(), host);
 }
 
 Place MainPlace(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, Cause cause) {
@@ -323,6 +276,32 @@ Pauses PausesOf(const Judged& judged, int64_t own_ns) {
   return are_seldom && 2 * pauses.sum_ns >= own_ns ? pauses : Pauses{};
 }
 
+// Where the host generates or reads the input of kernels that take no time, that is what the run is, and preparing CUDA
+// is not. What interpreters do until then is importing modules and compiling for the most part.
+int64_t OwnCodeBefore(const AnalysisInput& input, const SteadyIdle& steady) {
+  if (!steady.step.empty() || IsAnyInterpreted(input.trace())) return 0;
+  const LaunchSplit before = SplitLaunches(input, {INT64_MIN, steady.time.start_ns});
+  const int64_t own_ns = steady.before[Cause::kHost] - before.OfFirsts().host_ns;
+  return 2 * own_ns >= steady.before.Total() ? own_ns : 0;
+}
+
+void AddOwnCodeBefore(const AnalysisInput& input, const HostGaps& host, int64_t own_ns, int64_t window_ns,
+                      std::vector<Finding>* findings) {
+  const double percent = PercentOf(own_ns, window_ns);
+  Finding finding = NewFinding("idle.pauses", percent);
+  finding.message = NameOfUsedDevices(input.trace()) + " idle for " + FormatNs(own_ns) + ", " + FormatPercent(percent) +
+                    " of the GPU window, while the host ran its own code before most kernels had run" +
+                    MainFunction(input, host);
+  finding.advice =
+      "See what the program does there (CPU samples). Where it generates or reads input: use several threads, or the "
+      "GPU "
+      "(cuRAND for random numbers), or let the GPU begin with the first part.";
+  finding.gain_ns = own_ns;
+  finding.basis = "all of this idle time";
+  finding.subject.causes = {std::string(InfoOf(Cause::kHost).name)};
+  findings->push_back(std::move(finding));
+}
+
 // Saving a model or evaluating it is another thing to mend than what the host does in each step.
 void AddPauses(const AnalysisInput& input, const HostGaps& host, const Judged& judged, const Pauses& pauses,
                std::vector<Finding>* findings) {
@@ -391,13 +370,19 @@ bool IsHardlyAnything(const SteadyIdle& steady, int64_t window_ns) {
 // How bad it is depends on the time in which no kernel ran: parameters that are copied first are start-up as well.
 // Where work came again often enough to be judged, start-up is not what the run is for, but without steps code that
 // CUDA loads and parameters still count: how much of the host's own code belongs to start-up nobody knows then.
-void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, const Judged& judged,
-                std::vector<Finding>* findings) {
-  const int64_t window_ns = summary.Sum().window_ns, once_ns = steady.before.Total();
-  const int64_t late_ns = judged.launches.FirstsNs();
-  if (PercentOf(once_ns, window_ns) < kIdlePercentWorthAFinding) return;
+void AddStartUp(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, const SteadyIdle& steady,
+                const Judged& judged, std::vector<Finding>* findings) {
+  const int64_t window_ns = summary.Sum().window_ns, late_ns = judged.launches.FirstsNs();
   const bool is_what_the_run_is =
       steady.iterations < kIterationsToJudge || IsHardlyAnything(steady, window_ns) || judged.is_startup_still;
+  CauseSplit once = steady.before;
+  const int64_t own_ns = is_what_the_run_is ? OwnCodeBefore(input, steady) : 0;
+  if (PercentOf(own_ns, window_ns) >= kIdlePercentWorthAFinding) {
+    AddOwnCodeBefore(input, host, own_ns, window_ns, findings);
+    once[Cause::kHost] -= own_ns;
+  }
+  const int64_t once_ns = once.Total();
+  if (PercentOf(once_ns, window_ns) < kIdlePercentWorthAFinding) return;
   const int64_t loaded_ns =
       steady.step.empty() ? steady.before[Cause::kLoad] + steady.before[Cause::kLaunch] + steady.copied_before_ns : 0;
   const int64_t counted_ns = is_what_the_run_is ? once_ns + steady.copied_before_ns : loaded_ns;
@@ -406,7 +391,7 @@ void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, const Judg
                     " of the GPU window, " +
                     (steady.step.empty() ? "until the kernels had run once"
                                          : "before the measured \"" + steady.step + "\" iterations");
-  const std::string parts = PartsOf(steady.before, once_ns, &finding);
+  const std::string parts = PartsOf(once, once_ns, &finding);
   if (!parts.empty()) finding.message += ": " + parts;
   if (PercentOf(steady.copied_before_ns, window_ns) >= kCausePercentWorthAFinding) {
     finding.message += "; copies took " + FormatNs(steady.copied_before_ns);
@@ -486,7 +471,7 @@ std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary&
                             PercentOf(judged.before_ns, summary.Sum().window_ns) >= kIdlePercentWorthAFinding;
   if (input.shared().judged(input).comes_once) TakeWhatComesOnce(&judged, &findings);
   AddCauses(input, summary, host, judged, &findings);
-  if (steady != nullptr) AddStartUp(summary, *steady, judged, &findings);
+  if (steady != nullptr) AddStartUp(input, summary, host, *steady, judged, &findings);
   AddPatterns(input.trace(), summary, judged.window_ns, &findings);
   RankFindings(&findings);
   return findings;
