@@ -602,6 +602,14 @@ struct Trace {
   std::vector<Slice> thread_api_calls;  // one for each thread
   std::vector<Slice> thread_ranges;     // one for each thread
   std::vector<Slice> device_ops;        // one for each device
+
+  // Sixty vectors are copied, moved and destroyed in one file, not in each that has a trace.
+  Trace();
+  Trace(const Trace&);
+  Trace(Trace&&) noexcept;
+  Trace& operator=(const Trace&);
+  Trace& operator=(Trace&&) noexcept;
+  ~Trace();
 };
 
 // Reads a trace file of ours. Damage is counted in `health`, never thrown; what is thrown is Error: no such file, not a

@@ -133,6 +133,13 @@ struct RankSummary {
   int64_t CopyNs() const { return busy_ns - kernel_ns; }
   // What it spent on itself, not on waiting for other ranks: all but exposed collectives and calls of MPI.
   int64_t OwnNs() const;
+
+  RankSummary();
+  RankSummary(const RankSummary&);
+  RankSummary(RankSummary&&) noexcept;
+  RankSummary& operator=(const RankSummary&);
+  RankSummary& operator=(RankSummary&&) noexcept;
+  ~RankSummary();
 };
 
 // A name as summaries have it: bounded, and valid UTF-8.

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 
 namespace gprof::trace {
@@ -1694,23 +1693,44 @@ struct NcclTransferRecord {
   }
 };
 
+// Types of records. A std::tuple of all would take compilers a second in each file.
+template <class... R>
+struct RecordTypes {
+  static constexpr std::size_t kCount = sizeof...(R);
+};
+
+// A Box<R> for each type of the list.
+template <template <class> class Box, class List>
+struct ForEachType;
+template <template <class> class Box, class... R>
+struct ForEachType<Box, RecordTypes<R...>> : Box<R>... {
+  template <class Type>
+  Box<Type>& Of() {
+    return *this;
+  }
+  template <class F>
+  void ForEach(F&& f) {
+    (f(static_cast<Box<R>&>(*this)), ...);
+  }
+};
+
 // A new kind is added here and nowhere else in this folder.
 using AllRecords =
-    std::tuple<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
-               ClockRecord, ApiRecord, KernelRecord, MemcpyRecord, PeerCopyRecord, MemsetRecord, SyncRecord,
-               OverheadRecord, JitRecord, MemoryRecord, GraphLaunchRecord, NvtxRecord, NvtxDomainRecord,
-               NvtxCategoryRecord, NvtxNameRecord, LossRecord, NoticeRecord, EndRecord, CaptureRecord,
-               EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord,
-               NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
-               SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
-               MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
-               WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
-               TensorBlockRecord, NcclTransferRecord>;
+    RecordTypes<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
+                ClockRecord, ApiRecord, KernelRecord, MemcpyRecord, PeerCopyRecord, MemsetRecord, SyncRecord,
+                OverheadRecord, JitRecord, MemoryRecord, GraphLaunchRecord, NvtxRecord, NvtxDomainRecord,
+                NvtxCategoryRecord, NvtxNameRecord, LossRecord, NoticeRecord, EndRecord, CaptureRecord,
+                EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord,
+                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
+                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
+                MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
+                WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
+                TensorBlockRecord, NcclTransferRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>
 constexpr void ForEachKind(F&& f) {
-  std::apply([&f](auto... r) { (f(static_cast<decltype(r)*>(nullptr)), ...); }, AllRecords{});
+  [&f]<class... R>(RecordTypes<R...>) { (f(static_cast<R*>(nullptr)), ...); }(AllRecords{});
 }
 
 template <class R>

@@ -68,7 +68,11 @@ Statistics StatisticsOf(std::span<T> samples, Spread spread) {
     least = std::min(least, sample);
     most = std::max(most, sample);
   }
-  Statistics result{static_cast<int64_t>(samples.size()), static_cast<int64_t>(total), least, most};
+  Statistics result;
+  result.count = static_cast<int64_t>(samples.size());
+  result.total = static_cast<int64_t>(total);
+  result.min = least;
+  result.max = most;
   result.mean = static_cast<double>(result.total) / static_cast<double>(result.count);
   if (spread != Spread::kNotAsked && result.count > 1) {
     double squares = 0;

@@ -54,8 +54,6 @@ constexpr CollectOption kCollect[] = {
 constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
 constexpr const char* kCollectGroup = "Collection";
 
-constexpr std::string_view kRegex = "regex:";
-
 // The tracer takes expressions of POSIX, and would say this after the program has begun.
 void CheckExpression(std::string_view option, std::string_view value) {
   if (!value.starts_with(kRegex)) return;

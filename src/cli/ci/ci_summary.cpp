@@ -10,7 +10,7 @@
 namespace gprof::cli {
 namespace {
 
-constexpr std::size_t kLongestName = 160;  // columns: signatures of kernels have thousands
+constexpr std::size_t kLongestRule = 160;  // columns: signatures of kernels have thousands
 constexpr std::size_t kLongestText = 600;
 constexpr std::size_t kMostNotes = 20;
 constexpr std::size_t kReserveBytes = 200;  // for the ends of tables, and for what was left out
@@ -67,7 +67,7 @@ class Summary {
     for (const std::string& line : LinesOf(rule)) {
       what += (what.empty() ? "" : "<br>") + Escaped(line, kLongestText);
     }
-    const std::string code = MarkdownCode(Shortened(rule.rule, kLongestName), true);
+    const std::string code = MarkdownCode(Shortened(rule.rule, kLongestRule), true);
     return "| **" + std::string(VerdictName(rule.verdict)) + "** | " + code + " | " + what + " |\n";
   }
 
@@ -101,7 +101,7 @@ class Summary {
     out_ += head;
     std::size_t shown = 0;
     for (; shown < rules.size(); ++shown) {
-      const std::string row = "| " + MarkdownCode(Shortened(rules[shown]->rule, kLongestName), true) + " | " +
+      const std::string row = "| " + MarkdownCode(Shortened(rules[shown]->rule, kLongestRule), true) + " | " +
                               Escaped(rules[shown]->message, kLongestText) + " |\n";
       if (!Fits(row)) break;
       out_ += row;

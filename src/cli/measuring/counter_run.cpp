@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "cli/measuring/nvtx_words.h"
 #include "gprof/error.h"
 #include "gprof/trace/counter_request.h"
 
@@ -51,7 +52,6 @@ std::string SetName(const counters::Wanted& wanted) {
 }  // namespace
 
 std::string CounterRequest(const CounterWishes& wishes) {
-  constexpr std::string_view kRegex = "regex:";
   RequestText text;
   text.AddMetrics(counters::MetricsOf(wishes.wanted));
   text.AddMetrics(wishes.more_metrics);

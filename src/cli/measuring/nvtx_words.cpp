@@ -12,7 +12,7 @@ namespace words = trace::counter_request;
 using Part = NvtxPlace::Part;
 
 constexpr std::size_t kMostParts = 16;  // that the tracer has room for
-constexpr std::string_view kRegex = "regex:", kSigns = ",@/[]+*\\";
+constexpr std::string_view kSigns = ",@/[]+*\\";
 
 // Where `sign` stands for the first time, and no backslash before it.
 std::size_t FindSign(std::string_view text, char sign) {

@@ -7,6 +7,8 @@
 
 namespace gprof::cli {
 
+inline constexpr std::string_view kRegex = "regex:";  // before an expression where names are expected
+
 // "DOMAIN@OUTER/*/INNER]".
 struct NvtxPlace {
   struct Part {

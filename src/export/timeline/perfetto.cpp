@@ -26,7 +26,7 @@
 namespace gprof {
 namespace {
 
-using EventType = PerfettoPackets::EventType;
+using PacketType = PerfettoPackets::EventType;
 
 // The operations that each call launched.
 class OpsOfCalls {
@@ -177,7 +177,7 @@ void PerfettoWriter::Host(uint32_t thread) {
     const uint64_t track = row.Begin(event.time);
     if (event.call != kNone) return Call(event.call, track);
     const uint32_t label = labels_.Of(trace_.ranges[event.range].name);
-    packets_.Event(EventType::kBegin, track, event.time.start_ns, "user_annotation", label, labels_.Text(label),
+    packets_.Event(PacketType::kBegin, track, event.time.start_ns, "user_annotation", label, labels_.Text(label),
                    [&](ArgSink& sink, auto&) { args_.OfRange(event.range, sink); });
   });
   row.Finish();
@@ -187,7 +187,7 @@ void PerfettoWriter::Call(uint32_t call, uint64_t track) {
   const ApiCall& c = trace_.api_calls[call];
   const uint32_t label = labels_.Of(c.function);
   const std::string_view category = c.domain == trace::ApiDomain::kDriver ? "cuda_driver" : "cuda_runtime";
-  packets_.Event(EventType::kBegin, track, c.start_ns, category, label, labels_.Text(label),
+  packets_.Event(PacketType::kBegin, track, c.start_ns, category, label, labels_.Text(label),
                  [&](ArgSink& sink, protozero::pbf_writer& event) {
                    ops_of_calls_.ForEach(call,
                                          [&](uint32_t op) { PerfettoPackets::AddFlow(FlowOf(op), false, &event); });
@@ -214,7 +214,7 @@ void PerfettoWriter::StartEndRanges() {
       const NvtxRange& r = trace_.ranges[range];
       progress_.Add();
       const uint32_t label = labels_.Of(r.name);
-      packets_.Event(EventType::kBegin, row.Begin({r.start_ns, r.end_ns}), r.start_ns, "user_annotation", label,
+      packets_.Event(PacketType::kBegin, row.Begin({r.start_ns, r.end_ns}), r.start_ns, "user_annotation", label,
                      labels_.Text(label), [&](ArgSink& sink, auto&) { args_.OfRange(range, sink); });
     }
     row.Finish();
@@ -226,7 +226,7 @@ void PerfettoWriter::Marks() {
     const NvtxMark& mark = trace_.marks[i];
     progress_.Add();
     const uint32_t label = labels_.Of(mark.name);
-    packets_.Event(EventType::kInstant, mark.thread == kNone ? 0 : thread_tracks_[mark.thread], mark.time_ns,
+    packets_.Event(PacketType::kInstant, mark.thread == kNone ? 0 : thread_tracks_[mark.thread], mark.time_ns,
                    "user_annotation", label, labels_.Text(label), [&](ArgSink& sink, auto&) { args_.OfMark(i, sink); });
   }
 }
@@ -268,7 +268,7 @@ void PerfettoWriter::Op(uint32_t index, uint64_t track) {
   constexpr std::string_view kCategories[] = {"kernel", "gpu_memcpy", "gpu_memcpy", "gpu_memset", "gpu_graph"};
   const GpuOp& op = trace_.ops[index];
   const uint32_t label = labels_.Of(op);
-  packets_.Event(EventType::kBegin, track, op.start_ns, kCategories[static_cast<std::size_t>(op.kind)], label,
+  packets_.Event(PacketType::kBegin, track, op.start_ns, kCategories[static_cast<std::size_t>(op.kind)], label,
                  labels_.Text(label), [&](ArgSink& sink, protozero::pbf_writer& event) {
                    if (op.api != kNone) PerfettoPackets::AddFlow(FlowOf(index), true, &event);
                    args_.OfOp(op, sink);
@@ -284,7 +284,7 @@ void PerfettoWriter::ProjectedRanges(const std::vector<ProjectedRange>& projecte
     for (; i < projected.size() && projected[i].device == device && projected[i].stream == stream; ++i) {
       const ProjectedRange& range = projected[i];
       const uint32_t label = labels_.Of(trace_.ranges[range.range].name);
-      packets_.Event(EventType::kBegin, row.Begin(range.time), range.time.start_ns, "gpu_user_annotation", label,
+      packets_.Event(PacketType::kBegin, row.Begin(range.time), range.time.start_ns, "gpu_user_annotation", label,
                      labels_.Text(label), [&](ArgSink& sink, auto&) {
                        sink.Uint("External id", EventArgs::ExternalId(range.range));
                        sink.Uint("operations", range.op_count);
@@ -351,7 +351,7 @@ void PerfettoWriter::HostCalls(const std::vector<HostCall>& all, std::string_vie
     for (const uint32_t i : calls) {
       const HostCall& call = all[i];
       const uint32_t label = labels_.Of(NameOfCall(call));
-      packets_.Event(EventType::kBegin, row.Begin({call.start_ns, call.end_ns}), call.start_ns, category, label,
+      packets_.Event(PacketType::kBegin, row.Begin({call.start_ns, call.end_ns}), call.start_ns, category, label,
                      labels_.Text(label), [&](ArgSink& sink, auto&) { (args_.*args)(call, sink); });
     }
     row.Finish();
@@ -365,7 +365,7 @@ void PerfettoWriter::Switches() {
     for (const uint32_t i : switches) {
       const ThreadSwitch& off = trace_.switches[i];
       const uint32_t label = labels_.Of(std::string_view(off.is_preempted ? "preempted" : "waiting"));
-      packets_.Event(EventType::kBegin, row.Begin({off.start_ns, off.end_ns}), off.start_ns, "switch", label,
+      packets_.Event(PacketType::kBegin, row.Begin({off.start_ns, off.end_ns}), off.start_ns, "switch", label,
                      labels_.Text(label), [&](ArgSink& sink, auto&) {
                        if (off.cpu != kNone) sink.Uint("cpu", off.cpu);
                      });
@@ -382,7 +382,7 @@ void PerfettoWriter::Samples() {
       const bool has_frame = sample.stack != kNone && trace_.stacks[sample.stack].frame != kNone;
       const std::string name = has_frame ? FrameName(trace_, trace_.stacks[sample.stack].frame) : "?";
       const uint32_t label = labels_.Of(std::string_view(name));
-      packets_.Event(EventType::kInstant, track, sample.time_ns, "cpu_sample", label, labels_.Text(label),
+      packets_.Event(PacketType::kInstant, track, sample.time_ns, "cpu_sample", label, labels_.Text(label),
                      [&](ArgSink& sink, auto&) { args_.OfSample(sample, sink); });
     }
   }

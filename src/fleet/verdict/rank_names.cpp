@@ -16,6 +16,13 @@ std::string KeptName(std::string_view text) {
 
 std::string NcclName(std::string_view communicator) { return "NCCL " + KeptName(communicator); }
 
+RankSummary::RankSummary() = default;
+RankSummary::RankSummary(const RankSummary&) = default;
+RankSummary::RankSummary(RankSummary&&) noexcept = default;
+RankSummary& RankSummary::operator=(const RankSummary&) = default;
+RankSummary& RankSummary::operator=(RankSummary&&) noexcept = default;
+RankSummary::~RankSummary() = default;
+
 int64_t RankSummary::IdleNs() const { return std::accumulate(idle_ns.begin(), idle_ns.end(), int64_t{0}); }
 
 int64_t RankSummary::OwnNs() const {

@@ -10,6 +10,7 @@
 #include "analysis/result/kept_results.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "gate/statistics/rank_test.h"
 
 namespace gprof {
 namespace {
@@ -38,12 +39,6 @@ std::vector<double> ValuesOf(std::span<const Measurement> runs, const char* id) 
     if (const Metric* const metric = FindIn(run, id)) values.push_back(metric->value);
   }
   return values;
-}
-
-double MedianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 void Compare(const char* what, const std::string& base, const std::string& now, std::vector<std::string>* differences) {

@@ -35,9 +35,7 @@ class TraceBuilder {
   }
 
   template <class R>
-  requires(R::kKind >= kFirstKept) void Add(const R& r) {
-    std::get<std::vector<Kept<R>>>(unjoined_.kept).push_back({process_, r});
-  }
+  requires(R::kKind >= kFirstKept) void Add(const R& r) { unjoined_.kept.template Of<R>().push_back({process_, r}); }
   void Add(const trace::StringRecord& r);
   void Add(const trace::KernelShapeRecord& r);
   void Add(const trace::ProcessRecord& r);
@@ -99,7 +97,7 @@ class TraceBuilder {
 
  private:
   // What is taken from them beside the kept records: they have no calls, no devices and no life of their own.
-  using OfCollectors = std::tuple<trace::StringRecord, trace::NoticeRecord>;
+  using OfCollectors = trace::RecordTypes<trace::StringRecord, trace::NoticeRecord>;
 
   NameId Name(trace::StringId id) { return unjoined_.Name(process_, id); }
   uint32_t ThreadIndex(uint32_t tid);

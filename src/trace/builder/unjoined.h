@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "gprof/trace.h"
@@ -97,12 +96,8 @@ struct Kept {
   R record;
 };
 
-template <class Tuple>
-struct KeptRowsOf;
-template <class... R>
-struct KeptRowsOf<std::tuple<R...>> {
-  using Type = std::tuple<std::vector<Kept<R>>...>;
-};
+template <class R>
+using KeptRows = std::vector<Kept<R>>;
 
 // A collector is no process of the trace. Its texts and what it numbers are under this and its own number.
 inline constexpr uint32_t kCollector = 1u << 31;
@@ -156,14 +151,14 @@ struct UnjoinedTrace {
   // Where operations, calls and NVTX events that are in order begin, in each slice; none where that is not known.
   std::vector<uint32_t> op_runs, call_runs, event_runs;
   std::vector<ObjectName> object_names;
-  std::vector<CorrelationExtent> correlations;  // of calls, by process
-  std::vector<uint32_t> calls_of_traits;        // how many there are, by traits; none where nobody has counted
-  std::vector<uint32_t> capture_calls;          // that begin or end the capture of a stream, in order
-  uint64_t launched_by_device = 0;              // kernels that no call of the host launched
-  KeptRowsOf<trace::AllRecords>::Type kept;     // each until its join has taken it
-  uint64_t missing_definitions = 0;             // numbers that kept records name and nothing defines
-  std::vector<uint64_t> hosts;                  // of chunk headers, by process
-  std::vector<uint64_t> collector_hosts;        // the same, by collector
+  std::vector<CorrelationExtent> correlations;           // of calls, by process
+  std::vector<uint32_t> calls_of_traits;                 // how many there are, by traits; none where nobody has counted
+  std::vector<uint32_t> capture_calls;                   // that begin or end the capture of a stream, in order
+  uint64_t launched_by_device = 0;                       // kernels that no call of the host launched
+  trace::ForEachType<KeptRows, trace::AllRecords> kept;  // each until its join has taken it
+  uint64_t missing_definitions = 0;                      // numbers that kept records name and nothing defines
+  std::vector<uint64_t> hosts;                           // of chunk headers, by process
+  std::vector<uint64_t> collector_hosts;                 // the same, by collector
 
   uint32_t ThreadIndex(uint32_t process, uint32_t tid);
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "gprof/trace/record.h"
@@ -52,7 +51,7 @@ class RowDecoder {
       if constexpr (requires { sink.TakeBlock(block, static_cast<const R*>(nullptr)); }) {
         result->is_good = sink.TakeBlock(block, static_cast<const R*>(nullptr));
       } else {
-        auto& rows = std::get<std::vector<R>>(rows_);
+        auto& rows = rows_.template Of<R>();
         rows.assign(block.record_count, R{});
         result->is_good = trace::DecodeBlock(block, rows.data());
         if (result->is_good) sink(std::span<const R>(rows));
@@ -61,13 +60,9 @@ class RowDecoder {
     if (!is_known) result->unknown_records += block.record_count;
   }
 
-  template <class Tuple>
-  struct RowsOf;
-  template <class... R>
-  struct RowsOf<std::tuple<R...>> {
-    using Type = std::tuple<std::vector<R>...>;
-  };
-  RowsOf<trace::AllRecords>::Type rows_;  // kept between chunks: no allocation once warm
+  template <class R>
+  using Rows = std::vector<R>;
+  trace::ForEachType<Rows, trace::AllRecords> rows_;  // kept between chunks: no allocation once warm
 };
 
 }  // namespace gprof

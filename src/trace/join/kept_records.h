@@ -59,7 +59,7 @@ inline void TouchWriter(UnjoinedTrace& unjoined, uint32_t writer, uint32_t proce
 // The records of a kind, which are gone from the unjoined trace then.
 template <class R>
 std::vector<Kept<R>> TakeKept(UnjoinedTrace& unjoined) {
-  return std::move(std::get<std::vector<Kept<R>>>(unjoined.kept));
+  return std::move(unjoined.kept.template Of<R>());
 }
 
 }  // namespace gprof

@@ -22,13 +22,13 @@
 
 namespace gprof {
 
-using BulkOps = std::tuple<trace::KernelRecord, trace::MemcpyRecord, trace::PeerCopyRecord, trace::MemsetRecord,
-                           trace::GraphLaunchRecord>;
+using BulkOps = trace::RecordTypes<trace::KernelRecord, trace::MemcpyRecord, trace::PeerCopyRecord, trace::MemsetRecord,
+                                   trace::GraphLaunchRecord>;
 
-template <class R, class Tuple>
+template <class R, class List>
 inline constexpr bool kIsOneOf = false;
 template <class R, class... All>
-inline constexpr bool kIsOneOf<R, std::tuple<All...>> = (std::is_same_v<R, All> || ...);
+inline constexpr bool kIsOneOf<R, trace::RecordTypes<All...>> = (std::is_same_v<R, All> || ...);
 
 template <class R>
 inline constexpr bool kIsBulk =

@@ -5,6 +5,13 @@
 #include "gprof/trace.h"
 
 namespace gprof {
+
+Trace::Trace() = default;
+Trace::Trace(const Trace&) = default;
+Trace::Trace(Trace&&) noexcept = default;
+Trace& Trace::operator=(const Trace&) = default;
+Trace& Trace::operator=(Trace&&) noexcept = default;
+Trace::~Trace() = default;
 namespace {
 
 // The neighbours of a sorted list that name the same thing.

@@ -65,7 +65,7 @@ void ChunkWriter::Take(std::string* out) {
 
 template <class R>
 void ChunkWriter::TakeKind(std::string* out) {
-  auto& rows = std::get<std::vector<R>>(rows_);
+  auto& rows = rows_.template Of<R>();
   std::size_t done = 0;
   do {
     const std::size_t count = std::min<std::size_t>(rows.size() - done, options_.max_records);

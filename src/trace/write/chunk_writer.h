@@ -7,7 +7,6 @@
 #include <deque>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_set>
 #include <vector>
 
@@ -39,7 +38,7 @@ class ChunkWriter {
       if constexpr (std::is_same_v<std::decay_t<decltype(field)>, trace::Text>) KeepText(&field);
     });
     Want(R::kKind);
-    std::get<std::vector<R>>(rows_).push_back(r);
+    rows_.template Of<R>().push_back(r);
   }
 
   // A chunk of this kind is written even without records.
@@ -52,12 +51,8 @@ class ChunkWriter {
   Dictionary& dictionary() { return *dictionary_; }
 
  private:
-  template <class Tuple>
-  struct RowsOf;
-  template <class... R>
-  struct RowsOf<std::tuple<R...>> {
-    using Type = std::tuple<std::vector<R>...>;
-  };
+  template <class R>
+  using Rows = std::vector<R>;
 
   static constexpr std::size_t kTooLarge = trace::kMaxBodyBytes + 1;
 
@@ -80,7 +75,7 @@ class ChunkWriter {
 
   Dictionary* dictionary_;
   ChunkWriterOptions options_;
-  RowsOf<trace::AllRecords>::Type rows_;
+  trace::ForEachType<Rows, trace::AllRecords> rows_;
   std::vector<trace::RecordKind> kinds_;  // in the order of their first record
   std::deque<std::string> texts_;
   std::vector<unsigned char> buffer_;  // a body

@@ -141,7 +141,7 @@ void ChunkOutput::CountLoss(trace::RecordKind kind, trace::LossReason reason, ui
 }
 
 void ChunkOutput::AddPendingLosses() {
-  auto& batch = std::get<Batch<trace::LossRecord>>(batches_);
+  auto& batch = batches_.Of<trace::LossRecord>();
   if (batch.rows == nullptr && !Allocate(&batch)) return;
   const uint64_t now = MonotonicNs();
   while (pending_count_ > 0 && batch.count < Batch<trace::LossRecord>::kCapacity) {
@@ -155,12 +155,12 @@ void ChunkOutput::RepeatStandingRecords() {
   const auto repeat = [this](const auto& list) {
     for (uint32_t i = 0; const auto* record = list.At(i); ++i) Add(*record);
   };
-  std::apply([&](const auto&... list) { (repeat(list), ...); }, standing_);
+  standing_.ForEach(repeat);
   keeps_standing_ = true;
 }
 
 void ChunkOutput::Discard() {
-  std::apply([](auto&... batch) { ((batch.count = batch.written = batch.text_bytes = 0), ...); }, batches_);
+  batches_.ForEach([](auto& batch) { batch.count = batch.written = batch.text_bytes = 0; });
   pending_count_ = 0;
 }
 
@@ -168,7 +168,7 @@ void ChunkOutput::Flush() {
   if (Config().output[0] == 0) return Discard();
   if (!SetUpBuffers()) return;
   AddPendingLosses();
-  std::apply([this](auto&... batch) { ((batch.count != 0 ? WriteBatch(&batch) : void()), ...); }, batches_);
+  batches_.ForEach([this](auto& batch) { batch.count != 0 ? WriteBatch(&batch) : void(); });
 }
 
 // A chunk that was cut short by a full disk stays where it is, since others may have appended after it; readers notice.
@@ -193,7 +193,7 @@ void ChunkOutput::NotWritten(int error, uint32_t rows, trace::RecordKind kind) {
   last_error_ = error;
   // A loss record that could not be written stands for what it counted.
   if (kind == trace::RecordKind::kLoss) {
-    const auto& batch = std::get<Batch<trace::LossRecord>>(batches_);
+    const auto& batch = batches_.Of<trace::LossRecord>();
     for (uint32_t i = batch.written; i < batch.written + rows && i < batch.count; ++i) {
       CountLoss(static_cast<trace::RecordKind>(batch.rows[i].lost_kind),
                 static_cast<trace::LossReason>(batch.rows[i].reason), batch.rows[i].count);
@@ -217,11 +217,11 @@ void ChunkOutput::Resume() {
       flight_ = {};
     }
   }
-  std::apply([this](auto&... batch) { (ResumeBatch(&batch), ...); }, batches_);
+  batches_.ForEach([this](auto& batch) { ResumeBatch(&batch); });
   step_ = {};
   flight_ = {};
   // The process died while it wrote a full batch; Add() counts on room for one more.
-  std::apply([this](auto&... batch) { ((IsFull(batch) ? WriteBatch(&batch) : void()), ...); }, batches_);
+  batches_.ForEach([this](auto& batch) { IsFull(batch) ? WriteBatch(&batch) : void(); });
 }
 
 }  // namespace gprof::tracer

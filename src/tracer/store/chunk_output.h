@@ -2,8 +2,6 @@
 // is there. Every chunk is one write on a descriptor opened with O_APPEND. [writer thread]
 #pragma once
 
-#include <tuple>
-
 #include "gprof/trace/wire.h"
 #include "tracer/store/standing_records.h"
 
@@ -58,9 +56,6 @@ class ChunkOutput {
   static bool IsFull(const Batch<R>& batch) {
     return batch.count == Batch<R>::kCapacity;
   }
-  template <class... R>
-  static std::tuple<Batch<R>...> BatchesOf(std::tuple<R...>*);
-  using Batches = decltype(BatchesOf(static_cast<trace::AllRecords*>(nullptr)));
   struct Pending {
     trace::RecordKind kind;
     trace::LossReason reason;
@@ -99,14 +94,13 @@ class ChunkOutput {
 
   trace::ProcessKey process_;
   bool keeps_standing_ = false;
-  std::tuple<StandingRecords<trace::DeviceRecord>, StandingRecords<trace::ContextRecord>,
-             StandingRecords<trace::StreamRecord>, StandingRecords<trace::GraphNodeRecord>,
-             StandingRecords<trace::ModuleRecord>, StandingRecords<trace::FrameRecord>,
-             StandingRecords<trace::StackRecord>>
-      standing_;
+  using Standing =
+      trace::RecordTypes<trace::DeviceRecord, trace::ContextRecord, trace::StreamRecord, trace::GraphNodeRecord,
+                         trace::ModuleRecord, trace::FrameRecord, trace::StackRecord>;
+  trace::ForEachType<StandingRecords, Standing> standing_;
   uint64_t sequence_ = 0;
   uint32_t chunk_ = 0;  // number for MarkForChunk, also of chunks that could not be written
-  Batches batches_;
+  trace::ForEachType<Batch, trace::AllRecords> batches_;
   Step step_ = {};
   Flight flight_ = {};
   int last_error_ = 0;

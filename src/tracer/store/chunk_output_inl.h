@@ -91,14 +91,14 @@ bool ChunkOutput::KeepText(Batch<R>* batch, R* record) {
 template <class R>
 void ChunkOutput::Add(const R& given, Cursor cursor) {
   using output_detail::StepDone;
-  auto& batch = std::get<Batch<R>>(batches_);
+  auto& batch = batches_.Of<R>();
   if (batch.rows == nullptr && !Allocate(&batch)) return CountLoss(R::kKind, trace::LossReason::kNoMemory, 1);
   R record = given;
   if constexpr (output_detail::kHasText<R>) {
     if (!KeepText(&batch, &record)) return CountLoss(R::kKind, trace::LossReason::kNoMemory, 1);
   }
   if constexpr (kIsStanding<R>) {
-    if (keeps_standing_) std::get<StandingRecords<R>>(standing_).Append(record);
+    if (keeps_standing_) standing_.Of<R>().Append(record);
   }
   step_ = {cursor, R::kKind, batch.count};
   StepDone();

@@ -45,7 +45,7 @@ TEST(Damage, ACutAtEveryByteCostsOnlyTheChunkThatIsCut) {
   const std::string bytes = EveryKindTrace();
   std::vector<std::size_t> ends;
   for (const std::string& chunk : SplitChunks(bytes)) ends.push_back((ends.empty() ? 0 : ends.back()) + chunk.size());
-  ASSERT_EQ(ends.size(), std::tuple_size_v<trace::AllRecords>);
+  ASSERT_EQ(ends.size(), trace::AllRecords::kCount);
   std::size_t whole = 0;
   for (std::size_t size = 1; size < bytes.size(); ++size) {
     while (ends[whole] <= size) ++whole;

@@ -96,7 +96,7 @@ inline std::string RandomTrace(uint64_t seed) {
     options.is_zstd = random.Below(3) == 0;
     options.sequence = sequences[p];
     ChunkWriter writer(&dictionaries[p], options);
-    const uint64_t wanted = random.Below(std::tuple_size_v<trace::AllRecords>);
+    const uint64_t wanted = random.Below(trace::AllRecords::kCount);
     uint64_t kind = 0;
     trace::ForEachKind([&](auto* null_record) {
       using R = std::decay_t<decltype(*null_record)>;

@@ -98,7 +98,7 @@ class EveryKind : public testing::Test {};
 template <class Tuple>
 struct TypesOf;
 template <class... R>
-struct TypesOf<std::tuple<R...>> {
+struct TypesOf<trace::RecordTypes<R...>> {
   using Type = testing::Types<R...>;
 };
 TYPED_TEST_SUITE(EveryKind, TypesOf<trace::AllRecords>::Type);
