@@ -281,7 +281,7 @@ TEST(KeptRecords, AreTakenByAJoinEach) {
   const auto for_each_list = [&](auto&& f) {
     trace::ForEachKind([&](auto* kind) {
       using R = std::remove_pointer_t<decltype(kind)>;
-      if constexpr (R::kKind >= kFirstKept) f(std::get<std::vector<Kept<R>>>(unjoined.kept), R::kName);
+      if constexpr (R::kKind >= kFirstKept) f(unjoined.kept.template Of<R>(), R::kName);
     });
   };
   for_each_list([](auto& list, const char*) { list.resize(1), list[0].writer = 0; });
