@@ -1,5 +1,5 @@
 # gprof_precompile(TARGET HEADERS...): what nearly all of its files include is read once. Where there is ccache, what it
-# has is worth more.
+# has is worth more. Files with options of their own skip it (SKIP_PRECOMPILE_HEADERS): g++ may take those of the header.
 function(gprof_precompile target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT GPROF_CCACHE)
     target_precompile_headers(${target} ${ARGN})
