@@ -258,8 +258,10 @@ report_recording() {
 }
 
 main_run() {
+  local target=for_run
   set_up
-  build OFF for_run
+  if has_gpu; then target=for_gpu_run; fi
+  build OFF "$target"
   mkdir -p "$root/build/run"
   if [[ ${GPROF_TRACER:-ON} == OFF ]]; then
     say "The tracer was not built, so nothing is profiled"
