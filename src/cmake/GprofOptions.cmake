@@ -94,7 +94,7 @@ endfunction()
 function(gprof_topic target)
   gprof_few_at_a_time(${target} 100 ${ARGN})
 endfunction()
-# gprof_small_topic(): the same for the topic of this folder.
+# gprof_small_topic(): SMALL for the topic of this folder.
 function(gprof_small_topic)
   set_property(DIRECTORY PROPERTY gprof_compile_options $<$<CONFIG:Release>:-Os>)
   set_property(DIRECTORY PROPERTY gprof_skips_precompiled ON)

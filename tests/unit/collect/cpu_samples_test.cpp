@@ -204,7 +204,7 @@ TEST_F(CpuSamplesTest, SaysWhichFunctionsRanAndForHowLong) {
   Start({.hz = 1000});
   Collect([] {
     std::atomic<int> rounds{0};
-    while (rounds < 60) {
+    while (rounds < 240) {
       BurnMuch(&rounds);
       BurnLittle(&rounds);
     }
