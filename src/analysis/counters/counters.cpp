@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/counters/counter_breakdown.h"
 #include "analysis/counters/counter_formulas.h"
 #include "analysis/counters/counter_groups.h"
 #include "analysis/counters/counter_sections.h"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/result/kept_results.h"
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/selection_arguments.h"
