@@ -285,20 +285,24 @@ int64_t OwnCodeBefore(const AnalysisInput& input, const SteadyIdle& steady) {
   return 2 * own_ns >= steady.before.Total() ? own_ns : 0;
 }
 
+// "gpu0 idle for 1.2 s, 30% of 4 s after warm-up": while the host ran its own code, where it does so seldom.
+Finding PauseFinding(const AnalysisInput& input, int64_t pause_ns, double percent, const std::string& of_what) {
+  Finding finding = NewFinding("idle.pauses", percent);
+  finding.message = NameOfUsedDevices(input.trace()) + " idle for " + FormatNs(pause_ns) + ", " +
+                    FormatPercent(percent) + " of " + of_what;
+  finding.gain_ns = pause_ns;
+  finding.subject.causes = {std::string(InfoOf(Cause::kHost).name)};
+  return finding;
+}
+
 void AddOwnCodeBefore(const AnalysisInput& input, const HostGaps& host, int64_t own_ns, int64_t window_ns,
                       std::vector<Finding>* findings) {
-  const double percent = PercentOf(own_ns, window_ns);
-  Finding finding = NewFinding("idle.pauses", percent);
-  finding.message = NameOfUsedDevices(input.trace()) + " idle for " + FormatNs(own_ns) + ", " + FormatPercent(percent) +
-                    " of the GPU window, while the host ran its own code before most kernels had run" +
-                    MainFunction(input, host);
+  Finding finding = PauseFinding(input, own_ns, PercentOf(own_ns, window_ns), "the GPU window");
+  finding.message += ", while the host ran its own code before most kernels had run" + MainFunction(input, host);
   finding.advice =
-      "See what the program does there (CPU samples). Where it generates or reads input: use several threads, or the "
-      "GPU "
-      "(cuRAND for random numbers), or let the GPU begin with the first part.";
-  finding.gain_ns = own_ns;
+      "See what the program does there (CPU samples). Where it generates or reads input: use several threads, or "
+      "the GPU (cuRAND for random numbers), or let the GPU begin with the first part.";
   finding.basis = "all of this idle time";
-  finding.subject.causes = {std::string(InfoOf(Cause::kHost).name)};
   findings->push_back(std::move(finding));
 }
 
@@ -307,15 +311,11 @@ void AddPauses(const AnalysisInput& input, const HostGaps& host, const Judged& j
                std::vector<Finding>* findings) {
   const double percent = PercentOf(pauses.sum_ns, judged.window_ns);
   if (percent < kCausePercentWorthAFinding) return;
-  Finding finding = NewFinding("idle.pauses", percent);
-  finding.message = NameOfUsedDevices(input.trace()) + " idle for " + FormatNs(pauses.sum_ns) + ", " +
-                    FormatPercent(percent) + " of " + FormatNs(judged.window_ns) + judged.when + ", in " +
-                    CountOf(pauses.count, "long pause") + " in which the host ran its own code" +
-                    (pauses.count == 1 ? "" : ", " + FormatNs(pauses.longest_ns) + " in the longest") +
-                    MainFunction(input, host);
-  finding.gain_ns = pauses.sum_ns;
+  Finding finding = PauseFinding(input, pauses.sum_ns, percent, FormatNs(judged.window_ns) + judged.when);
+  finding.message += ", in " + CountOf(pauses.count, "long pause") + " in which the host ran its own code" +
+                     (pauses.count == 1 ? "" : ", " + FormatNs(pauses.longest_ns) + " in the longest") +
+                     MainFunction(input, host);
   finding.basis = "all of these pauses";
-  finding.subject.causes = {std::string(InfoOf(Cause::kHost).name)};
   findings->push_back(std::move(finding));
 }
 
@@ -376,6 +376,7 @@ void AddStartUp(const AnalysisInput& input, const IdleSummary& summary, const Ho
   const bool is_what_the_run_is =
       steady.iterations < kIterationsToJudge || IsHardlyAnything(steady, window_ns) || judged.is_startup_still;
   CauseSplit once = steady.before;
+  if (PercentOf(once.Total(), window_ns) < kIdlePercentWorthAFinding) return;
   const int64_t own_ns = is_what_the_run_is ? OwnCodeBefore(input, steady) : 0;
   if (PercentOf(own_ns, window_ns) >= kIdlePercentWorthAFinding) {
     AddOwnCodeBefore(input, host, own_ns, window_ns, findings);
