@@ -12,12 +12,12 @@ recording=tests/data/normalise_v1.trace
 
 # What the program is built with, and what its tests and the Python module need besides.
 packages=(g++ make cmake ninja-build git binutils python3 libcli11-dev libfmt-dev nlohmann-json3-dev libzstd-dev zlib1g-dev
-          libprotozero-dev libsqlite3-dev esbuild)
+          libprotozero-dev libsqlite3-dev libre2-dev esbuild)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libxml2-utils python3-yaml)
 
-# NVIDIA's redistributable wheels of one CUDA release: headers for the tracer, and the compiler where there is a GPU.
-header_wheels=(nvidia-cuda-cupti==13.0.85 nvidia-nvtx==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)
-compiler_wheels=(nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85)
+# cuda_headers.txt and cuda_compiler.txt: NVIDIA's redistributable wheels of one CUDA release, headers for the tracer, and the
+# compiler where there is a GPU.
+requirements=$root/src/cmake/requirements
 
 usage() {
   cat <<'TEXT'
@@ -140,20 +140,22 @@ find_pip() {
   pip=(/usr/bin/python3 -m pip)
 }
 
-# fetch_wheels NAME WHEEL...: unpacks wheels over each other, so that build/cuda looks like a CUDA Toolkit.
+# fetch_wheels NAME: unpacks the wheels of cuda_NAME.txt over each other, so that build/cuda looks like a CUDA Toolkit.
 fetch_wheels() {
   local name=$1 wheel
-  shift
-  if [[ $(cat "$cuda/.$name" 2>/dev/null) == "$*" ]]; then return 0; fi
+  local file=$requirements/cuda_$name.txt
+  if cmp -s "$file" "$cuda/.$name"; then return 0; fi
   say "No CUDA Toolkit: fetching NVIDIA's wheels ($name) into build/cuda"
   find_pip
   rm -rf "$cuda/wheels"
   mkdir -p "$cuda/wheels"
-  quietly "wheels-$name" "${pip[@]}" download --no-deps --only-binary :all: --retries 5 -d "$cuda/wheels" "$@" ||
-    fail "cannot download NVIDIA's wheels: $*" \
+  quietly "wheels-$name" "${pip[@]}" download --no-deps --only-binary :all: --retries 5 -d "$cuda/wheels" --require-hashes -r "$file" ||
+    fail "cannot download NVIDIA's wheels of ${file#"$root"/}" \
       "install the CUDA Toolkit, or build only the offline commands: GPROF_TRACER=OFF ./setup.sh build"
   for wheel in "$cuda"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$cuda/wheels"; done
   cp -r "$cuda"/wheels/nvidia/cu*/. "$cuda"
+  mkdir -p "$cuda/dist-info"
+  cp -r "$cuda"/wheels/*.dist-info "$cuda/dist-info"  # the licences
   # nvcc and CMake look for libraries where, and under the names that, a Toolkit has them.
   ln -sfn lib "$cuda/lib64"
   local library
@@ -161,7 +163,7 @@ fetch_wheels() {
   if [[ -d $cuda/bin ]]; then chmod -R u+x "$cuda/bin"; fi
   if [[ -d $cuda/nvvm/bin ]]; then chmod -R u+x "$cuda/nvvm/bin"; fi
   rm -rf "$cuda/wheels"
-  printf '%s' "$*" >"$cuda/.$name"
+  cp "$file" "$cuda/.$name"
 }
 
 # Sets cmake_cuda to what CMake has to be told about CUDA.
@@ -176,10 +178,10 @@ prepare_cuda() {
     say "CUDA headers: CUDA Toolkit in $toolkit"
     cmake_cuda+=("-DGPROF_CUDA_INCLUDE=$toolkit/include" -DGPROF_BUILD_TRACER=ON)
   else
-    fetch_wheels headers "${header_wheels[@]}"
+    fetch_wheels headers
     cmake_cuda+=("-DGPROF_CUDA_INCLUDE=$cuda/include" -DGPROF_BUILD_TRACER=ON)
     if has_gpu; then
-      fetch_wheels compiler "${compiler_wheels[@]}"
+      fetch_wheels compiler
       cmake_cuda+=("-DCMAKE_CUDA_COMPILER=$cuda/bin/nvcc")
     fi
     say "CUDA headers: NVIDIA's wheels in build/cuda"

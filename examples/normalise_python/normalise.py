@@ -94,8 +94,17 @@ def make_input(array):
     return array
 
 
+def warm_up():
+    """Compiles the kernels, which takes a second, by a few elements in the default stream."""
+    chunk = Chunk(0, THREADS)
+    chunk.copy_in(np.ones(THREADS, np.float32), 0)
+    chunk.normalise(0)
+    cuda.synchronize()
+
+
 def run_in_streams(options, streams):
     """Runs all rounds, with the work of chunk i in streams[i]."""
+    warm_up()
     source = make_input(cuda.pinned_array(options.n, np.float32))
     target = cuda.pinned_array(options.n, np.float32)
     chunks = cut_into_chunks(options)

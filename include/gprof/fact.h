@@ -2,7 +2,7 @@
 // that was read; what rests on it is not known, which is not the same as zero. Readers of traces declare what is
 // lacking, rows of the metric catalogue what they need, and nothing else makes a metric unknown.
 //
-// Their names and the words for why one is lacking are in src/analysis/trust/unknown_facts.cpp.
+// Their names and the words for why one is lacking are in src/analysis/facts/recording/unknown_facts.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@ enum class Fact : uint8_t {
   kApiCalls,       // calls of the CUDA runtime and driver
   kResults,        // what those calls returned
   kMemoryKinds,    // whether memory on the host is pageable or pinned
+  kCopySizes,      // how many bytes copies moved
   kSyncs,          // records of synchronisation: what was waited for
   kEvents,         // CUDA events recorded into streams
   kStreamsMade,    // which streams the program created

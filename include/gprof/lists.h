@@ -58,6 +58,8 @@ inline constexpr auto kLists = std::make_tuple(
                          "what NCCL sent and received through the network"},
     ListOf<Directive>{"directives", &Trace::directives, Role::kPlain, true, "directive",
                       "constructs of OpenMP and OpenACC"},
+    ListOf<GpuPause>{"gpu_pauses", &Trace::gpu_pauses, Role::kPlain, true, "gpu_pause",
+                     "times in which a profiler of the program recorded GPU work"},
     ListOf<WorkRate>{"work_rates", &Trace::work_rates, Role::kPlain, true, "work_rate",
                      "how often a function was called in windows with recording and without"},
     ListOf<Calibration>{"calibrations", &Trace::calibrations, Role::kPlain, false, "calibration",

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -96,6 +95,22 @@ struct Capture {
     v(FieldOf{"number"}, m.number);
     v(FieldOf{"trigger"}, m.trigger);
     v(FieldOf{"end_trigger"}, m.end_trigger);
+    v(FieldOf{"is_open"}, m.is_open);
+  }
+};
+
+// A time in which the GPU work of a process was not recorded, as a profiler of its own recorded it.
+struct GpuPause {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t process = kNone;
+  NameId profiler;
+  bool is_open = false;  // it lasted to the end of the process
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"profiler"}, m.profiler);
     v(FieldOf{"is_open"}, m.is_open);
   }
 };
@@ -501,6 +516,7 @@ struct TraceHealth {
   uint64_t unfinished_processes = 0;  // processes without an end record
   uint64_t salvaged_processes = 0;    // that died, and whose memory the launcher wrote into the trace
   uint64_t unfinished_gpu_work = 0;   // processes that ended, and whose last GPU work may be missing
+  uint64_t gpu_pauses = 0;            // times in which the program's own profiler recorded GPU work in our place
   uint64_t ops_from_before = 0;       // operations launched before the capture that they ran in
   uint64_t missing_strings = 0;       // ids without their text, or what else they name
   uint64_t duplicate_chunks = 0;      // a sequence number seen twice
@@ -509,7 +525,7 @@ struct TraceHealth {
   bool IsComplete() const {
     return damaged_chunks == 0 && skipped_bytes == 0 && missing_chunks == 0 && unknown_chunks == 0 &&
            lost_records == 0 && bad_times == 0 && unfinished_processes == 0 && unfinished_gpu_work == 0 &&
-           !is_truncated;
+           gpu_pauses == 0 && !is_truncated;
   }
 };
 
@@ -521,9 +537,9 @@ struct DeviceWindow {
   bool has_next = false, has_next_call = false;
 };
 
-struct KeptResults;
-
-struct Trace {
+// What a trace says of its run besides the records: processes, threads and GPUs, and what is missing. Results that
+// stand for the records of a trace have it as well.
+struct TraceHead {
   std::string path;
   std::string recorder;              // the tool that recorded it, with its version; empty for gprof-cli
   FactSet lacks = FactSet::None();   // what its reader says that it does not tell
@@ -532,6 +548,24 @@ struct Trace {
   std::vector<Capture> captures;  // sorted by process, then start; those of a process do not overlap
   std::vector<Thread> threads;
   std::vector<Device> devices;  // sorted by ordinal
+  std::vector<Clock> clocks;
+  std::vector<Loss> losses;
+  std::vector<Notice> notices;
+  TraceHealth health;
+  uint64_t record_count = 0;         // records read, dictionaries left out
+  int64_t start_ns = 0, end_ns = 0;  // first and last time of anything
+
+  std::string_view Text(NameId id) const { return strings[id.value]; }
+  bool Lacks(Fact fact) const { return lacks.Has(fact); }
+  // Captures of a process are neighbours in their vector, as are API calls and ranges of a thread; these are
+  // [first, last) of each.
+  struct Slice {
+    uint32_t first = 0, last = 0;
+  };
+  std::vector<Slice> process_captures;  // one for each process
+};
+
+struct Trace : TraceHead {
   std::vector<Context> contexts;
   std::vector<Stream> streams;
   std::vector<trace::KernelShapeRecord> shapes;
@@ -564,6 +598,7 @@ struct Trace {
   std::vector<Collective> collectives;       // sorted by start
   std::vector<NcclTransfer> nccl_transfers;  // sorted by start
   std::vector<Directive> directives;         // sorted by start
+  std::vector<GpuPause> gpu_pauses;          // sorted by start
   std::vector<WorkRate> work_rates;          // sorted by start
   std::vector<Calibration> calibrations;
   std::vector<MetricSource> metric_sources;
@@ -574,31 +609,16 @@ struct Trace {
   std::vector<CounterValue> counter_values;  // sorted by range
   std::vector<PcSample> pc_samples;
   std::vector<Instruction> instructions;
-  std::vector<Clock> clocks;
-  std::vector<Loss> losses;
-  std::vector<Notice> notices;
-  TraceHealth health;
   std::vector<DeviceWindow> device_windows;  // one for each device; empty: from the first to the last operation
-  uint64_t record_count = 0;                 // records read, dictionaries left out
-  int64_t start_ns = 0, end_ns = 0;          // first and last time of anything
-  // Of a partial, which has no records: what the analyses found (src/analysis/result/kept_results.h).
-  std::shared_ptr<const KeptResults> kept{};
 
-  std::string_view Text(NameId id) const { return strings[id.value]; }
   // The functions at a frame, the innermost first; those that were inlined there, and the one that they are in.
   std::span<const Symbol> SymbolsOf(uint32_t frame) const;
   std::span<const MetricSample> SamplesOf(uint32_t metric_source) const;
   std::span<const CounterValue> CountersOf(uint32_t counter_range) const;
-  bool Lacks(Fact fact) const { return lacks.Has(fact); }
   // The number that ties an operation to its call.
   uint32_t CorrelationOf(const GpuOp& op) const {
     return op.api == kNone ? op.correlation : api_calls.Correlation(op.api);
   }
-  // API calls and ranges of a thread are neighbours in their vectors; these are [first, last) of each.
-  struct Slice {
-    uint32_t first = 0, last = 0;
-  };
-  std::vector<Slice> process_captures;  // one for each process
   std::vector<Slice> thread_api_calls;  // one for each thread
   std::vector<Slice> thread_ranges;     // one for each thread
   std::vector<Slice> device_ops;        // one for each device

@@ -19,16 +19,22 @@ namespace {
 constexpr std::size_t kMaxMangledBytes = 16 << 10;
 constexpr std::size_t kMaxDemangledBytes = 64 << 10;
 
+// Names of programs grow about ten times.
+std::size_t MostDemangledBytes(std::size_t mangled_bytes) {
+  constexpr std::size_t kAlways = 4 << 10, kGrowth = 32;
+  return std::min(kMaxDemangledBytes, kAlways + kGrowth * mangled_bytes);
+}
+
 struct Sink {
   char* text;
-  std::size_t size;
+  std::size_t size, room;
   std::jmp_buf too_long;
 };
 
 extern "C" void Collect(const char* piece, std::size_t size, void* opaque) {
   Sink& sink = *static_cast<Sink*>(opaque);
   // Only C frames of the demangler, which owns nothing, lie between here and setjmp.
-  if (size > kMaxDemangledBytes - sink.size) std::longjmp(sink.too_long, 1);
+  if (size > sink.room - sink.size) std::longjmp(sink.too_long, 1);
   for (std::size_t i = 0; i < size; ++i) sink.text[sink.size + i] = piece[i];
   sink.size += size;
 }
@@ -181,8 +187,9 @@ std::string Demangle(std::string_view name) {
   const std::string mangled(name);
   // A byte 0 would end the name early; what follows it must not be dropped silently.
   if (mangled.find('\0') != std::string::npos) return mangled;
-  const auto text = std::make_unique_for_overwrite<char[]>(kMaxDemangledBytes);
-  Sink sink{text.get(), 0, {}};
+  const std::size_t room = MostDemangledBytes(name.size());
+  const auto text = std::make_unique_for_overwrite<char[]>(room);
+  Sink sink{text.get(), 0, room, {}};
   if (!RunDemangler(mangled.c_str(), &sink)) return mangled;
   return {text.get(), sink.size};
 }

@@ -6,7 +6,8 @@
 
 namespace gprof {
 
-// The full signature. What is not a mangled name, or would grow beyond 64 KiB, comes back as it is.
+// The full signature. What is not a mangled name, or would grow beyond 64 KiB or 4 KiB and 32 times its length, comes
+// back as it is.
 std::string Demangle(std::string_view name);
 
 // The qualified name alone: no return type, template arguments, parameters or ABI tags. The entries of CUTLASS keep

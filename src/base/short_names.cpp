@@ -163,6 +163,18 @@ std::vector<std::string> ShortNames(const std::vector<std::string>& names) {
   return shortened;
 }
 
+std::vector<std::string> BriefNames(const std::vector<std::string>& names) {
+  constexpr std::size_t kColumns = 40;
+  std::vector<std::string> shortened = ShortNames(names), brief;
+  for (std::string& name : shortened) brief.push_back(Printable(WithoutNamespaces(name = Printable(name))));
+  const auto different = [](const std::vector<std::string>& texts) {
+    return std::set<std::string>(texts.begin(), texts.end()).size();
+  };
+  return ShortenApart(different(brief) == different(shortened) ? brief : shortened, kColumns);
+}
+
+std::string BriefName(const std::string& name) { return BriefNames({name}).front(); }
+
 std::vector<std::string> ShortenApart(const std::vector<std::string>& texts, std::size_t width) {
   const auto fits = [width](const std::string& text) { return DisplayWidth(text) <= width; };
   if (std::all_of(texts.begin(), texts.end(), fits)) return texts;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -143,15 +144,21 @@ std::string Printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
+    const std::size_t length = PrintableLength(text);
     const CodePoint c = Decode(text);
-    if (c.size == 0 || c.value < 0x20 || IsIn(kHidden, c.value)) {
+    if (length == 0) {
       AppendEscaped(out, c, text.front());
     } else {
-      out += text.substr(0, c.size);
+      out += text.substr(0, length);
     }
     text.remove_prefix(std::max<std::size_t>(c.size, 1));
   }
   return out;
+}
+
+std::size_t PrintableLength(std::string_view text) {
+  const CodePoint c = Decode(text);
+  return c.value < 0x20 || IsIn(kHidden, c.value) ? 0 : c.size;
 }
 
 std::string Utf8(std::string_view text) {
@@ -193,6 +200,12 @@ std::string_view Trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
+}
+
+std::string AsSentence(std::string text) {
+  if (text.empty()) return text;
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text.back() == '.' ? text : text + ".";
 }
 
 int HexDigit(char c) {

@@ -13,6 +13,9 @@ namespace gprof {
 // marks that change the direction of writing. A kernel cannot name itself into an escape sequence.
 std::string Printable(std::string_view text);
 
+// Bytes of the first character where Printable leaves it as it is, else 0.
+std::size_t PrintableLength(std::string_view text);
+
 // `text` for files that have to be UTF-8: bytes that are none, and NUL, are written as \xHH; all else stays as it is.
 std::string Utf8(std::string_view text);
 
@@ -26,6 +29,9 @@ bool Contains(std::string_view text, std::string_view part);
 
 // Without the spaces at both ends.
 std::string_view Trimmed(std::string_view text);
+
+// With a capital letter at the begin and a full stop at the end.
+std::string AsSentence(std::string text);
 
 // Its value, -1 where it is none.
 int HexDigit(char c);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "base/terminal.h"
 #include "base/text.h"
@@ -103,7 +104,9 @@ void WriteFile(const std::string& path, std::string_view text) {
   }
   if (!IsRegularOrNew(path)) return WriteInPlace(path, text);
   // Through a link, the file it leads to is replaced and the link stays.
-  const std::string target = std::filesystem::weakly_canonical(path).string();
+  std::error_code failed;
+  const std::string target = std::filesystem::weakly_canonical(path, failed).string();
+  if (failed) FailToWrite(path, failed.value());
   const std::string fresh = target + ".new" + std::to_string(getpid());
   const int descriptor = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) FailToWrite(path, errno);

@@ -6,7 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include "analysis/result/kept_results.h"
 #include "base/machine/process_memory.h"
 #include "fleet/partial/partial_file.h"
 #include "fleet/read_input.h"
@@ -32,11 +31,11 @@ std::uintmax_t SizeOf(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-Trace LoadTraces(const std::vector<std::string>& paths, std::vector<TraceSummary>* summaries) {
+Input LoadInput(const std::vector<std::string>& paths, std::vector<TraceSummary>* summaries) {
   RefuseMixture(paths);
   if (IsPartialFile(paths.front())) {
-    Trace joined = ReadPartials(paths);
-    if (joined.kept->traces.size() > 1) *summaries = joined.kept->traces;
+    Results joined = ReadPartials(paths);
+    if (joined.traces.size() > 1) *summaries = joined.traces;
     return joined;
   }
   ExpectMemory(kMemoryOfAByte * SizeOf(paths));

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/result/compare_traces.h"
-#include "gprof/trace.h"
+#include "analysis/registry/compare_traces.h"
+#include "fleet/read_input.h"
 
 namespace gprof::cli {
 
-// One trace, or several as one, whose summaries are added to `summaries` then. Throws Error where one is named twice.
-Trace LoadTraces(const std::vector<std::string>& paths, std::vector<TraceSummary>* summaries);
+// One trace, or several as one, whose summaries are added to `summaries` then; or the results of partials. Throws Error
+// where one is named twice.
+Input LoadInput(const std::vector<std::string>& paths, std::vector<TraceSummary>* summaries);
 
 }  // namespace gprof::cli

@@ -54,8 +54,9 @@ endif()
 add_library(gprof_warnings INTERFACE)
 target_compile_options(gprof_warnings INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast -Wimplicit-fallthrough
-  # g++ 12 sees overlapping copies in std::string that are not there (its bug 105651).
-  $<$<NOT:$<CONFIG:Debug>>:-Wno-restrict>
+  # g++ 12 sees overlapping copies in std::string (its bug 105651), and unset members in std::optional and std::variant,
+  # that are not there.
+  $<$<NOT:$<CONFIG:Debug>>:-Wno-restrict> $<$<NOT:$<CONFIG:Debug>>:-Wno-maybe-uninitialized>
   $<$<BOOL:${GPROF_WERROR}>:-Werror>)
 
 # What instruments offline code: sanitizers and coverage.
@@ -73,101 +74,37 @@ endif()
 # <gprof/version.h>: the version is written once, in project().
 configure_file("${CMAKE_CURRENT_LIST_DIR}/version.h.in" "${PROJECT_BINARY_DIR}/include/gprof/version.h" @ONLY)
 
-# Every offline target of ours: gprof_library(name SOURCES...) and its link line come through here. A library with folders
-# for its topics has no sources here: each folder adds its own with gprof_topic(). SMALL: not worth the space that fast code
-# takes.
+# gprof_unity(TARGET): CMake's unity build with a group for each folder, in which local names differ from each other.
+# Files that cannot be with the others of their folder have SKIP_UNITY_BUILD_INCLUSION.
+function(gprof_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${GPROF_UNITY} UNITY_BUILD_MODE GROUP)
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL gprof_group_by_folder ${target})")
+endfunction()
+function(gprof_group_by_folder target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
+    cmake_path(GET path PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src")
+    string(REPLACE "/" "_" group "${folder}")
+    set_property(SOURCE "${path}" TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP "${group}")
+  endforeach()
+endfunction()
+
+# Every offline target of ours: gprof_library(name SOURCES...) and its link line. Its folders add their sources with
+# target_sources(). SMALL: not worth the space that fast code takes. TOGETHER: little enough to be compiled as one.
 function(gprof_library name)
-  cmake_parse_arguments(ARG "SMALL" "" "" ${ARGN})
-  add_library(${name} STATIC)
+  cmake_parse_arguments(ARG "SMALL;TOGETHER" "" "" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
                                             "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${name} PRIVATE gprof_warnings PUBLIC gprof_sanitize)
-  gprof_few_at_a_time(${name} 6 ${ARG_UNPARSED_ARGUMENTS})
   if(ARG_SMALL)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
-    gprof_precompile(${name} REUSE_FROM gprof_usual_headers_small)
+  endif()
+  if(ARG_TOGETHER)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ${GPROF_UNITY} UNITY_BUILD_BATCH_SIZE 0)
   else()
-    gprof_precompile(${name} REUSE_FROM gprof_usual_headers)
-  endif()
-endfunction()
-# gprof_topic(TARGET SOURCES...): the sources of a folder, compiled as one where GPROF_UNITY says so.
-function(gprof_topic target)
-  gprof_few_at_a_time(${target} 100 ${ARGN})
-endfunction()
-# gprof_small_topic(): SMALL for the topic of this folder.
-function(gprof_small_topic)
-  set_property(DIRECTORY PROPERTY gprof_compile_options $<$<CONFIG:Release>:-Os>)
-  set_property(DIRECTORY PROPERTY gprof_skips_precompiled ON)
-endfunction()
-# gprof_quick_topic(): the topic of this folder is not worth the time that it takes the compiler to make it fast. It sees
-# too little then to tell which variables are set.
-function(gprof_quick_topic)
-  set_property(DIRECTORY PROPERTY gprof_compile_options $<$<CONFIG:Release>:-Og> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
-endfunction()
-# gprof_apart(TARGET FILES...): files whose local names are also those of others, compiled by themselves.
-function(gprof_apart target)
-  set_property(DIRECTORY APPEND PROPERTY gprof_apart ${ARGN})
-endfunction()
-# Not CMake's UNITY_BUILD: that names sources by their absolute paths, and ccache would compile them again in every
-# checkout. Files are written at the end of the folder, when it is known which of them go apart.
-function(gprof_few_at_a_time target count)
-  if(NOT GPROF_UNITY)
-    target_sources(${target} PRIVATE ${ARGN})
-  elseif(ARGN)
-    set_property(DIRECTORY APPEND PROPERTY gprof_sources_of_${target} ${ARGN})
-    cmake_language(EVAL CODE "cmake_language(DEFER CALL gprof_add_sources ${target} ${count})")
-  endif()
-endfunction()
-# gprof_add_together(TARGET NAMES...): a file for the folders that were added while gprof_together was that name. Worth it
-# where all of them include what takes long to compile, such as CLI11.
-function(gprof_add_together target)
-  foreach(name IN LISTS ARGN)
-    get_property(includes GLOBAL PROPERTY gprof_includes_of_${target}_${name})
-    if(NOT includes)
-      continue()
-    endif()
-    set(path "${CMAKE_CURRENT_BINARY_DIR}/${name}_of_${target}.cpp")
-    file(CONFIGURE OUTPUT "${path}" CONTENT "${includes}" @ONLY)
-    target_sources(${target} PRIVATE "${path}")
-  endforeach()
-endfunction()
-function(gprof_add_sources target count)
-  get_property(sources DIRECTORY PROPERTY gprof_sources_of_${target})
-  get_property(apart DIRECTORY PROPERTY gprof_apart)
-  get_property(options DIRECTORY PROPERTY gprof_compile_options)
-  get_property(skips DIRECTORY PROPERTY gprof_skips_precompiled)
-  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
-  string(REPLACE "../" "" name "${folder}")
-  string(REPLACE "/" "_" name "${name}")
-  set(number 0)
-  set(files)
-  set(paths)
-  foreach(source IN LISTS sources)
-    if(source IN_LIST apart OR IS_ABSOLUTE "${source}")
-      list(APPEND paths "${source}")
-      continue()
-    endif()
-    math(EXPR file "${number} / ${count}")
-    math(EXPR number "${number} + 1")
-    string(APPEND includes_${file} "#include \"${folder}/${source}\"\n")
-    list(APPEND files ${file})
-  endforeach()
-  list(REMOVE_DUPLICATES files)
-  foreach(file IN LISTS files)
-    if(gprof_together)
-      set_property(GLOBAL APPEND_STRING PROPERTY gprof_includes_of_${target}_${gprof_together} "${includes_${file}}")
-      continue()
-    endif()
-    set(path "${CMAKE_CURRENT_BINARY_DIR}/${name}_of_${target}_${file}.cpp")
-    file(CONFIGURE OUTPUT "${path}" CONTENT "${includes_${file}}" @ONLY)
-    list(APPEND paths "${path}")
-  endforeach()
-  if(NOT paths)
-    return()
-  endif()
-  target_sources(${target} PRIVATE ${paths})
-  set_property(SOURCE ${paths} TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS ${options})
-  if(skips)  # an empty value skips them as well
-    set_property(SOURCE ${paths} TARGET_DIRECTORY ${target} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+    gprof_unity(${name})
   endif()
 endfunction()

@@ -2,7 +2,7 @@
 # channels; what they are made with is in package/.
 #
 # Component gprof is the tool. Component examples holds the example programs: they carry code for several GPU generations,
-# which would be most of the size, so they are a package of their own. Component dev is the library, see GprofLibrary.cmake.
+# which would be most of the size, so they are a package of their own.
 
 if(TARGET gprof-cli)
   install(TARGETS gprof-cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT gprof)
@@ -14,10 +14,8 @@ endif()
 install(DIRECTORY include/gprof/trace DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gprof" COMPONENT gprof)
 # Laid out as in the repository, so that the links between pages hold.
 install(DIRECTORY docs examples kernels DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof
-        PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE
-        PATTERN docs/notes/words.md EXCLUDE PATTERN docs/notes/images EXCLUDE)  # of how reports were once worded
-install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof)
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT gprof)
+        PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof)
 if(TARGET gprof-cli)
   set(completions "${PROJECT_BINARY_DIR}/completions")
   foreach(shell bash zsh fish)
@@ -52,6 +50,32 @@ if(Python3_FOUND)
   install(FILES ${manuals} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT gprof)
 endif()
 
+# gprof_licences(COMPONENT FOLDER PARTS...): each package has our licence and those of what is in its files, all that
+# gprof-cli contains without PARTS.
+function(gprof_licences component folder)
+  install(FILES LICENSE DESTINATION "${folder}" RENAME copyright COMPONENT ${component})
+  if(NOT Python3_FOUND)
+    return()
+  endif()
+  set(out "${PROJECT_BINARY_DIR}/licences/${component}")
+  set(script "${PROJECT_SOURCE_DIR}/src/cmake/package/licences.py")
+  add_custom_command(OUTPUT "${out}/third-party-licences.txt" VERBATIM
+    DEPENDS "${script}" "${PROJECT_SOURCE_DIR}/src/cmake/package/sbom.py"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${out}"
+    COMMAND "${CMAKE_COMMAND}" -E env "CXX=${CMAKE_CXX_COMPILER}" "GPROF_CUDA_INCLUDE=${GPROF_CUPTI_INCLUDE}"
+            "${Python3_EXECUTABLE}" -B "${script}" ${ARGN} > "${out}/third-party-licences.txt")
+  add_custom_target(licences_${component} ALL DEPENDS "${out}/third-party-licences.txt")
+  install(FILES "${out}/third-party-licences.txt" DESTINATION "${folder}" COMPONENT ${component})
+endfunction()
+gprof_licences(gprof "${CMAKE_INSTALL_DOCDIR}")
+if(GPROF_BUILD_EXAMPLES)
+  set(gprof_parts_of_examples libstdc++ libgcc NVTX)
+  if(GPROF_HAVE_CUDA)
+    list(APPEND gprof_parts_of_examples "CUDA runtime")
+  endif()
+  gprof_licences(examples "${CMAKE_INSTALL_DOCDIR}-examples" ${gprof_parts_of_examples})
+endif()
+
 set(CPACK_GENERATOR "DEB;TGZ")
 find_program(GPROF_RPMBUILD rpmbuild)
 if(GPROF_RPMBUILD)
@@ -69,19 +93,12 @@ set(CPACK_COMPONENTS_ALL gprof)
 if(GPROF_BUILD_EXAMPLES)
   list(APPEND CPACK_COMPONENTS_ALL examples)
 endif()
-if(TARGET gprof_bundle)
-  list(APPEND CPACK_COMPONENTS_ALL dev)
-endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_GPROF_PACKAGE_NAME gprof-cli)
 set(CPACK_DEBIAN_EXAMPLES_PACKAGE_NAME gprof-cli-examples)
-set(CPACK_DEBIAN_DEV_PACKAGE_NAME gprof-cli-dev)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "gprof-cli (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_COMPONENT_DEV_DESCRIPTION "Library to read traces of gprof-cli from C++")
 set(CPACK_COMPONENT_EXAMPLES_DESCRIPTION "Example programs for gprof-cli")
 set(CPACK_COMPONENT_GPROF_DESCRIPTION "${PROJECT_DESCRIPTION}")
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
@@ -105,16 +122,13 @@ set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_GROUP Development/Debuggers)
 set(CPACK_RPM_GPROF_PACKAGE_NAME gprof-cli)
 set(CPACK_RPM_EXAMPLES_PACKAGE_NAME gprof-cli-examples)
-set(CPACK_RPM_DEV_PACKAGE_NAME gprof-cli-devel)
-set(CPACK_RPM_DEV_PACKAGE_REQUIRES "gprof-cli = ${PROJECT_VERSION}")
 # Folders of the system belong to its own package.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
     /usr/share/man /usr/share/man/man1 /usr/share/zsh /usr/share/zsh/site-functions /usr/share/fish
-    /usr/share/fish/vendor_completions.d /usr/share/bash-completion /usr/share/bash-completion/completions /usr/lib/cmake)
+    /usr/share/fish/vendor_completions.d /usr/share/bash-completion /usr/share/bash-completion/completions)
 # Stripped already, and a package of debug symbols would be most of the build.
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none")
 set(gprof_archive_suffix "${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
 set(CPACK_ARCHIVE_GPROF_FILE_NAME "gprof-cli-${gprof_archive_suffix}")
-set(CPACK_ARCHIVE_DEV_FILE_NAME "gprof-cli-dev-${gprof_archive_suffix}")
 set(CPACK_ARCHIVE_EXAMPLES_FILE_NAME "gprof-cli-examples-${gprof_archive_suffix}")
 include(CPack)

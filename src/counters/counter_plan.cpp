@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "analysis/counters/counter_sections.h"
+#include "analysis/facts/counters/counter_sections.h"
 #include "counters/metric_names.h"
 #include "gprof/error.h"
 

@@ -9,27 +9,23 @@
 
 #include "counters/host_api.h"
 #include "gprof/error.h"
+#include "gprof/library_symbols.h"
 
 namespace gprof::counters {
 
-// visit(name, its parameters)
-#define GPROF_HOST_FUNCTIONS(visit)                                                             \
-  visit(cuptiProfilerHostInitialize, HostInitializeParams)                                      \
-      visit(cuptiProfilerHostDeinitialize, HostDeinitializeParams)                              \
-          visit(cuptiProfilerHostGetSupportedChips, ChipsParams)                                \
-              visit(cuptiProfilerHostGetBaseMetrics, BaseMetricsParams)                         \
-                  visit(cuptiProfilerHostGetSubMetrics, SubMetricsParams)                       \
-                      visit(cuptiProfilerHostGetMetricProperties, PropertiesParams)             \
-                          visit(cuptiProfilerHostConfigAddMetrics, AddMetricsParams)            \
-                              visit(cuptiProfilerHostGetConfigImageSize, ConfigImageSizeParams) \
-                                  visit(cuptiProfilerHostGetConfigImage, ConfigImageParams)     \
-                                      visit(cuptiProfilerHostGetNumOfPasses, PassesParams)
-
 struct Functions {
-#define GPROF_HOST_MEMBER(name, params) int (*name)(params*) = nullptr;
-  GPROF_HOST_FUNCTIONS(GPROF_HOST_MEMBER)
-#undef GPROF_HOST_MEMBER
-  int (*cuptiGetVersion)(uint32_t*) = nullptr;
+  LibrarySymbols in;
+  int (*cuptiProfilerHostInitialize)(HostInitializeParams*) = in("cuptiProfilerHostInitialize");
+  int (*cuptiProfilerHostDeinitialize)(HostDeinitializeParams*) = in("cuptiProfilerHostDeinitialize");
+  int (*cuptiProfilerHostGetSupportedChips)(ChipsParams*) = in("cuptiProfilerHostGetSupportedChips");
+  int (*cuptiProfilerHostGetBaseMetrics)(BaseMetricsParams*) = in("cuptiProfilerHostGetBaseMetrics");
+  int (*cuptiProfilerHostGetSubMetrics)(SubMetricsParams*) = in("cuptiProfilerHostGetSubMetrics");
+  int (*cuptiProfilerHostGetMetricProperties)(PropertiesParams*) = in("cuptiProfilerHostGetMetricProperties");
+  int (*cuptiProfilerHostConfigAddMetrics)(AddMetricsParams*) = in("cuptiProfilerHostConfigAddMetrics");
+  int (*cuptiProfilerHostGetConfigImageSize)(ConfigImageSizeParams*) = in("cuptiProfilerHostGetConfigImageSize");
+  int (*cuptiProfilerHostGetConfigImage)(ConfigImageParams*) = in("cuptiProfilerHostGetConfigImage");
+  int (*cuptiProfilerHostGetNumOfPasses)(PassesParams*) = in("cuptiProfilerHostGetNumOfPasses");
+  int (*cuptiGetVersion)(uint32_t*) = in("cuptiGetVersion");
 };
 
 namespace {
@@ -82,16 +78,6 @@ class Host {
 };
 
 namespace {
-
-bool Bind(void* library, Functions* functions) {
-#define GPROF_HOST_FIND(name, params)                                          \
-  functions->name = reinterpret_cast<int (*)(params*)>(dlsym(library, #name)); \
-  if (functions->name == nullptr) return false;
-  GPROF_HOST_FUNCTIONS(GPROF_HOST_FIND)
-#undef GPROF_HOST_FIND
-  functions->cuptiGetVersion = reinterpret_cast<int (*)(uint32_t*)>(dlsym(library, "cuptiGetVersion"));
-  return functions->cuptiGetVersion != nullptr;
-}
 
 // libcupti opens its other half by name, through the paths of the loader, which may lead to another version or nowhere.
 void OpenCompanion(const std::string& library) {
@@ -211,9 +197,9 @@ HostLibrary::HostLibrary(const std::string& chosen) {
     if (file.find('/') != std::string::npos) OpenCompanion(file);
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) continue;
-    auto functions = std::make_shared<Functions>();
+    const auto functions = std::make_shared<Functions>(Functions{LibrarySymbols(library)});
     Dl_info info;
-    if (!Bind(library, functions.get())) {
+    if (functions->in.missing() != nullptr) {
       why = file + " is too old";
     } else if (NeedsDriver(library) && dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
       why = file + " is from CUDA 13.2 or later, which needs the driver even for planning";

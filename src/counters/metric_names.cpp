@@ -1,9 +1,9 @@
 #include "counters/metric_names.h"
 
 #include <algorithm>
-#include <regex>
 
-#include "analysis/counters/counter_sections.h"
+#include "analysis/facts/counters/counter_sections.h"
+#include "base/expression/regular_expression.h"
 #include "base/text.h"
 #include "counters/throughput_parts.h"
 #include "gprof/error.h"
@@ -24,6 +24,22 @@ void AddRollups(const Chip& chip, MetricType type, const std::string& base, Metr
   }
 }
 
+// What some ending is the beginning of, where it is none itself: counters have several, and all end with a word.
+std::string WholeRollup(std::string_view rollup) {
+  constexpr std::string_view kReductions[] = {".sum", ".avg", ".min", ".max"};
+  constexpr std::string_view kEnds[] = {".pct_of_peak_sustained_active", ".pct_of_peak_sustained_elapsed",
+                                        ".peak_sustained_active", ".per_cycle_active", ".per_second"};
+  for (const std::string_view reduction : kReductions) {
+    if (!rollup.starts_with(reduction)) continue;
+    const std::string_view rest = rollup.substr(reduction.size());
+    if (rest.size() < 2) return "";  // nothing to go by
+    for (const std::string_view end : kEnds) {
+      if (end.starts_with(rest) && end != rest && rest != ".peak_sustained") return std::string(reduction).append(end);
+    }
+  }
+  return "";
+}
+
 template <class F>
 Metrics OfBaseMetrics(const Chip& chip, F&& is_wanted) {
   Metrics metrics;
@@ -36,13 +52,8 @@ Metrics OfBaseMetrics(const Chip& chip, F&& is_wanted) {
 }
 
 Metrics OfExpression(const Chip& chip, const std::string& text) {
-  try {
-    const std::regex expression(text);
-    return OfBaseMetrics(chip, [&](const std::string& base) { return std::regex_search(base, expression); });
-  } catch (const std::regex_error& e) {
-    throw Error(ExitCode::kUsage, "'" + text + "' is not a valid regular expression: " + e.what(),
-                "write for example --metrics 'regex:^dram__bytes'");
-  }
+  const RegularExpression expression(text, "example: --metrics 'regex:^dram__bytes'");
+  return OfBaseMetrics(chip, [&](const std::string& base) { return expression(base); });
 }
 
 // The throughput and what it is the maximum of, in the same unit.
@@ -86,6 +97,26 @@ std::string NearestMetric(const Chip& chip, const std::string& metric) {
   }
   const std::string nearest = Nearest(base, bases);
   return nearest.empty() ? nearest : nearest + rollup;
+}
+
+void RequireMetricName(const std::string& word) {
+  if (word.find(':') != std::string::npos) return;  // group:SECTION and the like
+  if (const CounterSection* const section = FindCounterSection(word)) {
+    const std::string name(section->id.substr(section->id.find('_') + 1));
+    throw Error(ExitCode::kUsage, "--metrics: '" + word + "' is a section, not a metric",
+                "--section " + name + " measures it, or --metrics " + std::string(MetricsOf(*section).front().front()) +
+                    " one of its metrics");
+  }
+  if (word.find("__") == std::string::npos) {
+    throw Error(ExitCode::kUsage, "--metrics: no metric is called '" + word + "'",
+                "metrics are named as in sm__warps_active.avg.pct_of_peak_sustained_active; gprof-cli counters "
+                "--query-metrics lists them");
+  }
+  const std::size_t dot = word.find('.');
+  const std::string meant = dot == std::string::npos ? "" : WholeRollup(word.substr(dot));
+  if (meant.empty()) return;
+  throw Error(ExitCode::kUsage, "--metrics: '" + word + "' is only the beginning of a name",
+              "did you mean " + word.substr(0, dot) + meant + "?");
 }
 
 bool NeedsChip(const std::string& word) { return word.starts_with(kRegex) || word.starts_with(kBreakdown); }

@@ -21,6 +21,9 @@ Metrics MetricsOfWord(const Chip& chip, const std::string& word);
 Metrics MetricsOfWord(const std::string& word);
 // The metric of the chip that `metric`, which it lacks, is most probably a slip of. Empty when none is near.
 std::string NearestMetric(const Chip& chip, const std::string& metric);
+// Throws Error for a word that no chip has a metric for, with what was probably meant: the name of a section, or the
+// beginning of the name of a metric.
+void RequireMetricName(const std::string& word);
 // What it stands for, only a chip can tell.
 bool NeedsChip(const std::string& word);
 // Of a section, by our name or ncu's.

@@ -32,7 +32,7 @@ constexpr std::array kExporters = {
              .summary = "stacks for flame graphs, from NVTX ranges and kernels or from CPU samples", .write = WriteFolded},
     Exporter{.name = "speedscope", .extension = ".speedscope.json", .summary = "CPU samples by thread, for speedscope.app",
              .write = WriteSpeedscope},
-    Exporter{.name = "pprof", .extension = ".pb", .summary = "CPU samples for pprof (gzip-compressed)",
+    Exporter{.name = "pprof", .extension = ".pb", .summary = "CPU samples and GPU time by stack, for pprof (gzip-compressed)",
              .is_compressed = true, .write = WritePprof},
 };
 // clang-format on

@@ -1,24 +1,34 @@
-// What commands read: traces of any tool, and partials, which stand for the traces that they were made from.
+// What commands read: traces of any tool, and partials, whose results stand for the traces that they were made from.
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "analysis/registry/results.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof {
 
-// The ranks of all these files, each once: what was kept of them is Trace::kept, that of several joined.
-Trace ReadPartials(const std::vector<std::string>& paths);
+// What needs no more than results takes both, what needs records asks RequireRecords for them.
+using Input = std::variant<Trace, Results>;
 
 // As ReadTrace (import/read_trace.h), and takes a .gpart file as well.
-Trace ReadInput(const std::string& path);
+Input ReadInput(const std::string& path);
+
+// The results of the ranks of all these files, each once, those of several joined.
+Results ReadPartials(const std::vector<std::string>& paths);
+
+const TraceHead& HeadOf(const Input& input);
+
+// Throws Error for results: `what`, as in "a selection", needs the records of the trace.
+const Trace& RequireRecords(const Input& input, const char* what);
 
 // Throws Error where there are both traces and partials.
 void RefuseMixture(const std::vector<std::string>& paths);
 
-// Throws Error for a partial where the options are of how records are looked at: its analyses were run without them.
-void RefuseOptionsOfRecords(const Trace& trace, const AnalysisOptions& options);
+// Throws Error for results where the options are of how records are looked at: analyses were run without them.
+void RefuseOptionsOfRecords(const Input& input, const AnalysisOptions& options);
 
 }  // namespace gprof

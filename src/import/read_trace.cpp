@@ -9,6 +9,7 @@
 #include "import/snapshot/snapshot.h"
 #include "trace/file/file_kind.h"
 #include "trace/file/mapped_file.h"
+#include "trace/file/memory_budget.h"
 
 namespace gprof {
 namespace {
@@ -23,15 +24,16 @@ std::string_view WithoutBlanks(std::string_view bytes) {
   return at == std::string_view::npos ? std::string_view() : bytes.substr(at);
 }
 
-// CSV of ncu is small enough to be unpacked as a whole.
+// CSV of ncu is unpacked as a whole.
 Trace ReadPacked(std::string_view bytes, const std::string& path) {
   constexpr std::size_t kLooked = 1 << 16;
-  ByteWindow text(bytes, kLooked);
+  MemoryBudget budget(path, bytes.size());
+  ByteWindow text(bytes, kLooked, &budget);
   text.More();
   if (FormatOf(text.bytes()) != TraceFormat::kUnknown || !IsNcuCsv(text.bytes())) return ReadKineto(bytes, path);
   while (text.More()) {
   }
-  return ReadNcuCsv(text.bytes(), path);
+  return ReadNcuCsv(text.bytes(), path, &budget);
 }
 
 }  // namespace

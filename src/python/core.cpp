@@ -13,17 +13,18 @@
 #include <utility>
 #include <vector>
 
-#include "base/machine/core_limit.h"
+#include "analysis/facts/recording/unknown_facts.h"
+#include "base/machine/parallel.h"
 #include "fleet/partial/partial_file.h"
 #include "fleet/read_input.h"
+#include "fleet/summarize/summarize_ranks.h"
 #include "fleet/verdict/fleet_verdict.h"
-#include "gprof/library.h"
 #include "gprof/version.h"
+#include "import/read_trace.h"
 #include "python/array_columns.h"
 #include "python/layouts.h"
 #include "python/pages.h"
 #include "trace/file/mapped_file.h"
-#include "trace/model/require_records.h"
 
 #define GPROF_CALLED_BY_PYTHON extern "C" __attribute__((visibility("default")))
 
@@ -103,9 +104,9 @@ struct Answer : GprofAnswer {
   std::vector<std::shared_ptr<const void>> owners_;
 };
 
-// What is asked about a trace: a word and two numbers, which mean what the function says.
+// What is asked about a trace, or results in its place: a word and two numbers, which mean what the function says.
 struct Question {
-  const Trace* trace;
+  const Input* input;
   std::string word;
   uint64_t count;
   int64_t ns;
@@ -136,14 +137,13 @@ void ReportOf(const Question& question, Answer* answer) {
   options.max_rows = static_cast<uint32_t>(question.count);
   options.min_gap_ns = question.ns;
   options.step = question.word;
-  RefuseOptionsOfRecords(*question.trace, options);
-  answer->Say(ReportJson(*question.trace, options));
+  RefuseOptionsOfRecords(*question.input, options);
+  answer->Say(python::ReportOf(*question.input, options));
 }
 
 // {rows, columns: [{name, format, is_constant, items, missing, texts}, ...]}: the last three are buffers, or null.
 void ColumnsOfKind(const Question& question, Answer* answer) {
-  RequireRecords(*question.trace, "a table of records");
-  Columns made = ColumnsOf(*question.trace, question.word);
+  Columns made = ColumnsOf(RequireRecords(*question.input, "a table of records"), question.word);
   nlohmann::json columns = nlohmann::json::array();
   for (FinishedColumn& column : made.columns) {
     nlohmann::json described = {{"name", column.name}, {"format", column.format}, {"is_constant", column.is_constant}};
@@ -172,21 +172,28 @@ nlohmann::json Described(const RecordView& view, Answer* answer) {
 
 // {name: as described}, null for those of Unpacked().
 void Records(const Question& question, Answer* answer) {
-  RequireRecords(*question.trace, "an array of records");
+  const Trace& trace = RequireRecords(*question.input, "an array of records");
   nlohmann::json all = nlohmann::json::object();
-  for (const RecordView& view : RecordViews(*question.trace)) all[view.name] = Described(view, answer);
+  for (const RecordView& view : RecordViews(trace)) all[view.name] = Described(view, answer);
   for (const std::string& name : PackedNames()) all[name] = nullptr;
   answer->Say(all.dump());
 }
 
 void Unpacked(const Question& question, Answer* answer) {
-  answer->Say(Described(Unpack(*question.trace, question.word), answer).dump());
+  const Trace& trace = RequireRecords(*question.input, "an array of records");
+  answer->Say(Described(Unpack(trace, question.word), answer).dump());
+}
+
+std::vector<std::string_view> LackingFacts(const TraceHead& trace) {
+  std::vector<std::string_view> keys;
+  ForEachFact(trace.lacks, [&](Fact fact) { keys.push_back(InfoOf(fact).key); });
+  return keys;
 }
 
 // {recorder, ...} of what is small.
 void About(const Question& question, Answer* answer) {
-  const Trace& trace = *question.trace;
-  answer->AddTexts({trace.path, trace.recorder, python::Summary(trace)});
+  const TraceHead& trace = HeadOf(*question.input);
+  answer->AddTexts({trace.path, trace.recorder, python::Summary(*question.input)});
   answer->Say(nlohmann::json({{"start_ns", trace.start_ns},
                               {"end_ns", trace.end_ns},
                               {"is_complete", trace.health.IsComplete()},
@@ -196,7 +203,7 @@ void About(const Question& question, Answer* answer) {
 }
 
 void TextOfName(const Question& question, Answer* answer) {
-  answer->Say(std::string(question.trace->strings[question.count]));
+  answer->Say(std::string(HeadOf(*question.input).strings[question.count]));
 }
 
 // The partial of the trace `word`, made by no more than `count` threads; of one that cannot be read it says why.
@@ -225,7 +232,7 @@ void UnionOf(const GprofBuffer* partials, std::size_t count, Answer* answer) {
   answer->Say(std::move(merged));
 }
 
-void PageOf(const Question& question, Answer* answer) { answer->Say(Page(*question.trace, question.count)); }
+void PageOf(const Question& question, Answer* answer) { answer->Say(Page(*question.input, question.count)); }
 
 struct Function {
   std::string_view name;
@@ -238,7 +245,7 @@ constexpr Function kFunctions[] = {
     {"columns", ColumnsOfKind},
     {"records", Records},
     {"unpacked", Unpacked},
-    {"card", [](const Question& question, Answer* answer) { answer->Say(Card(*question.trace)); }},
+    {"card", [](const Question& question, Answer* answer) { answer->Say(Card(*question.input)); }},
     {"page", PageOf},
     {"text", TextOfName},
     {"partial", PartialOf},
@@ -253,19 +260,19 @@ GPROF_CALLED_BY_PYTHON const char* gprof_version() { return gprof::kVersion; }
 
 // The trace, or null: then the answer says why.
 GPROF_CALLED_BY_PYTHON void* gprof_open(const char* path, GprofAnswer** answer) {
-  std::unique_ptr<gprof::Trace> trace;
-  *answer = gprof::python::Answered([&](auto*) { trace = std::make_unique<gprof::Trace>(gprof::ReadInput(path)); });
-  return trace.release();
+  std::unique_ptr<gprof::Input> input;
+  *answer = gprof::python::Answered([&](auto*) { input = std::make_unique<gprof::Input>(gprof::ReadInput(path)); });
+  return input.release();
 }
 
 // No buffer of its records may be looked at any more.
-GPROF_CALLED_BY_PYTHON void gprof_close(void* trace) { delete static_cast<gprof::Trace*>(trace); }
+GPROF_CALLED_BY_PYTHON void gprof_close(void* trace) { delete static_cast<gprof::Input*>(trace); }
 
 GPROF_CALLED_BY_PYTHON GprofAnswer* gprof_ask(const void* trace, const char* function, const char* word, uint64_t count,
                                               int64_t ns) {
   using gprof::python::kFunctions;
   return gprof::python::Answered([&](gprof::python::Answer* answer) {
-    const gprof::python::Question question{static_cast<const gprof::Trace*>(trace), word, count, ns};
+    const gprof::python::Question question{static_cast<const gprof::Input*>(trace), word, count, ns};
     for (const auto& known : kFunctions) {
       if (known.name == function) return known.answer(question, answer);
     }
@@ -277,11 +284,11 @@ GPROF_CALLED_BY_PYTHON GprofAnswer* gprof_merge(const GprofBuffer* partials, siz
   return gprof::python::Answered([&](auto* answer) { gprof::python::UnionOf(partials, count, answer); });
 }
 
-// What `gprof-cli analyze --format json` prints of a partial.
+// What `gprof-cli ranks --format json` prints of a partial.
 GPROF_CALLED_BY_PYTHON GprofAnswer* gprof_judge(const GprofBuffer* partial, uint32_t rows) {
   return gprof::python::Answered([&](auto* answer) {
-    const auto ranks = gprof::ReadPartial({static_cast<const char*>(partial->first), partial->bytes}, "partial");
-    answer->Say(gprof::VerdictJson(gprof::JudgeFleet(ranks, rows)));
+    auto ranks = gprof::ReadPartial({static_cast<const char*>(partial->first), partial->bytes}, "partial");
+    answer->Say(gprof::VerdictJson(gprof::JudgeFleet(&ranks, rows)));
   });
 }
 

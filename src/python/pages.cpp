@@ -1,6 +1,8 @@
 #include "python/pages.h"
 
+#include <cstddef>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/units.h"
@@ -15,20 +17,22 @@
 namespace gprof::python {
 namespace {
 
-Report Analysed(const Trace& trace, uint32_t max_rows) {
+Report Analysed(const Input& input, const AnalysisOptions& options) {
   std::vector<const Analysis*> all;
   for (const Analysis& analysis : AllAnalyses()) all.push_back(&analysis);
-  AnalysisOptions options;
-  options.max_rows = max_rows;
-  return RunAnalyses(trace, all, options);
+  return std::visit([&](const auto& in) { return RunAnalyses(in, all, options); }, input);
 }
 
 }  // namespace
 
-std::string Card(const Trace& trace) { return RenderReportCard(Analysed(trace, AnalysisOptions{}.max_rows)); }
+std::string ReportOf(const Input& input, const AnalysisOptions& options) {
+  return RenderReportJson(Analysed(input, options));
+}
 
-std::string Page(const Trace& trace, uint64_t event_budget) {
-  return PageText(PageOfReport(Analysed(trace, kPageRows), event_budget));
+std::string Card(const Input& input) { return RenderReportCard(Analysed(input, {})); }
+
+std::string Page(const Input& input, uint64_t event_budget) {
+  return PageText(PageOfReport(Analysed(input, {.max_rows = kPageRows}), event_budget));
 }
 
 bool OpenFile(const std::string& path) {
@@ -36,9 +40,11 @@ bool OpenFile(const std::string& path) {
   return !OpenInBrowser(FileUrl(path), &why).empty();
 }
 
-std::string Summary(const Trace& trace) {
-  std::string text = FormatNs(trace.end_ns - trace.start_ns) + ", " +
-                     CountOf(static_cast<int64_t>(OperationsIn(trace)), "GPU operation");
+std::string Summary(const Input& input) {
+  const TraceHead& trace = HeadOf(input);
+  const std::size_t operations = std::visit([](const auto& in) { return OperationsIn(in); }, input);
+  std::string text =
+      FormatNs(trace.end_ns - trace.start_ns) + ", " + CountOf(static_cast<int64_t>(operations), "GPU operation");
   if (!trace.devices.empty()) {
     const std::string_view name = trace.Text(trace.devices.front().name);
     text += " on " + (trace.devices.size() > 1 ? std::to_string(trace.devices.size()) + " x " : "") +

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <utility>
 
+#include "analysis/facts/recording/unknown_facts.h"
+#include "base/text.h"
 #include "report/nsys/nsys_reports.h"
 
 namespace gprof {
 namespace {
-
-using Pair = std::pair<std::string_view, std::string_view>;
 
 struct OtherWord {
   std::string_view name;
@@ -55,41 +54,53 @@ constexpr OtherWord kOtherWords[] = {{"copies", {"memcpy"}},
                                      {"quality", {"health"}},
                                      {"communication", {"nccl", "mpi"}}};
 
-constexpr Pair kNeeds[] = {
-    {"steps",
-     "No NVTX range repeats often enough to be a step. Put a range around each iteration, or name one: --step."},
-    {"nvtx", "The trace has no NVTX ranges. Mark phases of the program with them (in PyTorch: torch.cuda.nvtx.range)."},
-    {"python_lines", "The trace has no Python call stacks. gprof-cli profile records those of CUDA calls by default."},
-    {"ops",
-     "The trace has no PyTorch operators. Record them with gprof-cli profile --pytorch ops, which begins when PyTorch "
-     "initialises CUDA."},
-    {"modules", "The trace has no PyTorch modules. Record them with gprof-cli profile --pytorch modules."},
-    {"os_calls",
-     "The trace has no long operating system calls. Shorter ones: gprof-cli profile -t osrt --osrt-threshold NS."},
-    {"mpi", "The trace has no MPI calls."},
-    {"nccl", "The trace has no NCCL collectives."},
-    {"memcpy", "The trace has no copies or memsets."},
-    {"kernels", "The trace has no kernels."},
-    {"memory", "The trace has no allocations. Record them with gprof-cli profile --cuda-memory-usage."},
-    {"gemms", "The trace has no cuBLAS matrix multiplications."},
-    {"graphs", "The trace has no CUDA graph launches."},
-    {"cpu_functions", "The trace has no CPU samples: gprof-cli doctor says whether they can be recorded here."},
-    {"gpu_metrics",
-     "The trace has no GPU metrics. Record hardware counters with gprof-cli profile --gpu-metrics-devices all."},
-    {"counters", "The trace has no kernel counters. Record them with gprof-cli counters."},
-    {"source", "The trace has no instruction samples. Record them with gprof-cli counters --page source."},
-    {"directives",
-     "The trace has no OpenMP or OpenACC constructs. Record them with gprof-cli profile -t openmp,openacc."},
-    {"balance", "It compares GPUs, and the program used fewer than two."},
-    {"sharing", "No GPU was used by several processes."}};
+// Why an analysis has nothing to show of a trace.
+struct Emptiness {
+  std::string_view analysis;
+  FactSet needs;            // where the trace lacks one of them, nobody knows whether there was any
+  std::string_view none;    // where it lacks none of them
+  std::string_view advice;  // how to get something to show
+};
+
+using enum Fact;
+constexpr FactSet kNothing = FactSet::None();
+
+constexpr Emptiness kEmptiness[] = {
+    {"steps", kNvtx, "No NVTX range repeats often enough to be a step.",
+     "Put a range around each iteration, or name one: --step."},
+    {"nvtx", kNvtx, "The program used no NVTX ranges.",
+     "Mark phases of the program with them (in PyTorch: torch.cuda.nvtx.range)."},
+    {"python_lines", kNothing, "The trace has no Python call stacks.",
+     "gprof-cli profile records those of CUDA calls by default."},
+    {"ops", kNothing, "The trace has no PyTorch operators.",
+     "Record them with gprof-cli profile --pytorch ops, which begins when PyTorch initialises CUDA."},
+    {"modules", kNothing, "The trace has no PyTorch modules.", "Record them with gprof-cli profile --pytorch modules."},
+    {"os_calls", kOsCalls, "No operating system call took long enough to be recorded.",
+     "Record shorter ones with gprof-cli profile -t osrt --osrt-threshold NS."},
+    {"mpi", kMpiCalls, "The program made no MPI calls.", {}},
+    {"nccl", kOperations, "No kernel of NCCL ran.", {}},
+    {"memcpy", kOperations, "The program made no copies or memsets on a GPU.", {}},
+    {"kernels", kOperations, "No kernel ran.", {}},
+    {"memory", kMemory, "The program allocated no memory of a GPU.", {}},
+    {"gemms", kGemms, "The program made no matrix multiplications with cuBLAS.", {}},
+    {"graphs", kApiCalls, "The program launched no CUDA graphs.", {}},
+    {"cpu_functions", kCpuSamples, "No CPU sample was taken.",
+     "gprof-cli doctor says whether they can be recorded here."},
+    {"gpu_metrics", kGpuMetrics, "The trace has no hardware counters of a GPU over time.",
+     "Record them with gprof-cli profile --gpu-metrics-devices all."},
+    {"counters", kCounters, "No kernel was measured.", "Measure kernels with gprof-cli counters."},
+    {"source", kNothing, "The trace has no instruction samples.", "Record them with gprof-cli counters --page source."},
+    {"directives", kOpenMp | kOpenAcc, "The program ran no OpenMP or OpenACC constructs.",
+     "They are recorded with gprof-cli profile -t openmp,openacc."},
+    {"balance", kOperations, "It compares GPUs, and the program used fewer than two.", {}},
+    {"sharing", kOperations, "No GPU was used by several processes.", {}}};
 
 }  // namespace
 
 std::vector<const Analysis*> AnalysesCalled(std::string_view name) {
   if (const Analysis* analysis = FindAnalysis(name)) return {analysis};
   std::vector<const Analysis*> analyses;
-  const auto* word = std::find_if(std::begin(kOtherWords), std::end(kOtherWords),
-                                  [name](const OtherWord& w) { return w.name == name; });
+  const auto* word = std::ranges::find_if(kOtherWords, [name](const OtherWord& w) { return w.name == name; });
   if (word != std::end(kOtherWords)) {
     for (const std::string_view meant : word->analyses) {
       if (const Analysis* analysis = FindAnalysis(meant)) analyses.push_back(analysis);
@@ -112,13 +123,17 @@ std::vector<std::string> NamesOfAnalyses() {
 
 bool IsEmpty(const AnalysisResult& result) {
   const auto has_rows = [](const Table& table) { return !table.rows.empty(); };
-  return result.findings.empty() && std::none_of(result.tables.begin(), result.tables.end(), has_rows);
+  return result.findings.empty() && std::ranges::none_of(result.tables, has_rows);
 }
 
-std::string_view WhyEmpty(std::string_view analysis) {
-  const auto* found = std::find_if(std::begin(kNeeds), std::end(kNeeds),
-                                   [analysis](const Pair& need) { return need.first == analysis; });
-  return found == std::end(kNeeds) ? std::string_view() : found->second;
+std::string WhyEmpty(const TraceHead& trace, FactSet unknown, std::string_view analysis) {
+  const auto* found =
+      std::ranges::find_if(kEmptiness, [analysis](const Emptiness& empty) { return empty.analysis == analysis; });
+  if (found == std::end(kEmptiness)) return {};
+  std::string why;
+  ForEachFact(found->needs & unknown, [&](Fact fact) { why += (why.empty() ? "" : "; ") + WhyUnknown(trace, fact); });
+  if (!why.empty()) return AsSentence(std::move(why));
+  return std::string(found->none) + (found->advice.empty() ? "" : " " + std::string(found->advice));
 }
 
 }  // namespace gprof

@@ -18,7 +18,8 @@ std::vector<std::string> NamesOfAnalyses();
 
 bool IsEmpty(const AnalysisResult& result);
 
-// What a trace needs for this analysis; empty where that is nothing to say in a sentence.
-std::string_view WhyEmpty(std::string_view analysis);
+// Why the trace has nothing for this analysis: nobody recorded it (`unknown`: UnknownFacts), or there was none. Empty
+// where there is nothing to say about that.
+std::string WhyEmpty(const TraceHead& trace, FactSet unknown, std::string_view analysis);
 
 }  // namespace gprof

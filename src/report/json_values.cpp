@@ -2,18 +2,19 @@
 
 #include <variant>
 
+#include "analysis/facts/recording/unknown_facts.h"
 #include "analysis/result/metrics.h"
-#include "analysis/trust/unknown_facts.h"
+#include "analysis/result/tables.h"
 #include "gprof/version.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof {
 namespace {
 
-Json CapturesJson(const Trace& trace, std::size_t process) {
+Json CapturesJson(const TraceHead& trace, std::size_t process) {
   Json captures = Json::array();
   if (process >= trace.process_captures.size()) return captures;
-  const Trace::Slice slice = trace.process_captures[process];
+  const TraceHead::Slice slice = trace.process_captures[process];
   for (uint32_t i = slice.first; i < slice.last; ++i) {
     const Capture& c = trace.captures[i];
     captures.push_back({{"number", c.number},
@@ -28,7 +29,7 @@ Json CapturesJson(const Trace& trace, std::size_t process) {
 // -1 is "none".
 Json RankJson(int32_t rank) { return rank < 0 ? Json() : Json(rank); }
 
-Json ProcessJson(const Trace& trace, std::size_t index) {
+Json ProcessJson(const TraceHead& trace, std::size_t index) {
   const Process& process = trace.processes[index];
   return {{"pid", process.pid},
           {"parent_pid", process.parent_pid},
@@ -55,7 +56,7 @@ Json ProcessJson(const Trace& trace, std::size_t index) {
           {"runtime_version", process.runtime_version}};
 }
 
-Json DeviceJson(const Trace& trace, const Device& device) {
+Json DeviceJson(const TraceHead& trace, const Device& device) {
   const trace::DeviceRecord& properties = device.properties;
   return {
       {"ordinal", device.ordinal},
@@ -71,7 +72,7 @@ Json DeviceJson(const Trace& trace, const Device& device) {
       {"pcie_lanes", properties.pcie_lanes}};
 }
 
-Json HealthJson(const Trace& trace) {
+Json HealthJson(const TraceHead& trace) {
   const TraceHealth& h = trace.health;
   return {{"complete", h.IsComplete()},
           {"truncated", h.is_truncated},
@@ -86,6 +87,7 @@ Json HealthJson(const Trace& trace) {
           {"unfinished_processes", h.unfinished_processes},
           {"salvaged_processes", h.salvaged_processes},
           {"unfinished_gpu_work", h.unfinished_gpu_work},
+          {"gpu_pauses", h.gpu_pauses},
           {"ops_from_before", h.ops_from_before},
           {"unmatched_launches", h.unmatched_launches},
           {"unmatched_ops", h.unmatched_ops},
@@ -114,7 +116,7 @@ const char* SeverityName(Severity severity) {
 }
 
 Json TableJson(const Table& table, std::string_view analysis) {
-  Json json = {{"id", table.id}, {"analysis", analysis}, {"title", table.title}, {"note", table.note}};
+  Json json = {{"id", table.id}, {"analysis", analysis}, {"title", table.title}, {"note", NoteOf(table)}};
   json["columns"] = Json::array();
   for (const Column& column : table.columns) {
     json["columns"].push_back({{"key", column.key}, {"title", column.title}, {"unit", UnitName(column.unit)}});
@@ -136,7 +138,7 @@ Json CellJson(const Cell& cell) {
   return nullptr;
 }
 
-void AddTraceFacts(const Trace& trace, Json* json) {
+void AddTraceFacts(const TraceHead& trace, Json* json) {
   Json& out = *json;
   out["gprof_cli"] = kVersion;
   out["trace"] = {{"path", trace.path},
@@ -145,6 +147,7 @@ void AddTraceFacts(const Trace& trace, Json* json) {
                   {"start_ns", trace.start_ns},
                   {"end_ns", trace.end_ns},
                   {"duration_ns", trace.end_ns - trace.start_ns}};
+  if (const std::string reason = SnapshotReason(trace); !reason.empty()) out["trace"]["snapshot_reason"] = reason;
   if (!trace.recorder.empty()) {
     out["trace"]["recorder"] = trace.recorder;
     out["trace"]["lacks"] = Json::array();

@@ -23,6 +23,6 @@ Json TableJson(const Table& table, std::string_view analysis);
 Json CellJson(const Cell& cell);
 
 // "trace", "processes", "devices", "health", "losses" and "notices", the same in every schema.
-void AddTraceFacts(const Trace& trace, Json* json);
+void AddTraceFacts(const TraceHead& trace, Json* json);
 
 }  // namespace gprof

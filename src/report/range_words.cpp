@@ -1,12 +1,12 @@
-#include "report/range_words.h"
-
 #include <string>
 #include <string_view>
+
+#include "report/report.h"
 
 namespace gprof {
 namespace {
 
-bool HasOtherRanges(const Trace& trace) {
+bool HasOtherRanges(const TraceHead& trace) {
   return trace.recorder == "torch.profiler" || trace.recorder == "XLA profiler" || trace.recorder == "Chrome JSON";
 }
 
@@ -26,19 +26,27 @@ void ReplaceNvtx(std::string* text) {
 void NameIn(Table* table) {
   ReplaceNvtx(&table->title);
   ReplaceNvtx(&table->note);
-  for (Column& column : table->columns) ReplaceNvtx(&column.title);
+  for (Column& column : table->columns) {
+    ReplaceNvtx(&column.title);
+    Replace("NVTX range", "range", &column.meaning);
+  }
+}
+
+void NameIn(std::string* sentence) {
+  ReplaceNvtx(sentence);
+  Replace("in cpu_op/", "in operator ", sentence);
+  Replace("in python_function/", "in Python function ", sentence);
+  Replace("in user_annotation/", "in ", sentence);
 }
 
 void NameIn(Finding* finding) {
-  ReplaceNvtx(&finding->message);
-  Replace("in cpu_op/", "in operator ", &finding->message);
-  Replace("in python_function/", "in Python function ", &finding->message);
-  Replace("in user_annotation/", "in ", &finding->message);
+  NameIn(&finding->message);
+  for (std::string& line : finding->evidence) NameIn(&line);
 }
 
 }  // namespace
 
-void NameRanges(const Trace& trace, std::vector<Section>* sections) {
+void NameRanges(const TraceHead& trace, std::vector<Section>* sections) {
   if (!HasOtherRanges(trace)) return;
   for (Section& section : *sections) {
     for (Table& table : section.result.tables) NameIn(&table);

@@ -8,17 +8,16 @@
 #include <utility>
 #include <variant>
 
+#include "analysis/facts/judged_time.h"
+#include "analysis/facts/operations/operations.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/facts/steps/step_finder.h"
 #include "analysis/findings/finding_catalogue.h"
-#include "analysis/findings/findings.h"
-#include "analysis/idle/gaps/steady_time.h"
-#include "analysis/result/kept_results.h"
-#include "analysis/result/run_analyses.h"
+#include "analysis/findings/finding_words.h"
+#include "analysis/findings/ranked_findings.h"
+#include "analysis/registry/run_analyses.h"
 #include "analysis/result/tables.h"
-#include "analysis/steps/step_finder.h"
 #include "base/units.h"
-#include "report/range_words.h"
-#include "report/time_split.h"
 #include "trace/reshape/select.h"
 
 namespace gprof {
@@ -41,16 +40,15 @@ bool ComesFirst(const Cell& a, const Cell& b) {
 }
 
 void AddTotals(const AnalysisResult& result, std::vector<Metric>* totals) {
-  std::copy_if(result.metrics.begin(), result.metrics.end(), std::back_inserter(*totals),
-               [](const Metric& metric) { return metric.scope.empty(); });
+  std::ranges::copy_if(result.metrics, std::back_inserter(*totals),
+                       [](const Metric& metric) { return metric.scope.empty(); });
 }
 
 std::vector<RankedFinding> JudgeAgainst(const std::vector<Finding>& findings, std::vector<Metric> totals,
                                         const JudgedTime& judged) {
   // What is copied and computed before the steady time comes once, and its idle time has findings of its own. Kernels
   // of NCCL with nothing beside them compete for a time of their own.
-  const auto exposed =
-      std::find_if(totals.begin(), totals.end(), [](const Metric& m) { return m.id == "nccl.exposed_ns"; });
+  const auto exposed = std::ranges::find_if(totals, [](const Metric& m) { return m.id == "nccl.exposed_ns"; });
   const double exposed_ns = exposed == totals.end() ? 0 : exposed->value;
   for (Metric& metric : totals) {
     if (metric.id == "gpu.kernel_ns") {
@@ -59,6 +57,12 @@ std::vector<RankedFinding> JudgeAgainst(const std::vector<Finding>& findings, st
     if (metric.id == "gpu.copy_only_ns") metric.value = static_cast<double>(judged.CopyOnlyNs());
   }
   return JudgeFindings(findings, totals, {judged.devices.window_ns, judged.are_copies_once});
+}
+
+// In order, and with messages that are short whatever the names in them.
+void Finish(std::vector<Finding>* findings) {
+  for (Finding& finding : *findings) FitMessage(&finding);
+  RankFindings(findings);
 }
 
 // ---- several programs in one trace ----
@@ -86,7 +90,7 @@ std::vector<ProgramTime> ProgramsOf(const AnalysisInput& input) {
     if (window.start_ns >= window.end_ns) continue;
     all.push_back({{std::min(process.start_ns, window.start_ns), std::max(process.end_ns, window.end_ns)}, {i}});
   }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.life.start_ns < b.life.start_ns; });
+  std::ranges::sort(all, [](const auto& a, const auto& b) { return a.life.start_ns < b.life.start_ns; });
   std::vector<ProgramTime> programs;
   for (ProgramTime& next : all) {
     if (programs.empty() || programs.back().life.end_ns <= next.life.start_ns) {
@@ -98,8 +102,8 @@ std::vector<ProgramTime> ProgramsOf(const AnalysisInput& input) {
     last.processes.push_back(next.processes.front());
   }
   if (programs.size() > kMostPrograms) {
-    std::stable_sort(programs.begin(), programs.end(),
-                     [](const auto& a, const auto& b) { return a.life.DurationNs() > b.life.DurationNs(); });
+    std::ranges::stable_sort(programs,
+                             [](const auto& a, const auto& b) { return a.life.DurationNs() > b.life.DurationNs(); });
     programs.resize(kMostPrograms);
   }
   return programs;
@@ -126,25 +130,26 @@ ProgramVerdict JudgeProgram(const Trace& trace, const ProgramTime& program,
   verdict.name = NameOf(trace, trace.processes[program.processes.front()]);
   for (const AnalysisResult& result : RunAll(input, analyses, options)) {
     AddTotals(result, &verdict.totals);
-    std::copy_if(result.findings.begin(), result.findings.end(), std::back_inserter(verdict.findings),
-                 [](const Finding& finding) { return !IsAboutTheTrace(finding); });
+    std::ranges::copy_if(result.findings, std::back_inserter(verdict.findings),
+                         [](const Finding& finding) { return !IsAboutTheTrace(finding); });
   }
   verdict.judged = JudgedBy(input, options.step);
   for (Finding& finding : verdict.findings) {
-    finding.message = verdict.name + ": " + finding.message;
+    finding.message = InMessage(verdict.name) + ": " + finding.message;
     if (finding.subject.process.empty()) finding.subject.process = verdict.name;
   }
-  RankFindings(&verdict.findings);
+  Finish(&verdict.findings);
   return verdict;
 }
 
 // What lies between two programs is neither one's idle time.
-void JudgePrograms(const std::vector<const Analysis*>& analyses, const AnalysisOptions& options, Report* report) {
-  const std::vector<ProgramTime> programs = ProgramsOf(report->input);
+void JudgePrograms(const AnalysisInput& input, const std::vector<const Analysis*>& analyses,
+                   const AnalysisOptions& options, Report* report) {
+  const std::vector<ProgramTime> programs = ProgramsOf(input);
   if (programs.size() < 2) return;
   std::erase_if(report->findings, [](const Finding& finding) { return !IsAboutTheTrace(finding); });
   for (const ProgramTime& program : programs) {
-    report->programs.push_back(JudgeProgram(report->trace, program, analyses, options));
+    report->programs.push_back(JudgeProgram(input.trace(), program, analyses, options));
     const std::vector<Finding>& findings = report->programs.back().findings;
     report->findings.insert(report->findings.end(), findings.begin(), findings.end());
   }
@@ -158,11 +163,11 @@ std::vector<RankedFinding> RankedByProgram(const Report& report) {
     all.insert(all.end(), ranked.begin(), ranked.end());
   }
   const auto leads = [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; };
-  std::stable_sort(all.begin(), all.end(), [&](const RankedFinding& a, const RankedFinding& b) {
+  std::ranges::stable_sort(all, [&](const RankedFinding& a, const RankedFinding& b) {
     return leads(a) != leads(b) ? leads(a) : leads(a) && a.gain_ns > b.gain_ns;
   });
   for (const Finding& finding : report.findings) {
-    if (IsAboutTheTrace(finding)) all.push_back({&finding, finding.gain_ns, nullptr, false});
+    if (IsAboutTheTrace(finding)) all.push_back({.finding = &finding, .gain_ns = finding.gain_ns});
   }
   return all;
 }
@@ -185,8 +190,7 @@ std::string_view ColumnOfTorch(std::string_view name) {
       {"self_device_memory_usage", "gpu_memory_self_bytes"},
       {"cpu_memory_usage", "cpu_memory_bytes"},
       {"self_cpu_memory_usage", "cpu_memory_self_bytes"}};
-  const auto* found =
-      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& known) { return known.first == name; });
+  const auto* found = std::ranges::find_if(kNames, [&](const auto& known) { return known.first == name; });
   return found == std::end(kNames) ? name : found->second;
 }
 
@@ -209,14 +213,12 @@ bool SortTables(const std::string& wanted, uint32_t max_rows, Report* report) {
   bool is_found = false;
   for (Section& section : report->sections) {
     for (Table& table : section.result.tables) {
-      const auto found = std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& c) {
-        return c.key == column || (is_count && c.key == "calls");
-      });
+      const auto found = std::ranges::find_if(
+          table.columns, [&](const Column& c) { return c.key == column || (is_count && c.key == "calls"); });
       if (found != table.columns.end()) {
         is_found = true;
         const auto at = static_cast<std::size_t>(found - table.columns.begin());
-        std::stable_sort(table.rows.begin(), table.rows.end(),
-                         [at](const auto& a, const auto& b) { return ComesFirst(a[at], b[at]); });
+        std::ranges::stable_sort(table.rows, [at](const auto& a, const auto& b) { return ComesFirst(a[at], b[at]); });
         KeepColumn(at, &table);
       }
       CutRows(&table, max_rows);
@@ -225,18 +227,65 @@ bool SortTables(const std::string& wanted, uint32_t max_rows, Report* report) {
   return is_found;
 }
 
-Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options) {
-  Report report{.trace = trace, .input = AnalysisInput(trace)};
-  report.step = options.step;
-  std::vector<AnalysisResult> results = RunAll(report.input, analyses, options);
-  for (std::size_t i = 0; i < analyses.size(); ++i) report.sections.push_back({analyses[i], std::move(results[i])});
-  NameRanges(trace, &report.sections);
-  for (const Section& section : report.sections) {
-    const std::vector<Finding>& findings = section.result.findings;
-    report.findings.insert(report.findings.end(), findings.begin(), findings.end());
+void LeaveOutShortRows(int64_t min_ns, uint32_t max_rows, Report* report) {
+  constexpr std::string_view kSums[] = {"kernels", "ops", "ops_by_shape", "nvtx", "api", "memcpy", "modules"};
+  for (Section& section : report->sections) {
+    for (Table& table : section.result.tables) {
+      const bool is_sum = std::ranges::find(kSums, table.id) != std::end(kSums);
+      // A mean or a maximum is no longer than the sum.
+      const auto is_long = [&](const std::vector<Cell>& row) {
+        for (std::size_t i = 0; i < table.columns.size(); ++i) {
+          const auto* const ns = table.columns[i].unit == Unit::kNs ? std::get_if<int64_t>(&row[i]) : nullptr;
+          if (ns != nullptr && *ns >= min_ns) return true;
+        }
+        return false;
+      };
+      if (is_sum) std::erase_if(table.rows, [&](const std::vector<Cell>& row) { return !is_long(row); });
+      CutRows(&table, max_rows);
+    }
   }
-  JudgePrograms(analyses, options, &report);
-  RankFindings(&report.findings);
+}
+
+namespace {
+
+// Each has found something, as `results` says in their order.
+void AddSections(const std::vector<const Analysis*>& analyses, std::vector<AnalysisResult> results, Report* report) {
+  for (std::size_t i = 0; i < analyses.size(); ++i) report->sections.push_back({analyses[i], std::move(results[i])});
+  NameRanges(*report->run.head, &report->sections);
+  for (const Section& section : report->sections) {
+    const std::vector<Finding>& findings = section.result.findings;
+    report->findings.insert(report->findings.end(), findings.begin(), findings.end());
+  }
+}
+
+bool HasWholeGraphs(const Trace& trace) {
+  for (const Operation op : OperationsOf(trace)) {
+    if (op.shared().kind == OpKind::kGraph) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options) {
+  const AnalysisInput input(trace);
+  std::vector<AnalysisResult> results = RunAll(input, analyses, options);
+  Report report{.run = FactsOf(input), .records = input};
+  report.step = options.step;
+  AddSections(analyses, std::move(results), &report);
+  JudgePrograms(input, analyses, options, &report);
+  if (report.programs.empty()) report.judged = JudgedBy(input, options.step);
+  report.has_whole_graphs = HasWholeGraphs(trace);
+  Finish(&report.findings);
+  return report;
+}
+
+Report RunAnalyses(const Results& results, const std::vector<const Analysis*>& analyses,
+                   const AnalysisOptions& options) {
+  Report report{.run = FactsOf(results)};
+  AddSections(analyses, ResultsOf(analyses, results, options), &report);
+  report.judged = results.judged;
+  Finish(&report.findings);
   return report;
 }
 
@@ -245,7 +294,7 @@ namespace {
 std::vector<RankedFinding> JudgedAsOne(const Report& report) {
   std::vector<Metric> totals;
   for (const Section& section : report.sections) AddTotals(section.result, &totals);
-  return JudgeAgainst(report.findings, std::move(totals), JudgedBy(report.input, report.step));
+  return JudgeAgainst(report.findings, std::move(totals), report.judged);
 }
 
 // Time that findings compete for is time of GPUs, and where they do not name the one, of all of them.
@@ -259,9 +308,11 @@ bool IsSumOverGpus(const Finding& finding) {
 
 std::vector<RankedFinding> RankedFindings(const Report& report) {
   std::vector<RankedFinding> ranked = report.programs.empty() ? JudgedAsOne(report) : RankedByProgram(report);
-  const std::size_t gpus = UsedDevices(report.trace).size();
+  const std::size_t gpus = report.run.used_devices.size();
+  const TraceHead& whole = *report.Whole().head;
   for (RankedFinding& one : ranked) {
-    if (IsSumOverGpus(*one.finding)) one.gpus = gpus;
+    if (IsSumOverGpus(*one.finding)) one.gpus = std::max<std::size_t>(gpus, 1);
+    one.run_ns = whole.end_ns - whole.start_ns;
   }
   return ranked;
 }
@@ -272,11 +323,18 @@ std::vector<RankedFinding> FindingsToShow(const Report& report) {
   return ranked;
 }
 
+std::span<const std::string> EvidenceToShow(const Report& report, const Finding& finding) {
+  const std::span<const std::string> evidence = finding.evidence;
+  return report.is_full || report.has_details ? evidence : evidence.first(std::min<std::size_t>(evidence.size(), 1));
+}
+
 std::string GainText(const RankedFinding& ranked) {
   const Finding& finding = *ranked.finding;
   const bool is_led = ranked.leader != nullptr;
-  const int64_t gain_ns = is_led ? finding.gain_ns : ranked.gain_ns;
-  std::string text = "Potential saving: up to " + FormatNs(gain_ns) +
+  const int64_t gain_ns = ranked.GainNs();
+  const std::optional<double> percent = ranked.PercentOfRun();
+  std::string text = "Potential saving: up to " + (percent ? FormatPercent(*percent) + " of the run, " : "") +
+                     FormatNs(gain_ns) +
                      (ranked.gpus > 1 ? ", summed over " + std::to_string(ranked.gpus) + " GPUs" : "") +
                      (finding.basis.empty() ? "" : " (" + finding.basis + ")") + ".";
   if (is_led) {
@@ -288,68 +346,25 @@ std::string GainText(const RankedFinding& ranked) {
   return text;
 }
 
-namespace {
-
-struct FirstPageTable {
-  std::string_view id;
-  std::size_t rows;
-  bool is_for_several = false;      // only where it has more than one row
-  bool is_without_devices = false;  // only where nothing ran on a GPU
-};
-
-constexpr FirstPageTable kFirstPage[] = {{"traces", 10},
-                                         {"counters", 20},
-                                         {"devices", 10, true},
-                                         {"source_kernels", 5},
-                                         {"source_lines", 10},
-                                         {"source_instructions", 10},
-                                         {"kernels", 5},
-                                         {"ops", 5},
-                                         {"memcpy", 5},
-                                         {"api", 5},
-                                         {"python_lines", 5},
-                                         {"nvtx", 5, false, true},
-                                         {"threads", 5, false, true},
-                                         {"cpu_functions", 8, false, true},
-                                         {"python_samples", 8, false, true},
-                                         {"os_sum", 5, false, true}};
-
-bool FitsFirstPage(const FirstPageTable& page, const Table& table, const Report& report) {
-  if (page.is_without_devices && HasGpuWork(report.trace)) return false;
-  return !page.is_for_several || table.rows.size() > 1;
-}
-
-}  // namespace
-
-std::vector<ShownTable> TablesToShow(const Report& report) {
-  std::vector<ShownTable> shown;
-  const bool is_first_page = !report.is_full && !report.has_details;
-  for (const Section& section : report.sections) {
-    for (const Table& table : section.result.tables) {
-      if (table.rows.empty() || table.id == "health" || (table.is_detail && !report.has_details)) continue;
-      const auto* page = std::find_if(std::begin(kFirstPage), std::end(kFirstPage),
-                                      [&](const FirstPageTable& t) { return t.id == table.id; });
-      if (!is_first_page) {
-        shown.push_back({&table, table.rows.size(), false});
-      } else if (page != std::end(kFirstPage) && FitsFirstPage(*page, table, report)) {
-        shown.push_back({&table, std::min(page->rows, table.rows.size()), true});
-      }
-    }
-  }
-  return shown;
-}
-
 std::string MoreText(const Report& report) {
   if (report.is_full || report.has_details) return "";
-  const std::string& path = report.Whole().path;
-  if (path.empty() || !report.traces.empty())
-    return "--full for all sections, --only NAME for one (--list for the names)";
+  const std::string& path = report.Whole().head->path;
+  const std::string more = "--full for all sections, --only NAME for one (--list for the names)";
+  if (!report.traces.empty()) return "gprof-cli ranks TRACE... to compare them as ranks of one run; " + more;
+  if (path.empty()) return more;
   return "gprof-cli report " + path + " --full, or gprof-cli view " + path;
 }
 
+std::optional<double> TotalOf(const Report& report, std::string_view metric) {
+  for (const Section& section : report.sections) {
+    if (const auto total = TotalOf(section.result, metric)) return total;
+  }
+  return std::nullopt;
+}
+
 bool HasHealth(const Report& report) {
-  return std::any_of(report.sections.begin(), report.sections.end(),
-                     [](const Section& section) { return section.analysis->name == "health"; });
+  return std::ranges::any_of(report.sections,
+                             [](const Section& section) { return section.analysis->name == "health"; });
 }
 
 void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report) {
@@ -358,7 +373,7 @@ void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options,
   FindStragglers(&traces);
   AnalysisResult result = CompareTraces(traces, options);
   report->findings.insert(report->findings.end(), result.findings.begin(), result.findings.end());
-  RankFindings(&report->findings);
+  Finish(&report->findings);
   report->sections.insert(report->sections.begin(), Section{&kTraces, std::move(result)});
   report->traces = std::move(traces);
 }

@@ -2,14 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "analysis/findings/findings.h"
-#include "analysis/idle/gaps/steady_time.h"
-#include "analysis/result/compare_traces.h"
+#include "analysis/facts/judged_time.h"
+#include "analysis/findings/ranked_findings.h"
+#include "analysis/registry/compare_traces.h"
+#include "analysis/registry/results.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
+#include "report/run_facts.h"
 
 namespace gprof {
 
@@ -27,29 +32,33 @@ struct ProgramVerdict {
 };
 
 struct Report {
-  const Trace& trace;  // what was analysed: a selection, or all of it
+  RunFacts run;  // of what was analysed: a selection, or all of it
   std::vector<Section> sections{};
   std::vector<Finding> findings{};  // of all sections, the most rewarding first
   bool has_details = false;         // the analyses were asked for by name: text shows all their tables
   bool is_full = false;             // text and Markdown show all sections, not the first page alone
   bool has_full_names = false;      // in text and Markdown no name is shortened
-  size_t metric_ranges = 100;    // NVTX ranges whose metrics JSON has: a path may be long, and there may be thousands
-  const Trace* whole = nullptr;  // what `trace` was selected from; nullptr: it is all of it
-  std::string step{};            // AnalysisOptions::step
+  size_t metric_ranges = 100;  // NVTX ranges whose metrics JSON has: a path may be long, and there may be thousands
+  std::optional<RunFacts> whole{};         // of what that was selected from; nothing: it is all of it
+  std::string step{};                      // AnalysisOptions::step
+  JudgedTime judged{};                     // that findings are judged by, but for those of `programs`
+  bool has_whole_graphs = false;           // graphs that were recorded as a whole
   std::vector<ProgramVerdict> programs{};  // where there are several, one after the other: the findings are theirs
   std::string selected{};                  // what was selected, in words
   std::vector<TraceSummary> traces{};      // that `Whole` was merged from; empty for a single one
-  AnalysisInput input{trace};              // of `trace`, with what the analyses derived from it
-  const Trace& Whole() const { return whole == nullptr ? trace : *whole; }
-  AnalysisInput WholeInput() const { return whole == nullptr ? input : AnalysisInput(*whole); }
+  std::optional<AnalysisInput> records{};  // what was analysed, for the timeline of a page; results have none
+  const RunFacts& Whole() const { return whole ? *whole : run; }
 };
 
 // Sorts the rows of every table with a column of that key: numbers from large to small, text by the alphabet; what has
 // no value comes last. Then cuts them. False: no table has such a column.
 bool SortTables(const std::string& column, uint32_t max_rows, Report* report);
 
-// Where the trace holds programs that ran one after the other, findings are about one of them each.
+// Where the trace holds programs that ran one after the other, findings are about one of them each. The trace or the
+// results have to outlive the report.
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);
+Report RunAnalyses(const Results& results, const std::vector<const Analysis*>& analyses,
+                   const AnalysisOptions& options);
 
 // All findings, judged against the time that there is.
 std::vector<RankedFinding> RankedFindings(const Report& report);
@@ -58,20 +67,20 @@ std::vector<RankedFinding> RankedFindings(const Report& report);
 // a leader after the others.
 std::vector<RankedFinding> FindingsToShow(const Report& report);
 
+// The evidence that text, Markdown and cards show: on the first page one line.
+std::span<const std::string> EvidenceToShow(const Report& report, const Finding& finding);
+
 // "Potential saving: up to 3.00 ms (its basis). …"; for findings with a gain.
 std::string GainText(const RankedFinding& ranked);
 
-// How much of the report text and Markdown show. The first page answers what most people ask; the rest is there for
-// who asks for it (--full, --only).
-struct ShownTable {
-  const Table* table;
-  std::size_t rows;    // at most
-  bool is_first_page;  // without its note
-};
-std::vector<ShownTable> TablesToShow(const Report& report);
+// Without rows that have no time as long as that, of tables that are sums of time by name; then cut to max_rows.
+void LeaveOutShortRows(int64_t min_ns, uint32_t max_rows, Report* report);
 
 // "gprof-cli report run.trace --full": what shows what the first page leaves out; empty where nothing is left out.
 std::string MoreText(const Report& report);
+
+// The metric of the whole trace; nothing where its analysis did not run.
+std::optional<double> TotalOf(const Report& report, std::string_view metric);
 
 // The analysis `health` is among those asked for.
 bool HasHealth(const Report& report);
@@ -83,5 +92,11 @@ void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options,
 std::string RenderReportJson(const Report& report);
 // The same document in one line.
 std::string RenderCompactReportJson(const Report& report);
+
+// range_words.cpp: what ranges are called in the report of a capture that has no NVTX.
+
+// Ranges of torch.profiler and the like are operators, Python functions and annotations: tables say `Range` instead of
+// `NVTX range`, and findings `operator aten::mm` instead of the path that filters take, `cpu_op/aten::mm`.
+void NameRanges(const TraceHead& trace, std::vector<Section>* sections);
 
 }  // namespace gprof

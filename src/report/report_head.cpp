@@ -6,18 +6,17 @@
 #include <map>
 #include <set>
 
-#include "analysis/facts/histogram.h"
-#include "analysis/result/kept_results.h"
+#include "analysis/result/histogram.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof {
 namespace {
 
-std::string Programs(const Trace& trace, std::size_t columns) {
+std::string Programs(const TraceHead& trace, std::size_t columns) {
   if (trace.processes.empty()) return "";
-  const auto traced = std::find_if_not(trace.processes.begin(), trace.processes.end(), IsSeen);
+  const auto traced = std::ranges::find_if_not(trace.processes, IsSeen);
   const bool is_seen_only = traced == trace.processes.end();
   const Process& first = is_seen_only ? trace.processes.front() : *traced;
   const std::string_view command = trace.Text(first.command_line);
@@ -34,7 +33,7 @@ std::string Programs(const Trace& trace, std::size_t columns) {
   return ranks.empty() ? text : text + ", " + ranks;
 }
 
-void AddVersions(const Trace& trace, std::vector<std::string>* parts) {
+void AddVersions(const TraceHead& trace, std::vector<std::string>* parts) {
   for (const Process& process : trace.processes) {
     if (process.driver_version == 0) continue;
     parts->push_back("CUDA driver " + FormatCudaVersion(process.driver_version));
@@ -42,7 +41,7 @@ void AddVersions(const Trace& trace, std::vector<std::string>* parts) {
   }
 }
 
-std::string Machine(const Trace& trace) {
+std::string Machine(const TraceHead& trace) {
   std::vector<std::string> parts;
   std::set<NameId> hosts;
   for (const Process& process : trace.processes) {
@@ -64,27 +63,28 @@ std::string Machine(const Trace& trace) {
 }
 
 // What stands in for the records, and what that leaves out.
-std::string PartialText(const Trace& trace) {
-  if (trace.kept == nullptr) return "";
-  const auto ranks = static_cast<int64_t>(trace.kept->traces.size());
-  if (ranks == 1) return "of " + trace.kept->traces.front().path + ": results without records";
+std::string PartialText(const RunFacts& run) {
+  const auto ranks = static_cast<int64_t>(run.stands_for.size());
+  if (ranks == 0) return "";
+  if (ranks == 1) return "of " + run.stands_for.front().path + ": results without records";
   return "of " + CountOf(ranks, "trace") + ": sums over the ranks; medians are accurate to " +
          FormatPercent(kBucketErrorPercent) +
          " or omitted, and effects of ranks on each other are not "
-         "included (gprof-cli analyze has them)";
+         "included (gprof-cli ranks has them)";
 }
 
 }  // namespace
 
 std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
-  const Trace& trace = report.Whole();
+  const TraceHead& trace = *report.Whole().head;
   std::vector<HeadLine> lines;
   const auto add = [&](const char* label, std::string text) {
     if (!text.empty()) lines.push_back({label, std::move(text)});
   };
   add("Trace", fmt::format("{}, {}, {}", trace.path, FormatBytes(trace.health.file_bytes),
                            CountOf(static_cast<int64_t>(trace.record_count), "record")));
-  add("Partial", PartialText(trace));
+  add("Snapshot", SnapshotReason(trace));
+  add("Partial", PartialText(report.Whole()));
   if (!trace.recorder.empty()) add("Recorded", "by " + trace.recorder);
   add("Program", Programs(trace, columns));
   add("Machine", Machine(trace));
@@ -98,8 +98,7 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
                         " in sequence, each judged separately: " + names);
   }
   add("Selected", report.selected);
-  const std::string captures = CapturesText(trace), mode = CaptureModeText(trace);
-  if (!captures.empty()) add("Recorded", captures + (mode.empty() ? "" : ": " + mode));
+  if (!CapturesText(trace).empty()) add("Recorded", RecordedText(trace));
   return lines;
 }
 
@@ -107,7 +106,7 @@ std::string ProgramOf(const Report& report, std::size_t columns) {
   for (const HeadLine& line : HeadOf(report, columns)) {
     if (line.label == "Program") return line.text;
   }
-  return report.Whole().path;
+  return report.Whole().head->path;
 }
 
 }  // namespace gprof

@@ -2,13 +2,13 @@
 #include <set>
 #include <string>
 
-#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/recording/unknown_facts.h"
 #include "analysis/findings/finding_catalogue.h"
-#include "analysis/findings/findings.h"
+#include "analysis/findings/ranked_findings.h"
 #include "analysis/result/metrics.h"
-#include "analysis/trust/unknown_facts.h"
 #include "report/json_values.h"
 #include "report/report.h"
+#include "report/trace_words.h"
 #include "report/trust.h"
 
 namespace gprof {
@@ -47,11 +47,15 @@ Json SubjectJson(const Subject& subject) {
 Json FindingJson(const RankedFinding& ranked) {
   const Finding& finding = *ranked.finding;
   const FindingInfo* const info = FindFinding(finding.id);
+  const std::optional<double> percent = ranked.PercentOfRun();
   return {{"id", finding.id},
           {"severity", SeverityName(finding.severity)},
           {"message", finding.message},
+          {"evidence", finding.evidence},
           {"advice", finding.advice},
-          {"gain_ns", ranked.leader == nullptr ? ranked.gain_ns : finding.gain_ns},
+          {"gain_ns", ranked.GainNs()},
+          {"gain_percent_of_run", percent ? Json(*percent) : Json()},
+          {"claims", ranked.claims},
           {"basis", finding.basis},
           {"same_as", ranked.leader == nullptr ? Json() : Json(ranked.leader->id)},
           {"is_minor", ranked.is_minor},
@@ -59,10 +63,10 @@ Json FindingJson(const RankedFinding& ranked) {
           {"subject", SubjectJson(finding.subject)}};
 }
 
-Json NotRecordedJson(const Trace& trace) {
+Json NotRecordedJson(const RunFacts& run) {
   Json json = Json::array();
-  ForEachFact(UnknownFacts(trace), [&](Fact fact) {
-    json.push_back({{"fact", InfoOf(fact).key}, {"why", WhyUnknown(trace, fact)}});
+  ForEachFact(run.unknown, [&](Fact fact) {
+    json.push_back({{"fact", InfoOf(fact).key}, {"why", WhyUnknown(*run.head, fact)}});
   });
   return json;
 }
@@ -99,14 +103,15 @@ std::set<std::string> RangesWithMetrics(const Report& report) {
 Json ReportJson(const Report& report) {
   Json json;
   json["schema"] = "gprof.report/1";
-  AddTraceFacts(report.Whole(), &json);
-  json["trust"] = TrustJson(TrustOf(report.WholeInput()));
+  AddTraceFacts(*report.Whole().head, &json);
+  json["trust"] = TrustJson(report.Whole());
   if (!report.traces.empty()) {
     json["traces"] = Json::array();
     for (const TraceSummary& t : report.traces) json["traces"].push_back(TraceJson(t));
   }
   json["selected"] = report.selected;
-  json["not_recorded"] = NotRecordedJson(report.input.trace());
+  json["not_recorded"] = NotRecordedJson(report.run);
+  json["no_gpu_work"] = report.Whole().why_no_gpu_work;
   json["findings"] = Json::array();
   for (const RankedFinding& ranked : RankedFindings(report)) json["findings"].push_back(FindingJson(ranked));
   json["metrics"] = Json::array();

@@ -5,13 +5,11 @@
 #include <iterator>
 #include <string_view>
 
-#include "analysis/facts/operations.h"
-#include "analysis/result/kept_results.h"
+#include "analysis/facts/operations/operations.h"
 
 namespace gprof {
-namespace {
 
-std::vector<Amount> Counted(const Trace& trace) {
+std::vector<Amount> AmountsOf(const Trace& trace) {
   std::array<std::size_t, 5> counts{};
   for (const Operation op : OperationsOf(trace)) ++counts[static_cast<std::size_t>(op.shared().kind)];
   const auto ops = [&counts](OpKind kind) { return counts[static_cast<std::size_t>(kind)]; };
@@ -51,26 +49,24 @@ std::vector<Amount> Counted(const Trace& trace) {
           {"contexts", "Contexts", trace.contexts.size()}};
 }
 
-}  // namespace
-
-std::vector<Amount> AmountsOf(const Trace& trace) {
-  std::vector<Amount> amounts = Counted(trace);
-  if (trace.kept == nullptr) return amounts;
+std::vector<Amount> AmountsOf(const Results& results) {
+  std::vector<Amount> amounts = AmountsOf(Trace());
   for (Amount& amount : amounts) {
     amount.count = 0;
-    for (const KeptAmount& kept : trace.kept->amounts) {
+    for (const KeptAmount& kept : results.amounts) {
       if (kept.key == amount.key) amount.count += static_cast<std::size_t>(kept.count);
     }
   }
   return amounts;
 }
 
-std::size_t OperationsIn(const Trace& trace) {
-  if (trace.kept == nullptr) return trace.ops.size();
+std::size_t OperationsIn(const Trace& trace) { return trace.ops.size(); }
+
+std::size_t OperationsIn(const Results& results) {
   constexpr std::string_view kOperations[] = {"kernels", "graph_launches", "copies", "memsets"};
   std::size_t operations = 0;
-  for (const Amount& amount : AmountsOf(trace)) {
-    if (std::find(std::begin(kOperations), std::end(kOperations), amount.key) != std::end(kOperations)) {
+  for (const Amount& amount : AmountsOf(results)) {
+    if (std::ranges::find(kOperations, amount.key) != std::end(kOperations)) {
       operations += amount.count;
     }
   }

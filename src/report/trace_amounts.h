@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "analysis/registry/results.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -14,8 +15,9 @@ struct Amount {
   std::size_t count;
 };
 
-// Of a partial: of the trace that it was made from.
 std::vector<Amount> AmountsOf(const Trace& trace);
+std::vector<Amount> AmountsOf(const Results& results);  // of the traces that they are of
 std::size_t OperationsIn(const Trace& trace);
+std::size_t OperationsIn(const Results& results);
 
 }  // namespace gprof

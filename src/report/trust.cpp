@@ -6,15 +6,15 @@
 #include <set>
 #include <utility>
 
-#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/recording/clock_quality.h"
+#include "analysis/facts/recording/recording_cost.h"
+#include "analysis/facts/recording/unknown_facts.h"
+#include "analysis/facts/time/recorded_time.h"
 #include "analysis/result/display_names.h"
-#include "analysis/trust/clock_quality.h"
-#include "analysis/trust/recorded_time.h"
-#include "analysis/trust/recording_cost.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "gprof/version.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof {
 namespace {
@@ -23,7 +23,7 @@ std::string Count(uint64_t count) { return FormatCount(static_cast<int64_t>(coun
 
 // Of all processes, each text once, in order.
 template <class F>
-std::set<std::string> Each(const Trace& trace, F&& text_of) {
+std::set<std::string> Each(const TraceHead& trace, F&& text_of) {
   std::set<std::string> texts;
   for (const Process& process : trace.processes) {
     const std::string text(text_of(process));
@@ -36,7 +36,7 @@ struct Versions {
   std::set<std::string> tracer, cupti, driver, runtime;
 };
 
-Versions VersionsOf(const Trace& trace) {
+Versions VersionsOf(const TraceHead& trace) {
   const auto number = [](uint32_t version) { return version == 0 ? std::string() : std::to_string(version); };
   return {Each(trace, [&](const Process& p) { return trace.Text(p.tracer_version); }),
           Each(trace, [&](const Process& p) { return number(p.cupti_version); }),
@@ -44,7 +44,7 @@ Versions VersionsOf(const Trace& trace) {
           Each(trace, [](const Process& p) { return FormatCudaVersion(p.runtime_version); })};
 }
 
-std::string VersionsText(const Trace& trace) {
+std::string VersionsText(const TraceHead& trace) {
   const Versions versions = VersionsOf(trace);
   std::string text = std::string("gprof-cli ") + kVersion;
   const auto add = [&](const char* what, const std::set<std::string>& found) {
@@ -57,28 +57,39 @@ std::string VersionsText(const Trace& trace) {
   return text;
 }
 
-std::string CompleteText(const Trust& trust) {
-  if (trust.trace.health.IsComplete()) return "yes";
+std::string CompleteText(const RunFacts& run) {
+  if (run.head->health.IsComplete()) return "yes";
   std::string text;
-  for (const Finding& finding : trust.health) {
+  for (const Finding& finding : run.health) {
     if (finding.severity == Severity::kWarning) text += (text.empty() ? "" : "; ") + finding.message;
   }
   return "NO: " + text;
 }
 
-std::string MatchedText(const TraceHealth& health) {
-  if (health.unmatched_launches + health.unmatched_ops + health.unmatched_nvtx_ends == 0)
-    return "yes, all launch calls to GPU operations and all NVTX range starts to ends";
+std::string MatchedText(const RunFacts& run) {
+  const TraceHealth& health = run.head->health;
+  if (health.unmatched_launches + health.unmatched_ops + health.unmatched_nvtx_ends == 0) {
+    std::vector<std::string> matched, unchecked;
+    const auto add = [&](FactSet needs, const char* what) {
+      std::string why;
+      ForEachFact(needs & run.unknown, [&](Fact fact) { why = why.empty() ? WhyUnknown(*run.head, fact) : why; });
+      (why.empty() ? matched : unchecked).push_back(why.empty() ? what : why);
+    };
+    add(Fact::kOperations | Fact::kApiCalls, "all launch calls to GPU operations");
+    add(Fact::kNvtx, "all NVTX range starts to ends");
+    if (matched.empty()) return "nothing to match: " + Joined(unchecked);
+    return "yes, " + Joined(matched, " and ") + (unchecked.empty() ? "" : "; " + Joined(unchecked));
+  }
   return Count(health.unmatched_launches) + " launch calls without a GPU operation, " + Count(health.unmatched_ops) +
          " GPU operations without a launch call, " + Count(health.unmatched_nvtx_ends) +
          " NVTX range ends without a start";
 }
 
-std::string ClocksText(const Trust& trust) {
-  const ClockQuality& clocks = trust.clocks;
+std::string ClocksText(const RunFacts& run) {
+  const ClockQuality& clocks = run.clocks;
   if (!clocks.IsKnown()) return "unknown: the trace has no clock readings";
   const bool is_of_import = clocks.host_readings + clocks.cupti_readings == 1 && clocks.read_within_ns == 0;
-  if (is_of_import && trust.trace.health.early_ops == 0) return "not checked: the trace has one clock reading";
+  if (is_of_import && run.head->health.early_ops == 0) return "not checked: the trace has one clock reading";
   std::string text = "synchronised to " + FormatNs(clocks.AgreeNs()) + ": read " +
                      CountOf(clocks.host_readings + clocks.cupti_readings, "time") + ", within " +
                      FormatNs(clocks.read_within_ns);
@@ -87,7 +98,7 @@ std::string ClocksText(const Trust& trust) {
     text += ", CUPTI residual " + FormatNs(clocks.cupti_residual_ns) +
             fmt::format(" at a drift of {:.2f} ppm", std::round(100 * clocks.cupti_drift_ppm) / 100 + 0.0);
   }
-  const auto early = static_cast<int64_t>(trust.trace.health.early_ops);
+  const auto early = static_cast<int64_t>(run.head->health.early_ops);
   if (early > 0) {
     text +=
         ", " + CountOf(early, "operation") + " starting up to " + FormatNs(clocks.early_ns) + " before the launch call";
@@ -95,52 +106,38 @@ std::string ClocksText(const Trust& trust) {
   return text;
 }
 
-std::string CostText(const Trust& trust) {
-  const RecordingCost& cost = trust.cost;
+std::string CostText(const RunFacts& run) {
+  const RecordingCost& cost = run.cost;
   if (!cost.is_known) return "unknown: no process was traced by gprof-cli";
-  std::string text = OverheadText(trust);
+  std::string text = OverheadText(run);
   if (cost.measured.IsKnown())
-    return text + "; from the time between calls of " + std::string(trust.trace.Text(cost.measured.function)) +
+    return text + "; from the time between calls of " + std::string(run.head->Text(cost.measured.function)) +
            ", with and without recording; not subtracted";
   if (!cost.threads.empty()) {
     text += "; " + FormatNs(cost.TotalNs()) + " on " + CountOf(static_cast<int64_t>(cost.threads.size()), "thread") +
-            ", most of it on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " +
+            ", most of it on " + ThreadName(*run.head, cost.threads.front().thread) + ": " +
             FormatNs(cost.LargestNs()) + " of " + FormatNs(cost.threads.front().active_ns);
   }
   return text + (text.empty() ? "none recorded" : "") + "; from the record counts and their cost on " +
          WhereCostsWereMeasured(cost) + "; not subtracted";
 }
 
-std::string RecordedText(const Trace& trace) {
-  const std::string mode = CaptureModeText(trace), captures = CapturesText(trace);
-  if (captures.empty()) return mode.empty() ? "the whole run" : mode;
-  return mode.empty() ? captures : captures + ": " + mode;
+// An interval that is wide tells less than its middle, and how to do better.
+std::string EstimateText(const SlowDown& slow_down) {
+  constexpr double kLittlePercent = 1;
+  const std::string least = FormatPercent(slow_down.least_percent), most = FormatPercent(slow_down.most_percent);
+  if (least == most) return most + " of the run";
+  if (slow_down.most_percent < kLittlePercent) return "at most " + most + " of the run";
+  const double middle = (slow_down.least_percent + slow_down.most_percent) / 2;
+  if (slow_down.most_percent - slow_down.least_percent <= middle / 2) return least + " to " + most + " of the run";
+  return "about " + FormatPercent(middle) + " of the run (profile --measure-overhead measures it)";
 }
 
-// How CPU samples were taken, and what was refused with what would change that; empty where none were to be taken.
-std::string SampledText(const Trace& trace) {
-  std::string text;
-  std::set<trace::SampleKind> kinds;
-  for (const CpuSample& sample : trace.cpu_samples) kinds.insert(sample.sample_kind);
-  const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  if (kinds.count(trace::SampleKind::kPerf) != 0) add("by perf events");
-  if (kinds.count(trace::SampleKind::kSignal) != 0) add("by a signal");
-  if (kinds.count(trace::SampleKind::kPython) + kinds.count(trace::SampleKind::kPythonWaiting) != 0)
-    add("of Python, by reading its memory");
-  std::set<std::string> refusals;
-  for (const Notice& notice : trace.notices) {
-    // As all refusals are worded (collect/host).
-    const std::string message(trace.Text(notice.message));
-    if (message.find("(to change that: ") != std::string::npos && refusals.insert(message).second) add(message);
-  }
-  return text;
-}
-
-Json ThreadsJson(const Trust& trust) {
-  const Trace& trace = trust.trace;
+Json ThreadsJson(const RunFacts& run) {
+  const TraceHead& trace = *run.head;
   constexpr std::size_t kMost = 16;  // of a program with thousands
   Json threads = Json::array();
-  for (const ThreadCost& c : trust.cost.threads) {
+  for (const ThreadCost& c : run.cost.threads) {
     if (threads.size() == kMost) break;
     const Thread& thread = trace.threads[c.thread];
     threads.push_back({{"pid", trace.processes[thread.process].pid},
@@ -158,30 +155,31 @@ Json ThreadsJson(const Trust& trust) {
   return threads;
 }
 
-Json MeasuredJson(const Trust& trust) {
-  const MeasuredSlowDown& measured = trust.cost.measured;
+Json MeasuredJson(const RunFacts& run) {
+  const MeasuredSlowDown& measured = run.cost.measured;
   if (!measured.IsKnown()) return nullptr;
-  return {{"slow_down_percent", NumberJson(measured.percent)},  {"low_percent", NumberJson(measured.low_percent)},
-          {"high_percent", NumberJson(measured.high_percent)},  {"windows", measured.windows},
-          {"pid", trust.trace.processes[measured.process].pid}, {"function", trust.trace.Text(measured.function)}};
+  return {{"slow_down_percent", NumberJson(measured.percent)}, {"low_percent", NumberJson(measured.low_percent)},
+          {"high_percent", NumberJson(measured.high_percent)}, {"windows", measured.windows},
+          {"pid", run.head->processes[measured.process].pid},  {"function", run.head->Text(measured.function)}};
 }
 
-Json OverheadJson(const Trust& trust) {
-  const RecordingCost& cost = trust.cost;
+Json OverheadJson(const RunFacts& run) {
+  const RecordingCost& cost = run.cost;
   if (!cost.is_known) return nullptr;
   return {{"total_ns", cost.TotalNs()},
           {"largest_thread_ns", cost.LargestNs()},
           {"percent", NumberJson(cost.Percent())},
           {"gpu_percent", NumberJson(cost.GpuPercent())},
+          {"text", OverheadText(run)},
           {"slow_down_least_percent", NumberJson(cost.slow_down.least_percent)},
           {"slow_down_most_percent", NumberJson(cost.slow_down.most_percent)},
-          {"measured", MeasuredJson(trust)},
+          {"measured", MeasuredJson(run)},
           {"basis", "estimated from the record counts and their cost on " + WhereCostsWereMeasured(cost)},
-          {"threads", ThreadsJson(trust)}};
+          {"threads", ThreadsJson(run)}};
 }
 
-Json ClocksJson(const Trust& trust) {
-  const ClockQuality& clocks = trust.clocks;
+Json ClocksJson(const RunFacts& run) {
+  const ClockQuality& clocks = run.clocks;
   return {{"agree_ns", clocks.IsKnown() ? Json(clocks.AgreeNs()) : Json()},
           {"host_readings", clocks.host_readings},
           {"cupti_readings", clocks.cupti_readings},
@@ -189,32 +187,26 @@ Json ClocksJson(const Trust& trust) {
           {"tsc_residual_ns", clocks.tsc_residual_ns},
           {"cupti_residual_ns", clocks.cupti_residual_ns},
           {"cupti_drift_ppm", NumberJson(clocks.cupti_drift_ppm)},
-          {"early_ops", trust.trace.health.early_ops},
+          {"early_ops", run.head->health.early_ops},
           {"early_ns", clocks.early_ns}};
 }
 
 }  // namespace
 
-Trust TrustOf(const AnalysisInput& input) {
-  return {input.trace(), HealthOf(input), input.shared().recording_cost(), QualityOfClocks(input.trace())};
-}
-
-std::string OverheadText(const Trust& trust) {
-  const RecordingCost& cost = trust.cost;
+std::string OverheadText(const RunFacts& run) {
+  const RecordingCost& cost = run.cost;
   if (!cost.is_known || cost.threads.empty()) return "";
   if (const MeasuredSlowDown& measured = cost.measured; measured.IsKnown()) {
     return "measured slow-down " + FormatPercent(measured.percent) + " (95% interval " +
            FormatPercent(measured.low_percent) + " to " + FormatPercent(measured.high_percent) + ", " +
            CountOf(measured.windows, "window") + ")";
   }
-  const std::string least = FormatPercent(cost.slow_down.least_percent);
-  const std::string most = FormatPercent(cost.slow_down.most_percent);
-  return "estimated slow-down " + (least == most ? most : least + " to " + most) + " of the run" +
+  return "estimated slow-down " + EstimateText(cost.slow_down) +
          (cost.calibrated_unix_s != 0 ? " (calibrated on the machine of the run)" : "");
 }
 
-Table TrustTable(const Trust& trust) {
-  const Trace& trace = trust.trace;
+Table TrustTable(const RunFacts& run) {
+  const TraceHead& trace = *run.head;
   Table table{"trust",
               "Data quality",
               {{"question", "Question", Unit::kText, false}, {"answer", "Answer", Unit::kText, false}},
@@ -223,22 +215,23 @@ Table TrustTable(const Trust& trust) {
   const auto add = [&](const char* question, std::string answer) {
     table.rows.push_back({std::string(question), std::move(answer)});
   };
-  add("Complete", CompleteText(trust));
+  add("Complete", CompleteText(run));
   add("Lost", CountOf(static_cast<int64_t>(trace.health.lost_records), "record"));
-  add("Matched", MatchedText(trace.health));
-  add("Clocks", ClocksText(trust));
-  add("Overhead", CostText(trust));
-  add("Recorded", RecordedText(trace));
-  if (std::string sampled = SampledText(trace); !sampled.empty()) add("Sampled", std::move(sampled));
+  add("Matched", MatchedText(run));
+  add("Clocks", ClocksText(run));
+  add("Overhead", CostText(run));
+  const std::string recorded = RecordedText(trace);
+  add("Recorded", recorded.empty() ? "the whole run" : recorded);
+  if (!run.sampled.empty()) add("Sampled", run.sampled);
   add("Versions", VersionsText(trace));
   return table;
 }
 
-Json TrustJson(const Trust& trust) {
-  const Trace& trace = trust.trace;
+Json TrustJson(const RunFacts& run) {
+  const TraceHead& trace = *run.head;
   const TraceHealth& health = trace.health;
   Json reasons = Json::array();
-  for (const Finding& finding : trust.health) reasons.push_back(finding.message);
+  for (const Finding& finding : run.health) reasons.push_back(finding.message);
   const Versions versions = VersionsOf(trace);
   const bool is_whole = IsRecordedWhole(trace) && !HasOnlyWaited(trace);
   return {{"complete", health.IsComplete()},
@@ -247,11 +240,12 @@ Json TrustJson(const Trust& trust) {
           {"unmatched_launches", health.unmatched_launches},
           {"unmatched_ops", health.unmatched_ops},
           {"unmatched_nvtx_ends", health.unmatched_nvtx_ends},
-          {"clocks", ClocksJson(trust)},
-          {"overhead", OverheadJson(trust)},
+          {"matched", MatchedText(run)},
+          {"clocks", ClocksJson(run)},
+          {"overhead", OverheadJson(run)},
           {"capture_modes", Each(trace, [&](const Process& p) { return trace.Text(p.capture_mode); })},
           {"captures", trace.captures.size()},
-          {"cpu_samples", SampledText(trace)},
+          {"cpu_samples", run.sampled},
           {"captured_ns", is_whole ? trace.end_ns - trace.start_ns : CapturedNs(trace)},
           {"versions",
            {{"gprof_cli", kVersion},

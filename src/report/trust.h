@@ -3,32 +3,20 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "analysis/trust/clock_quality.h"
-#include "analysis/trust/recording_cost.h"
 #include "gprof/analysis.h"
-#include "gprof/trace.h"
 #include "report/json_values.h"
+#include "report/run_facts.h"
 
 namespace gprof {
 
-struct Trust {
-  const Trace& trace;
-  std::vector<Finding> health;  // HealthOf
-  RecordingCost cost;
-  ClockQuality clocks;
-};
-
-Trust TrustOf(const AnalysisInput& input);
-
 // "estimated slow-down 0.4% to 1.9%", what recording cost; empty where that is not known.
-std::string OverheadText(const Trust& trust);
+std::string OverheadText(const RunFacts& run);
 
 // A row for each question: text and Markdown show it at the end, CSV as the table "trust".
-Table TrustTable(const Trust& trust);
+Table TrustTable(const RunFacts& run);
 
 // The same as facts.
-Json TrustJson(const Trust& trust);
+Json TrustJson(const RunFacts& run);
 
 }  // namespace gprof

@@ -6,12 +6,13 @@
 // in another entry (CIE), which theirs point to.
 #include "unwind/cfi.h"
 
-#include <vector>
+#include <cstring>
+#include <type_traits>
 
 namespace gprof {
 namespace {
 
-constexpr std::size_t kMostSaved = 16;  // rows that a program may set aside
+constexpr std::size_t kMostSaved = 8;  // rows that a program may set aside
 
 // Instructions, by the standard's names. Those that are frequent have six bits for a number beside their own two.
 enum class Frequent : uint8_t { kExtended = 0, kAdvance = 1, kOffset = 2, kRestore = 3 };
@@ -61,8 +62,8 @@ struct Entry {
 };
 
 // False at the end, and at what is damaged.
-bool TakeEntry(const ElfImage& image, uint64_t address, Entry* entry) {
-  ByteReader reader(image.At(address), address);
+bool TakeEntry(const UnwindTables& tables, uint64_t address, Entry* entry) {
+  ByteReader reader(tables.at(tables.image, address), address);
   const auto short_size = reader.Take<uint32_t>();
   const uint64_t size = short_size == 0xffffffffu ? reader.Take<uint64_t>() : short_size;
   entry->address = reader.address();
@@ -72,7 +73,8 @@ bool TakeEntry(const ElfImage& image, uint64_t address, Entry* entry) {
 
 void ReadAugmentation(std::string_view letters, Bytes data, uint64_t address, Cie* cie) {
   ByteReader reader(data, address);
-  for (const char letter : letters.substr(1)) {
+  letters.remove_prefix(1);
+  for (const char letter : letters) {
     switch (letter) {
       case 'R':
         cie->pointer_encoding = reader.Take<uint8_t>();
@@ -96,9 +98,9 @@ void ReadAugmentation(std::string_view letters, Bytes data, uint64_t address, Ci
   }
 }
 
-bool ReadCie(const ElfImage& image, uint64_t address, Cie* cie) {
+bool ReadCie(const UnwindTables& tables, uint64_t address, Cie* cie) {
   Entry entry;
-  if (!TakeEntry(image, address, &entry)) return false;
+  if (!TakeEntry(tables, address, &entry)) return false;
   ByteReader reader(entry.body, entry.address);
   if (reader.Take<uint32_t>() != 0) return false;
   const auto version = reader.Take<uint8_t>();
@@ -201,14 +203,12 @@ class Program {
 
   // Around what leaves a function early: behind it all is as before.
   void Remember() {
-    is_bad_ |= saved_.size() == kMostSaved;
-    if (!is_bad_) saved_.push_back(row_);
+    is_bad_ |= saved_count_ == kMostSaved;
+    if (!is_bad_) std::memcpy(saved_[saved_count_++], &row_, sizeof row_);
   }
   void Recall() {
-    is_bad_ |= saved_.empty();
-    if (is_bad_) return;
-    row_ = saved_.back();
-    saved_.pop_back();
+    is_bad_ |= saved_count_ == 0;
+    if (!is_bad_) std::memcpy(&row_, saved_[--saved_count_], sizeof row_);
   }
 
   // How the CFA is found: a register plus an offset, of which an instruction sets one or both.
@@ -264,18 +264,21 @@ class Program {
   const Cie& cie_;
   UnwindRow& row_;
   UnwindRow initial_;
-  std::vector<UnwindRow> saved_;
+  // As bytes, so that those that are not needed cost nothing.
+  static_assert(std::is_trivially_copyable_v<UnwindRow>);
+  unsigned char saved_[kMostSaved][sizeof(UnwindRow)];
+  std::size_t saved_count_ = 0;
   uint64_t address_ = 0;
   bool is_bad_ = false;
 };
 
-bool ReadFde(const ElfImage& image, uint64_t fde_address, uint64_t address, UnwindRow* row) {
+bool ReadFde(const UnwindTables& tables, uint64_t fde_address, uint64_t address, UnwindRow* row) {
   Entry entry;
-  if (!TakeEntry(image, fde_address, &entry)) return false;
+  if (!TakeEntry(tables, fde_address, &entry)) return false;
   ByteReader reader(entry.body, entry.address);
   const auto back = reader.Take<uint32_t>();
   Cie cie;
-  if (back == 0 || back > entry.address || !ReadCie(image, entry.address - back, &cie)) return false;
+  if (back == 0 || back > entry.address || !ReadCie(tables, entry.address - back, &cie)) return false;
   const uint64_t first = reader.Pointer(cie.pointer_encoding);
   const uint64_t size = reader.Pointer(cie.pointer_encoding & 0x0fu);
   if (cie.has_augmentation) reader.TakeBytes(reader.Uleb());
@@ -292,11 +295,11 @@ bool ReadFde(const ElfImage& image, uint64_t fde_address, uint64_t address, Unwi
 }  // namespace
 
 // .eh_frame_hdr: pairs of the begin of a function and where its entry is, in order.
-bool FindUnwindRow(const ElfImage& image, uint64_t address, UnwindRow* row) {
+bool FindUnwindRow(const UnwindTables& tables, uint64_t address, UnwindRow* row) {
   constexpr uint8_t kUsualTable = 0x3b;  // four bytes each, relative to the table
-  const uint64_t index = image.unwind_index();
+  const uint64_t index = tables.index;
   if (index == 0) return false;
-  ByteReader reader(image.At(index), index);
+  ByteReader reader(tables.at(tables.image, index), index);
   const auto version = reader.Take<uint8_t>(), frame_encoding = reader.Take<uint8_t>(),
              count_encoding = reader.Take<uint8_t>(), table_encoding = reader.Take<uint8_t>();
   reader.Pointer(frame_encoding, index);
@@ -313,7 +316,7 @@ bool FindUnwindRow(const ElfImage& image, uint64_t address, UnwindRow* row) {
     const uint64_t middle = low + (high - low) / 2;
     value(2 * middle) <= address ? low = middle + 1 : high = middle;
   }
-  return low != 0 && ReadFde(image, value(2 * low - 1), address, row);
+  return low != 0 && ReadFde(tables, value(2 * low - 1), address, row);
 }
 
 }  // namespace gprof

@@ -1,10 +1,12 @@
-// What .eh_frame says: at an address of code, where the registers of the caller are.
+// What .eh_frame says: at an address of code, where the registers of the caller are. Of files, for stacks that were
+// copied, and of modules in memory, for threads that walk their own: nothing is allocated, and nothing of libstdc++ is
+// called.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-#include "unwind/elf_image.h"
+#include "unwind/byte_reader.h"
 #include "unwind/registers.h"
 
 namespace gprof {
@@ -34,7 +36,13 @@ struct UnwindRow {
   bool is_signal_frame = false;
 };
 
-// False: the image has nothing about that address.
-bool FindUnwindRow(const ElfImage& image, uint64_t address, UnwindRow* row);
+struct UnwindTables {
+  uint64_t index = 0;  // the address of .eh_frame_hdr, 0 for none
+  const void* image = nullptr;
+  Bytes (*at)(const void* image, uint64_t address) = nullptr;  // from an address on; empty where there is nothing
+};
+
+// False: the tables have nothing about that address.
+bool FindUnwindRow(const UnwindTables& tables, uint64_t address, UnwindRow* row);
 
 }  // namespace gprof

@@ -64,12 +64,12 @@ uint64_t TakeOffset(ByteReader* reader, bool is_wide) {
 }
 
 // One attribute of an entry: text or a number.
-struct Value {
+struct FormValue {
   std::string_view text;
   uint64_t number = 0;
 };
 
-bool TakeValue(const Sections& sections, bool is_wide, uint64_t form, ByteReader* reader, Value* value) {
+bool TakeValue(const Sections& sections, bool is_wide, uint64_t form, ByteReader* reader, FormValue* value) {
   switch (form) {
     case kString:
       value->text = reader->TakeText();
@@ -134,7 +134,7 @@ bool TakeEntries(const Sections& sections, bool is_wide, ByteReader* reader, std
   for (uint64_t i = 0; i < count && !reader->AtEnd(); ++i) {
     File& entry = entries->emplace_back();
     for (const Attribute& attribute : attributes) {
-      Value value;
+      FormValue value;
       if (!TakeValue(sections, is_wide, attribute.form, reader, &value)) return false;
       if (attribute.content == kPath) entry.name = value.text;
       if (attribute.content == kDirectory) entry.folder = value.number;

@@ -105,6 +105,11 @@ Bytes ElfImage::Part(uint64_t offset, uint64_t size) const {
   return bytes_.subspan(offset, std::min<uint64_t>(size, bytes_.size() - offset));
 }
 
+UnwindTables ElfImage::unwind_tables() const {
+  const auto at = [](const void* image, uint64_t address) { return static_cast<const ElfImage*>(image)->At(address); };
+  return {unwind_index_, this, at};
+}
+
 Bytes ElfImage::At(uint64_t address) const {
   for (const Segment& segment : segments_) {
     const uint64_t into = address - segment.address;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "unwind/byte_reader.h"
+#include "unwind/cfi.h"
 
 namespace gprof {
 
@@ -32,7 +33,7 @@ class ElfImage {
   // From an address on, as far as the file has it.
   Bytes At(uint64_t address) const;
   std::optional<uint64_t> AddressOfOffset(uint64_t offset) const;
-  uint64_t unwind_index() const { return unwind_index_; }    // address of .eh_frame_hdr, 0 for none
+  UnwindTables unwind_tables() const;                        // which live as long as the image
   const std::string& build_id() const { return build_id_; }  // hexadecimal digits, empty for none
 
   // Of .symtab, or where that was stripped of .dynsym.

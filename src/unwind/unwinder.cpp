@@ -124,7 +124,8 @@ const Unwinder::Cached& Unwinder::Look(const AddressSpace& space, uint64_t numbe
   cached.mapping = space.Find(address);
   const bool is_file = cached.mapping != nullptr && cached.mapping->file != nullptr;
   const ElfImage* const image = is_file ? cached.mapping->file->Image() : nullptr;
-  cached.has_row = image != nullptr && FindUnwindRow(*image, address - cached.mapping->Bias(), &cached.row);
+  cached.has_row =
+      image != nullptr && FindUnwindRow(image->unwind_tables(), address - cached.mapping->Bias(), &cached.row);
   return cached;
 }
 

@@ -4,9 +4,9 @@ import type { PageData } from "./shared/data";
 import { decodePage, readPage } from "./shared/decode";
 import { mountDiff } from "./diff/diff";
 import { mountFleet } from "./fleet/fleet";
-import { announce, el } from "./shared/dom";
+import { announce, button, el } from "./shared/dom";
 import { formatNs } from "./shared/format";
-import { hasTimeline, openTable, showPlace, whenLoaded, type ShowPlace } from "./shared/jump";
+import { hasTimeline } from "./shared/jump";
 import { startLinks } from "./shared/link";
 import { visible } from "./shared/names";
 import { mountOverview } from "./overview/overview";
@@ -18,12 +18,11 @@ import { chooseTheme, onThemeChange, startTheme, theme } from "./shared/theme";
 import { mountTimeline } from "./timeline/timeline";
 
 function themeButton(): HTMLElement {
-  const made = el("button", { class: "tool", id: "theme", attributes: { type: "button" } });
+  const made = button("", () => chooseTheme(theme() === "dark" ? "light" : "dark"), { class: "tool", id: "theme" });
   const show = (): void => {
     made.textContent = theme() === "dark" ? "☀ Light" : "☾ Dark";
     made.setAttribute("aria-label", theme() === "dark" ? "Use light colours" : "Use dark colours");
   };
-  made.addEventListener("click", () => chooseTheme(theme() === "dark" ? "light" : "dark"));
   onThemeChange(show);
   show();
   return made;
@@ -44,52 +43,33 @@ function fail(error: unknown): void {
 
 function tabsOf(state: State): TabSpec[] {
   const { page } = state;
-  const timeline: TabSpec = { id: "timeline", title: page.kind === "diff" ? "Timelines" : "Timeline", mount: (root) => mountTimeline(root, state) };
-  if (page.kind === "diff" && page.diff) {
-    const { diff } = page;
-    return [
-      { id: "overview", title: "Difference", mount: (root) => mountDiff(root, state, diff) },
-      ...(hasTimeline(state) ? [timeline] : []),
-      { id: "tables", title: "Tables", mount: (root) => mountTables(root, state) },
-    ];
-  }
-  if (page.fleet) {
-    const { fleet } = page;
-    return [
-      { id: "overview", title: "Ranks", mount: (root) => mountFleet(root, state, fleet) },
-      { id: "tables", title: "Tables", mount: (root) => mountTables(root, state) },
-    ];
-  }
-  const { report } = page;
-  if (!report) return [timeline];
-  const show: ShowPlace = hasTimeline(state) ? (place) => showPlace(state, place) : null;
-  const links = { show, openTable: (id: string) => openTable(state, id),
-    whenLoaded: (then: Parameters<typeof whenLoaded>[1]) => whenLoaded(state, then) };
-  return [
-    { id: "overview", title: "Overview", mount: (root) => mountOverview(root, page, report, links) },
-    ...(hasTimeline(state) ? [timeline] : []),
-    { id: "tables", title: "Tables", mount: (root) => mountTables(root, state) },
-    { id: "charts", title: "Charts", mount: (root) => mountCharts(root, state, report) },
+  const { diff, fleet, report } = page;
+  const tabs: (TabSpec | false | null | undefined)[] = [
+    diff && { id: "overview", title: "Difference", mount: (root) => mountDiff(root, state, diff) },
+    fleet && { id: "overview", title: "Ranks", mount: (root) => mountFleet(root, state, fleet) },
+    report && { id: "overview", title: "Overview", mount: (root) => mountOverview(root, state, report) },
+    hasTimeline(state) && { id: "timeline", title: diff ? "Timelines" : "Timeline", mount: (root) => mountTimeline(root, state) },
+    (diff || fleet || report) && { id: "tables", title: "Tables", mount: (root) => mountTables(root, state) },
+    report && { id: "charts", title: "Charts", mount: (root) => mountCharts(root, state, report) },
   ];
+  return tabs.filter((tab): tab is TabSpec => Boolean(tab));
 }
 
 function showFrame(state: State): void {
   const app = document.getElementById("app");
   if (!app) return;
   const tabs = makeTabs(state, tabsOf(state));
-  const skip = el("a", { class: "skip", text: "Skip to the content", attributes: { href: "#main" } });
-  skip.addEventListener("click", (event) => {
+  const skip = el("a", { class: "skip", text: "Skip to the content", attributes: { href: "#main" }, on: { click: (event) => {
     event.preventDefault(); // the address belongs to deep links
     tabs.panels.focus();
-  });
-  const print = el("button", { class: "tool", text: "Print", attributes: { type: "button" }, on: { click: () => window.print() } });
+  } } });
   app.replaceChildren(
     skip,
     el("header", { class: "top" },
       el("div", { class: "run" },
         el("h1", { text: visible(state.page.title), title: visible(state.page.title) }),
         el("p", { text: subtitle(state.page), title: subtitle(state.page) })),
-      el("div", { class: "tools" }, print, themeButton()),
+      el("div", { class: "tools" }, button("Print", () => window.print(), { class: "tool" }), themeButton()),
       tabs.bar),
     tabs.panels,
     el("p", { id: "live", class: "hidden", attributes: { role: "status", "aria-live": "polite" } }));
@@ -97,7 +77,7 @@ function showFrame(state: State): void {
 
 async function loadEvents(state: State): Promise<void> {
   if (state.page.fleet) return; // its heat map is read when it is shown
-  state.setRuns(await decodePage(state.page));
+  state.set("runs", await decodePage(state.page));
   document.body.dataset["events"] = "loaded";
   if (hasTimeline(state)) announce("The timeline is ready.");
 }

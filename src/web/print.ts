@@ -1,7 +1,7 @@
 // On paper: the overview, then the tables that people read, as far as they go on a page. Built when somebody prints.
-import { el } from "./shared/dom";
+import { el, figure, tableHead } from "./shared/dom";
 import { formatFigure, formatNumber } from "./shared/format";
-import { tellingColumns } from "./tables/grid_model";
+import { columnsWithValues } from "./tables/grid_model";
 import { shortName } from "./shared/names";
 import type { State } from "./shared/state";
 import { timelinePicture } from "./timeline/timeline";
@@ -9,22 +9,22 @@ import { entriesOf } from "./tables/tables";
 import type { Entry } from "./tables/table_list";
 
 const PRINTED = ["time", "idle", "gaps", "kernels", "memcpy", "transfers", "pageable", "streams", "concurrency", "sync", "api", "steps", "nvtx", "paths"];
-const MOST_ROWS = 12;
-const MOST_COLUMNS = 8;
+const MAX_ROWS = 12;
+const MAX_COLUMNS = 8;
 
 function printedTable(entry: Entry): HTMLElement {
   const { data, note } = entry.open();
-  const columns = tellingColumns(data).slice(0, MOST_COLUMNS);
-  const rows = Array.from({ length: Math.min(MOST_ROWS, data.count) }, (_, row) => el("tr", {}, ...columns.map((c) => {
+  const columns = columnsWithValues(data).slice(0, MAX_COLUMNS);
+  const rows = Array.from({ length: Math.min(MAX_ROWS, data.count) }, (_, row) => el("tr", {}, ...columns.map((c) => {
     const value = data.value(row, c);
     return typeof value === "number"
-      ? el("td", { class: "number", text: formatFigure(value, data.columns[c].unit) })
+      ? figure(formatFigure(value, data.columns[c].unit))
       : el("td", { text: value === null ? "–" : shortName(value, 48) });
   })));
   const more = data.count > rows.length ? `${formatNumber(data.count - rows.length)} more rows not printed. ` : "";
   return el("section", { class: "card" }, el("h2", { text: entry.title }),
     el("table", { class: "figures" },
-      el("thead", {}, el("tr", {}, ...columns.map((c) => el("th", { class: data.columns[c].unit ? "number" : "", text: data.columns[c].title })))),
+      tableHead(columns.map((c) => data.columns[c].title), (i) => data.columns[columns[i]].unit !== ""),
       el("tbody", {}, ...rows)),
     el("p", { class: "note", text: more + note }));
 }
@@ -36,7 +36,7 @@ export function startPrinting(state: State): void {
     if (printed) return;
     tab = state.tab;
     const picture = tab === "timeline" ? timelinePicture(state) : null; // what the reader looked at
-    state.setTab("overview");
+    state.set("tab", "overview");
     const entries = entriesOf(state);
     const tables = PRINTED.flatMap((id) => entries.filter((e) => e.id === id && e.count !== null && e.count > 0));
     const timeline = picture ? el("section", { class: "card" }, el("h2", { text: "Timeline" }), picture) : null;
@@ -46,6 +46,6 @@ export function startPrinting(state: State): void {
   addEventListener("afterprint", () => {
     printed?.remove();
     printed = null;
-    if (tab && tab !== state.tab) state.setTab(tab);
+    if (tab && tab !== state.tab) state.set("tab", tab);
   });
 }

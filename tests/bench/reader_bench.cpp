@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "analysis/causes/shared_causes.h"
 #include "analysis/facts/shared_facts.h"
 #include "base/machine/process_memory.h"
 #include "common/arguments.h"
@@ -76,7 +77,7 @@ void MeasureFacts(const Stopwatch& stopwatch, const Trace& trace) {
   stopwatch.Measure("fact: kernels", input, [](const AnalysisInput& i) { i.shared().kernels(); });
   stopwatch.Measure("fact: window", input, [](const AnalysisInput& i) { (void)i.shared().window_ns(); });
   stopwatch.Measure("fact: gap causes", input, [&](const AnalysisInput& i) {
-    for (uint32_t device = 0; device < trace.device_ops.size(); ++device) i.shared().gap_causes(device);
+    for (uint32_t device = 0; device < trace.device_ops.size(); ++device) i.causes().of_gaps(device);
   });
 }
 

@@ -1,4 +1,4 @@
-"""A thousand ranks: what `analyze` takes for them, and HolisticTraceAnalysis for captures that both read.
+"""A thousand ranks: what `ranks` takes for them, and HolisticTraceAnalysis for captures that both read.
 
     GPROF_TEST_BUILD=BUILD tests/bench/run_fleet.py --folder DIR [--ranks 1024] [--records 3e6] [--different 32]
     GPROF_TEST_BUILD=BUILD tests/bench/run_fleet.py --hta FOLDER --python PYTHON
@@ -71,7 +71,7 @@ def measure_ranks(arguments):
     with tempfile.TemporaryDirectory() as folder:
         for workers in (1, 2):
             part = pathlib.Path(folder) / f"{workers}.gpart"
-            taken = timed(CLI, "analyze", *read, "--workers", workers, "-o", part)
+            taken = timed(CLI, "ranks", *read, "--workers", workers, "-o", part)
             each_s = taken["wall_s"] / len(read)
             found[f"workers_{workers}"] = {**taken, "s_a_rank": round(each_s, 4), "s_for_all": round(each_s * arguments.ranks, 1)}
         found.update(measure_partials(read, pathlib.Path(folder)))
@@ -86,14 +86,14 @@ def measure_partials(traces, folder):
     sizes, merged = sorted(part.stat().st_size for part in parts), folder / "merged.gpart"
     found = {"bytes_of_a_partial": {"median": sizes[len(sizes) // 2], "largest": sizes[-1]}}
     found["merge"] = timed(CLI, "merge", *parts, "-o", merged)
-    for command in ("analyze", "report"):
+    for command in ("ranks", "report"):
         found[f"{command}_of_the_result"] = timed(CLI, command, merged)
     return found
 
 
 def compare_with_hta(arguments):
     paths = sorted(arguments.hta.glob("*.json.gz"))[:8]
-    found = {"files": len(paths), "gprof-cli": timed(CLI, "analyze", *paths)}
+    found = {"files": len(paths), "gprof-cli": timed(CLI, "ranks", *paths)}
     found["HolisticTraceAnalysis"] = timed(arguments.python, "-c", HTA, *paths)
     return found
 

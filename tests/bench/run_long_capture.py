@@ -3,7 +3,7 @@
     GPROF_TEST_BUILD=BUILD tests/bench/run_long_capture.py --out DIR [--events 200e6] [--rate 2e6]
 
 Runs tests/e2e/tracer/programs/long_capture alone, and recorded at a given number of events a second; the difference of
-their memory is the tracer's. Then reads the trace: info, report, report --low-memory, and whether all was recorded.
+their memory is the tracer's. Then reads the trace: info, report, and whether all was recorded.
 Writes DIR/long_capture.json and DIR/long_capture.md.
 
     tests/bench/run_long_capture.py --out DIR --events 108e6 --rate 60e3 --points 180    # 30 minutes, told every 10 s
@@ -95,11 +95,11 @@ def line(points):
 def read(trace):
     """How the trace is read: {command: figures}, and what `report` says of its health."""
     found = {}
-    for name, words in (("info", ["info"]), ("report", ["report"]), ("report --low-memory", ["report", "--low-memory"])):
-        command = [support.COMMAND, *words, trace]
+    for name in ("info", "report"):
+        command = [support.COMMAND, name, trace]
         found[name] = measured.run(*command, env=os.environ | {"TMPDIR": str(trace.parent)}, limit_s=PATIENCE_S).figures()
     health = trace.parent / "health.json"
-    words = ["report", "--low-memory", "--only", "health", "--format", "json", "-o", health]
+    words = ["report", "--only", "health", "--format", "json", "-o", health]
     measured.run(support.COMMAND, *words, trace, env=os.environ | {"TMPDIR": str(trace.parent)}, limit_s=PATIENCE_S)
     document = json.loads(health.read_text())
     return {"commands": found, "records": document["trace"]["records"], "lost": document["health"]["lost_records"],

@@ -1,6 +1,6 @@
 """How fast a trace becomes a report: seconds, records a second and memory of `gprof-cli report`.
 
-    GPROF_TEST_BUILD=BUILD tests/bench/run_reader.py [--out DIR] [--rounds 5] [--low-memory [--temp-dir DIR]] TRACE...
+    GPROF_TEST_BUILD=BUILD tests/bench/run_reader.py [--out DIR] [--rounds 5] TRACE...
 
 Without a trace it records one: the launches of recording_bench with a GPU, the ranges of nvtx_bench without.
 """
@@ -26,8 +26,6 @@ def parse_arguments():
     parser.add_argument("traces", nargs="*", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--low-memory", action="store_true", help="measure report --low-memory")
-    parser.add_argument("--temp-dir", help="its folder")
     parser.add_argument("-n", type=int, default=1_000_000, help="operations of the trace that is recorded")
     return parser.parse_args()
 
@@ -71,10 +69,10 @@ def run_once(*words):
     return time.monotonic() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, ordinary
 
 
-def measure(trace, rounds, options):
+def measure(trace, rounds):
     document = json.loads(recorded.ask("report", trace, "--only", "health", "--format", "json"))
     records = document["trace"]["records"]
-    runs = [run_once(support.COMMAND, "report", trace, *options) for _ in range(rounds)]
+    runs = [run_once(support.COMMAND, "report", trace) for _ in range(rounds)]
     wall, cpu = statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
     peak = max(run[2] for run in runs)
     return {"trace": trace.name, "bytes": trace.stat().st_size, "records": records, "seconds": round(wall, 4),
@@ -85,11 +83,9 @@ def measure(trace, rounds, options):
 
 def main():
     arguments = parse_arguments()
-    options = ["--low-memory"] if arguments.low_memory else []
-    options += ["--temp-dir", arguments.temp_dir] if arguments.temp_dir else []
     with tempfile.TemporaryDirectory(prefix="gprof-bench-") as folder:
         traces = arguments.traces or [record(pathlib.Path(folder), arguments.n)]
-        rows = [measure(trace, arguments.rounds, options) for trace in traces]
+        rows = [measure(trace, arguments.rounds) for trace in traces]
     print("| trace | records | file bytes a record | report, s | processor, s | records a second | memory, MB | "
           "of it no file, MB | memory bytes a record |")
     print("|---|---|---|---|---|---|---|---|---|")

@@ -28,8 +28,8 @@ UNTRACED, FLOOR, IDLE, OURS, NSYS = "untraced", "CUPTI floor", "gprof-cli -t non
 MODES = {
     "waiting": ["-c", "cudaProfilerApi"],
     "default": [],
-    "-t cuda": ["-t", "cuda"],
-    "-t nvtx": ["-t", "nvtx"],
+    "-t cuda": ["--only-trace", "-t", "cuda"],
+    "-t nvtx": ["--only-trace", "-t", "nvtx"],
     "all APIs": ["--cuda-trace-all-apis"],
     "graph nodes": ["--cuda-graph-trace", "node"],
     "graphs auto": ["--cuda-graph-trace", "auto"],
@@ -62,7 +62,7 @@ def variants(folder, has_gpu):
     if has_gpu and floor.is_file():
         found[FLOOR] = ([], {"CUDA_INJECTION64_PATH": str(floor)})
     ours = [str(support.COMMAND), "profile", "-f", "-o", str(folder / "ours.trace")]
-    found[IDLE] = ([*ours, "-t", "none", "--"], {})
+    found[IDLE] = ([*ours, "--only-trace", "-t", "none", "--"], {})
     found[OURS] = ([*ours, "--"], {})
     if nsys.find():
         options = ["-t", "cuda,nvtx", "-s", "none", "--cpuctxsw", "none", "-f", "true", "-o", str(folder / "nsys")]

@@ -4,7 +4,7 @@
 
 The program is recording_bench's training step with about as many events (launches, copies, ranges, waits), recorded by
 both tools; without a GPU it is the ranges of nvtx_bench. Then: gprof-cli report, on all cores and on 1, 2, 4, 8 and 16 of
-them, and with --low-memory; nsys export --type sqlite and nsys stats on that. Each is measured on the clock, of
+them; nsys export --type sqlite and nsys stats on that. Each is measured on the clock, of
 processors, and by its memory. What takes longest comes last, and what would not end within --limit-s is left out.
 
     tests/bench/run_report.py --out out --events 3e6 --without nsys    # what gprof-cli takes, in half a minute
@@ -50,7 +50,7 @@ def parse_arguments():
     parser.add_argument("--traces", nargs="*", default=[], type=pathlib.Path, help="look at these; record nothing")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each report, more of a short one; the median counts")
     parser.add_argument("--limit-s", type=float, default=540)
-    parser.add_argument("--without", action="append", default=[], choices=(NSYS, "cores", "low-memory"))
+    parser.add_argument("--without", action="append", default=[], choices=(NSYS, "cores"))
     parser.add_argument("--folder", help="for traces, on a disk; $TMPDIR or /var/tmp")
     return parser.parse_args()
 
@@ -128,19 +128,17 @@ def are_enough(runs, rounds):
 def reports(trace, arguments, limit, seconds):
     """{variant: figures} of the report, as far as the time goes."""
     usable, found = len(os.sched_getaffinity(0)), {}
-    variants = {"report": ([], None)}
-    if "low-memory" not in arguments.without:
-        variants["report --low-memory"] = (["--low-memory"], None)
+    variants = {"report": None}
     if "cores" not in arguments.without:
-        variants.update({f"report, {count} core{'s' * (count > 1)}": ([], count) for count in CORES if count <= usable})
+        variants.update({f"report, {count} core{'s' * (count > 1)}": count for count in CORES if count <= usable})
     environment = support.environment(TMPDIR=str(trace.parent))
-    for name, (options, cores) in variants.items():
+    for name, cores in variants.items():
         runs = []
         while not are_enough(runs, arguments.rounds):
             allowed = min(seconds, limit.left_s())
             if allowed < (runs[-1].seconds * 1.2 if runs else 1):
                 break
-            runs.append(measured.run(support.COMMAND, "report", trace, *options, limit_s=allowed, cores=cores,
+            runs.append(measured.run(support.COMMAND, "report", trace, limit_s=allowed, cores=cores,
                                      env=environment))
             if runs[-1].why() is not None:
                 break

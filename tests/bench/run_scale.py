@@ -1,16 +1,16 @@
 """Hundreds of millions of events: a capture of them, and how reading grows with their number.
 
     GPROF_TEST_BUILD=BUILD tests/bench/run_scale.py --out DIR --capture 500e6 [--rate 6e6] [--kernels 20000]
-    GPROF_TEST_BUILD=BUILD tests/bench/run_scale.py --out DIR --curve 10e6,30e6,100e6,300e6 [--low-memory-first]
+    GPROF_TEST_BUILD=BUILD tests/bench/run_scale.py --out DIR --curve 10e6,30e6,100e6,300e6
 
 --capture records event_storm: NVTX ranges from four threads at a steady rate, and kernels where there is a GPU. Once a
 second the program says what its memory is; it is run alone as well, and the difference is the tracer's. The command
-itself and the run folder are looked at meanwhile. Then: is all there (health), and info, report --low-memory and report
-of that trace. --curve does the same reading with traces of synthetic_trace, which are made side by side before.
+itself and the run folder are looked at meanwhile. Then: is all there (health), and info and report of that
+trace. --curve does the same reading with traces of synthetic_trace, which are made side by side before.
 
 Every step has a limit of time, none begins that is not likely to end within --limit-s, and results are written to
 DIR/scale.json and DIR/scale.md as they come. Both options may be given. --folder is on a disk with room: 5 bytes an event
-for the trace, about 100 for report --low-memory. Reports that would need more memory than there is are left out.
+for the trace. Reports that would need more memory than there is are left out.
 """
 
 import argparse
@@ -32,10 +32,10 @@ from run_long_capture import RunFolder  # noqa: E402
 from run_recording import machine  # noqa: E402
 
 STORM, MAKER = support.PROGRAMS / "event_storm", support.PROGRAMS / "synthetic_trace"
-GUESSED_BYTES = 110  # an event, in memory or on disk: docs/performance.md
+GUESSED_BYTES = 110  # an event in memory: docs/performance.md
 ALONE_S = 3
 # Before anything was measured: seconds an event. Then what the last smaller trace took is the measure.
-GUESSED_S = {"info": 0.1e-6, "report": 0.6e-6, "report --low-memory": 0.7e-6}
+GUESSED_S = {"info": 0.1e-6, "report": 0.6e-6}
 
 
 def parse_arguments():
@@ -47,9 +47,8 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=4, help="threads with ranges")
     parser.add_argument("--curve", default="", metavar="EVENTS,…", help="sizes of the traces of synthetic_trace")
     parser.add_argument("--without", action="append", default=[], choices=tuple(GUESSED_S), help="leave a step out")
-    parser.add_argument("--low-memory-first", action="store_true", help="before the ordinary report")
     parser.add_argument("--limit-s", type=float, default=540)
-    parser.add_argument("--folder", help="for traces and for report --low-memory; $TMPDIR or /var/tmp")
+    parser.add_argument("--folder", help="for traces; $TMPDIR or /var/tmp")
     parser.add_argument("--keep", action="store_true", help="keep the traces, in DIR")
     return parser.parse_args()
 
@@ -119,11 +118,8 @@ def available_bytes():
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
 
 
-def no_room(step, size, folder):
-    """Why a step that keeps so many bytes cannot be done on this machine, None when it can."""
-    if step == "report --low-memory":
-        free = shutil.disk_usage(folder).free
-        return f"not enough room on the disk: {paired.bytes_text(free)}" if size > free else None
+def no_room(size):
+    """Why what keeps so many bytes cannot be done on this machine, None when it can."""
     return f"not enough memory: {paired.bytes_text(available_bytes())}" if size > available_bytes() else None
 
 
@@ -135,20 +131,15 @@ class Reader:
         self.each_s, self.each_bytes = dict(GUESSED_S), GUESSED_BYTES
 
     def steps(self):
-        order = ["info", "report --low-memory", "report"] if self.arguments.low_memory_first else list(GUESSED_S)
-        return [step for step in order if step not in self.arguments.without]
+        return [step for step in GUESSED_S if step not in self.arguments.without]
 
     def words(self, step, trace):
-        name, *options = step.split()
-        if name == "report":
-            options += ["--format", "json", "-o", self.folder / "report.json"]
-        if "--low-memory" in options:
-            options += ["--temp-dir", self.folder]
-        return [support.COMMAND, name, trace, *options]
+        options = ["--format", "json", "-o", self.folder / "report.json"] if step == "report" else []
+        return [support.COMMAND, step, trace, *options]
 
     def read(self, step, trace, events):
         """Figures of a step, and what it said of the trace."""
-        why = no_room(step, events * self.each_bytes, self.folder)
+        why = no_room(events * self.each_bytes)
         expected = self.each_s[step] * events
         if why is None and not self.limit.has_room_for(expected):
             why = f"no time: about {expected:.0f} s"
@@ -160,7 +151,7 @@ class Reader:
         self.each_s[step] = run.seconds * 1.2 / events
         if step == "report":
             self.each_bytes = run.peak_bytes / events
-        return run.figures(), health(self.folder / "report.json") if step.startswith("report") else {}
+        return run.figures(), health(self.folder / "report.json") if step == "report" else {}
 
 
 def make(events, folder, limit):

@@ -128,8 +128,8 @@ class Scale(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "report.json").write_text('{"trace": {"records": 7}, "health": {"lost_records": 0, "complete": true}}')
-            reader = run_scale.Reader(argparse.Namespace(low_memory_first=False, without=["info"]), folder, measured.Limit(1000))
-            self.assertEqual(reader.steps(), ["report", "report --low-memory"])
+            reader = run_scale.Reader(argparse.Namespace(without=["info"]), folder, measured.Limit(1000))
+            self.assertEqual(reader.steps(), ["report"])
             with mock.patch.object(run_scale, "available_bytes", return_value=10**9):
                 self.assertIn("not enough memory", reader.read("report", folder / "x", 1e9)[0]["skipped"])
             with mock.patch.object(measured, "run", return_value=finished(20.0, peak_bytes=5 * 10**8)):
@@ -141,10 +141,10 @@ class Scale(unittest.TestCase):
     def test_rows(self):
         row = {"name": "synthetic, 10 million", "wanted": 1e7, "bytes": 5e7, "making": {"seconds": 1},
                "steps": {"report": {"seconds": 5.0, "user_s": 4.0, "system_s": 2.0, "peak_bytes": 900_000_000},
-                         "report --low-memory": {"skipped": "no time: about 9 s"}}}
+                         "info": {"skipped": "no time: about 9 s"}}}
         text = run_scale.text_of([row])
         self.assertIn("| synthetic, 10 million | 10,000,000 | 50 MB | report | 5.00 s | 0.500 | 4.0 + 2.0 s (0.60 µs) | 900 MB | 90 | 0 B |", text)
-        self.assertIn("| report --low-memory | no time: about 9 s |", text)
+        self.assertIn("| info | no time: about 9 s |", text)
 
 
 class Targets(unittest.TestCase):

@@ -34,7 +34,7 @@ void add(bool needs_inputs) {
                         .needsInputs(needs_inputs).scopes({RecordScope::FUNCTION, RecordScope::BACKWARD_FUNCTION}));
 }
 """
-PLAIN = ["-t", "cuda,nvtx", "-s", "none"]
+PLAIN = ["--only-trace", "-t", "cuda,nvtx", "-s", "none"]
 # name: (options of gprof-cli, options of nsys, what torch.profiler is asked for)
 WAYS = {
     "untraced": (None, None, None),

@@ -50,7 +50,7 @@ class OtherTools(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def package(self, name):
-        python, why = packages.python_with(f"ci-{name}", [name])
+        python, why = packages.python_with(name)
         if python is None:
             self.skipTest(f"{name}: {why}")
         return python

@@ -11,10 +11,8 @@ import sys
 CACHE = pathlib.Path(os.environ.get("GPROF_TEST_CACHE", ""))
 OPTIONS = ["--disable-pip-version-check", "-q", "--retries", "1", "--timeout", "15"]
 # Python compiles what is imported: that is a small part of what there is.
-INSTALL = ["install", "--no-compile", "--only-binary", ":all:"]
-
-# Of tests that run Dask in several ways: one environment for all.
-DASK = ["numpy", "dask", "distributed", "dask-jobqueue", "dask-mpi", "mpi4py"]
+INSTALL = ["install", "--no-compile", "--no-deps", "--only-binary", ":all:", "--require-hashes", "-r"]
+REQUIREMENTS = pathlib.Path(__file__).resolve().parents[2] / "src/cmake/requirements"
 
 
 def run(*words):
@@ -27,14 +25,14 @@ def run_script(python, env, **options):
     return subprocess.run([str(python), *sys.argv], env={**env, "PYTHONPYCACHEPREFIX": str(CACHE / "pycache")}, **options)
 
 
-def python_with(name, *installs):
-    """The Python of an environment with what each of `installs` (arguments of pip install) brings, or the reason why not."""
+def python_with(name):
+    """The Python of an environment with the packages of src/cmake/requirements/NAME.txt, or the reason why there is none."""
     if not CACHE.is_absolute():
         return None, "GPROF_TEST_CACHE names no folder"
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / f"{name}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests that run side by side want the same environment
-        return make(CACHE / name, installs)
+        return make(CACHE / name, REQUIREMENTS / f"{name}.txt")
 
 
 def ways_to_make(folder):
@@ -45,19 +43,18 @@ def ways_to_make(folder):
     return [sys.executable, "-m", "venv", folder], [python, "-m", "pip"]
 
 
-def make(folder, installs):
-    python, done = folder / "bin" / "python3", folder / "complete"
-    wanted = "\n".join(" ".join(words) for words in installs)
-    if done.is_file() and done.read_text() == wanted:
+def make(folder, requirements):
+    python, done, wanted = folder / "bin" / "python3", folder / "complete", requirements.read_text(encoding="utf-8")
+    if done.is_file() and done.read_text(encoding="utf-8") == wanted:
         return python, ""
     shutil.rmtree(folder, ignore_errors=True)
     environment, pip = ways_to_make(folder)
     try:
-        for words in (environment, *([*pip, *OPTIONS, *INSTALL, *install] for install in installs)):
+        for words in (environment, [*pip, *OPTIONS, *INSTALL, requirements]):
             made = run(*words)
             if made.returncode != 0:
                 return None, (made.stderr or made.stdout).strip().splitlines()[-1:]
     except subprocess.TimeoutExpired:
         return None, "pip took too long"
-    done.write_text(wanted)
+    done.write_text(wanted, encoding="utf-8")
     return python, ""

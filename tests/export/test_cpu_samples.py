@@ -91,9 +91,9 @@ class CpuSamples(exporting.ExportTest):
         file = self.export(self.trace, "pprof")
         found, texts = stacks_of_pprof(gzip.decompress(file.read_bytes()))
         self.assertEqual(texts[0], "")
-        self.assertEqual({names: ns for (_, names), (_, ns) in found.items()}, self.expected())
+        self.assertEqual({names: ns for (_, names), (count, ns, _) in found.items() if count > 0}, self.expected())
         self.assertEqual({thread for thread, _ in found}, {"main (70)"})
-        self.assertEqual(sum(count for count, _ in found.values()), len(self.samples))
+        self.assertEqual(sum(count for count, _, _ in found.values()), len(self.samples))
         self.assertIn("c0ffee", texts)
 
     def test_folded_is_of_samples_where_there_is_no_gpu_work(self):
@@ -105,12 +105,23 @@ class CpuSamples(exporting.ExportTest):
         self.assertNotEqual(found, "")
         self.assertNotEqual(self.export(self.trace, "folded", name="gpu.folded").read_text(), found)
 
+    def test_pprof_has_the_gpu_time_of_each_operation(self):
+        trace = exporting.DATA / "starved_loader.trace"
+        found, _ = stacks_of_pprof(gzip.decompress(self.export(trace, "pprof").read_bytes()))
+        self.assertEqual({(count, cpu_ns) for count, cpu_ns, _ in found.values()}, {(0, 0)})
+        wanted = {}
+        for kind in ("kernel", "memcpy", "memset"):
+            for row in exporting.csv_rows(self.export(trace, "csv", "--kind", kind, name=kind + ".csv")):
+                wanted[kind] = wanted.get(kind, 0) + int(row["duration_ns"])
+        by_kind = {"kernel": 0, "memcpy": 0, "memset": 0}
+        for (_, names), (_, _, gpu_ns) in found.items():
+            by_kind["memset" if names[-1] == "memset" else "memcpy" if names[-1].startswith("copy ") else "kernel"] += gpu_ns
+        self.assertEqual(by_kind, wanted)
+
     def test_a_trace_without_samples_has_an_empty_profile(self):
         trace = exporting.DATA / "starved_loader.trace"
         self.assertEqual(self.export(trace, "folded", "--weight", "cpu").read_text(), "")
         self.assertEqual(json.loads(self.export(trace, "speedscope").read_text())["profiles"], [])
-        found, _ = stacks_of_pprof(gzip.decompress(self.export(trace, "pprof").read_bytes()))
-        self.assertEqual(found, {})
 
 
 if __name__ == "__main__":

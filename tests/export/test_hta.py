@@ -13,11 +13,8 @@ import exporting
 import packages
 
 HTA, TENSORBOARD = (pathlib.Path(__file__).with_name(f"read_{name}.py") for name in ("hta", "tensorboard"))
-# What they import; the lists of HTA bring notebooks as well, which are half a gigabyte.
-PACKAGES = (["--no-deps", "HolisticTraceAnalysis==0.5.0", "torch_tb_profiler==0.4.3"],
-            ["numpy", "pandas", "networkx", "plotly", "psutil", "pyyaml", "tensorboard"])
 IS_ASKED_FOR = os.environ.get("GPROF_TEST_HTA") == "1"
-PYTHON, WHY_NOT = packages.python_with("hta", *PACKAGES) if IS_ASKED_FOR else (None, "GPROF_TEST_HTA is not 1")
+PYTHON, WHY_NOT = packages.python_with("hta") if IS_ASKED_FOR else (None, "GPROF_TEST_HTA is not 1")
 CHOSEN = ("normalise_v2", "many_small_copies", "known_facts_graph_nodes")
 
 

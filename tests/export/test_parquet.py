@@ -76,7 +76,7 @@ class Parquet(exporting.ExportTest):
         if package == "spark":
             python, why = os.environ.get("GPROF_TEST_SPARK"), "GPROF_TEST_SPARK names no Python that has pyspark"
         else:
-            python, why = packages.python_with(f"parquet-{package}", [package])
+            python, why = packages.python_with(package)
         if python is None:
             self.skipTest(f"{package} is not here: {why}")
         return python
@@ -88,7 +88,7 @@ class Parquet(exporting.ExportTest):
         return {name: (columns, rows) for name, columns, rows in map(json.loads, done.stdout.splitlines())}
 
     def check(self, trace, package):
-        csv = self.export(trace, "csv", name=f"csv-{trace.stem}-{package}")
+        csv = self.export(trace, "csv", "--raw-csv", name=f"csv-{trace.stem}-{package}")
         parquet = self.export(trace, "parquet", name=f"parquet-{trace.stem}-{package}")
         found = self.read(parquet, package, READERS[package])
         self.assertEqual(sorted(found), sorted(path.stem for path in csv.iterdir()))

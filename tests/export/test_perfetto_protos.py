@@ -12,7 +12,7 @@ import exporting
 import packages
 
 READER = pathlib.Path(__file__).with_name("read_perfetto.py")
-PYTHON, WHY_NOT = packages.python_with("perfetto", ["perfetto"])
+PYTHON, WHY_NOT = packages.python_with("perfetto")
 
 
 class PerfettoProtos(exporting.ExportTest):

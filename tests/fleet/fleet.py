@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -15,6 +16,13 @@ ASSEMBLE = os.environ["GPROF_TEST_ASSEMBLE"]
 
 def run(*words, **options):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=240, **options)
+
+
+def pipe_at(path):
+    """Opens what is read at `path`, which waits for what is written: a named pipe would be refused."""
+    read_end, write_end = os.pipe()
+    path.symlink_to(f"/proc/{os.getpid()}/fd/{read_end}")
+    return os.fdopen(write_end, "wb")
 
 
 class FleetTest(unittest.TestCase):
@@ -52,4 +60,4 @@ class FleetTest(unittest.TestCase):
         return path
 
     def analyze(self, *words, **options):
-        return json.loads(self.cli("analyze", *words, "--format", "json", **options).stdout)
+        return json.loads(self.cli("ranks", *words, "--format", "json", **options).stdout)

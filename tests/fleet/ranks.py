@@ -1,4 +1,4 @@
-"""Traces of a run of many ranks, of which some are not as the others: what `gprof-cli analyze` has to find.
+"""Traces of a run of many ranks, of which some are not as the others: what `gprof-cli ranks` has to find.
 
     python3 ranks.py --assemble R/tests/bin/assemble_trace --ranks 1024 FOLDER
 

@@ -35,7 +35,7 @@ class DaskKubernetes(fleet.FleetTest):
     def test_the_recipe(self):
         if not MODULE.exists():
             self.skipTest("the Python module is not built")
-        python, why = packages.python_with("dask_kubernetes", ["numpy", "dask", "distributed", "dask-kubernetes"])
+        python, why = packages.python_with("dask_kubernetes")
         if python is None:
             self.skipTest(f"dask-kubernetes cannot be installed: {why}")
         recipe = re.search(r"```python\n(# KubeCluster\n.*?)```", PAGE, re.S).group(1)

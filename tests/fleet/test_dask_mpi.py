@@ -25,7 +25,7 @@ class DaskMpi(fleet.FleetTest):
     def test_the_recipe(self):
         if shutil.which(MPIRUN) is None or not MODULE.exists():
             self.skipTest("Open MPI is not installed, or the Python module is not built")
-        python, why = packages.python_with("dask", packages.DASK)
+        python, why = packages.python_with("dask")
         if python is None:
             self.skipTest(f"dask-mpi cannot be installed: {why}")
         recipe = re.search(r"```python\n(# mpirun .*?)```", PAGE, re.S).group(1)

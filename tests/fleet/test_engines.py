@@ -57,7 +57,7 @@ class Laws(fleet.FleetTest):
     def test_number_of_workers(self):
         for workers in (1, 2, 7):
             made = self.folder / f"workers{workers}.gpart"
-            self.cli("analyze", self.traces, "--workers", workers, "-o", made)
+            self.cli("ranks", self.traces, "--workers", workers, "-o", made)
             self.assertEqual(made.read_bytes(), self.all)
 
     def test_number_of_threads(self):
@@ -87,12 +87,12 @@ class Inputs(fleet.FleetTest):
 
     def test_nothing_that_can_be_read_is_an_error_and_no_report(self):
         for form in ("text", "json", "html"):
-            done = self.cli("analyze", "gone.trace", "--format", form, code=3)
+            done = self.cli("ranks", "gone.trace", "--format", form, code=3)
             self.assertEqual(done.stdout, "")
             self.assertIn("cannot read 'gone.trace': No such file", done.stderr)
             self.assertIn("hint: check the names", done.stderr)
         (self.folder / "notes.trace").write_text("no trace\n")
-        several = self.cli("analyze", "notes.trace", "gone.trace", code=3).stderr
+        several = self.cli("ranks", "notes.trace", "gone.trace", code=3).stderr
         for words in ("none of the 2 traces can be read", "'notes.trace': not a gprof-cli trace", "'gone.trace': No such"):
             self.assertIn(words, several)
 
@@ -101,18 +101,18 @@ class Inputs(fleet.FleetTest):
         found = self.analyze("list.txt")
         self.assertEqual([entry["trace"] for entry in found["unreadable"]], ["gone.trace"])
         self.assertEqual(found["ranks"], 8)
-        self.assertIn("[fleet.unreadable]", self.cli("analyze", "list.txt").stdout)
+        self.assertIn("[fleet.unreadable]", self.cli("ranks", "list.txt").stdout)
 
     def test_a_list(self):
         (self.folder / "list.txt").write_text("".join(f"{path}\n" for path in self.paths))
         self.assertEqual(self.analyze("list.txt"), self.analyze(self.traces))
 
     def test_words_that_make_no_sense(self):
-        for words in (["partial"], ["merge"], ["analyze"], ["partial", self.traces, "-o", "a.gpart", "--shard", "4/4"],
-                      ["analyze", self.traces, "--engine", "mpi"]):
+        for words in (["partial"], ["merge"], ["ranks"], ["partial", self.traces, "-o", "a.gpart", "--shard", "4/4"],
+                      ["ranks", self.traces, "--engine", "mpi"]):
             self.assertIn("hint:", self.cli(*words, code=2).stderr)
         (self.folder / "empty").mkdir()
-        self.assertIn("no traces", self.cli("analyze", "empty", code=3).stderr)
+        self.assertIn("no traces", self.cli("ranks", "empty", code=3).stderr)
 
 
 class Killed(fleet.FleetTest):
@@ -121,10 +121,11 @@ class Killed(fleet.FleetTest):
     def setUp(self):
         super().setUp()
         self.pipe = self.folder / self.paths[4].name
-        os.mkfifo(self.pipe)
+        self.into_pipe = fleet.pipe_at(self.pipe)
+        self.addCleanup(self.into_pipe.close)
 
     def start(self, **more):
-        words = [fleet.CLI, "analyze", *self.paths[:4], self.pipe, "--workers", "1", "-o", self.folder / "made.gpart"]
+        words = [fleet.CLI, "ranks", *self.paths[:4], self.pipe, "--workers", "1", "-o", self.folder / "made.gpart"]
         process = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
         self.addCleanup(process.kill)
         return process
@@ -146,7 +147,8 @@ class Killed(fleet.FleetTest):
         process = self.start()
         first = self.kill(self.worker_at_the_pipe(process))
         self.worker_at_the_pipe(process, first)  # else the dead one may take what is written
-        self.pipe.write_bytes(self.paths[4].read_bytes())
+        self.into_pipe.write(self.paths[4].read_bytes())
+        self.into_pipe.close()
         _, errors = process.communicate(timeout=DEADLINE_S)
         self.assertEqual(process.returncode, 0, errors)
         self.assertIn("was killed by SIGKILL; its traces are read again", errors)
@@ -190,7 +192,7 @@ class Mpi(fleet.FleetTest):
             for count in (1, 3):
                 out = self.folder / f"{name}-{count}"
                 more = ["--oversubscribe"] if "openmpi" in name else []
-                done = fleet.run(name, *more, "-n", count, fleet.CLI, "analyze", self.traces, "--engine", "mpi", "-o", out, env=env)
+                done = fleet.run(name, *more, "-n", count, fleet.CLI, "ranks", self.traces, "--engine", "mpi", "-o", out, env=env)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(done.stdout.count("Findings"), 1)
                 self.assertEqual([path.name for path in out.iterdir()], ["all.gpart"])
@@ -199,7 +201,7 @@ class Mpi(fleet.FleetTest):
     def test_a_process_that_is_gone_is_not_waited_for_forever(self):
         for starter in ({"PMI_RANK": "0", "PMI_SIZE": "2"}, {"FLUX_TASK_RANK": "0", "FLUX_JOB_SIZE": "2"}):
             with self.subTest(starter):
-                failed = self.cli("analyze", self.traces, "--engine", "mpi", "-o", "out", "--timeout", "1", code=3,
+                failed = self.cli("ranks", self.traces, "--engine", "mpi", "-o", "out", "--timeout", "1", code=3,
                                   env={**os.environ, **starter})
                 self.assertIn("did not arrive within 1 s", failed.stderr)
 

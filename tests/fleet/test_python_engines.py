@@ -20,8 +20,8 @@ import packages  # noqa: E402
 if importlib.util.find_spec("gprof_cli") is None:
     # Outside: of each engine one environment, in which this script runs again.
     codes, here = [], os.environ.get("PYTHONPATH", "")
-    for name, install in (("dask", packages.DASK), ("ray", ["numpy", "ray"])):
-        python, reason = packages.python_with(name, install)
+    for name in ("dask", "ray"):
+        python, reason = packages.python_with(name)
         if python is None:
             print(f"skipped: {name} is not here, and pip could not install it: {reason}")
             continue
@@ -46,7 +46,7 @@ class Engine(fleet.FleetTest):
         whole = self.partial("whole.gpart", *self.inputs).read_bytes()
         self.assertEqual(gprof_cli.fleet.partial_of(self.inputs, "none"), whole)
         self.assertEqual(gprof_cli.fleet.partial_of(reversed(self.inputs), ENGINE, workers=2), whole)
-        self.cli("analyze", *self.inputs, "--engine", ENGINE, "--workers", 2, "-o", "made.gpart")
+        self.cli("ranks", *self.inputs, "--engine", ENGINE, "--workers", 2, "-o", "made.gpart")
         self.assertEqual((self.folder / "made.gpart").read_bytes(), whole)
 
     def test_the_verdict(self):
@@ -103,7 +103,7 @@ class KilledWorker(fleet.FleetTest):
     def test_its_trace_is_read_by_another(self):
         from dask import distributed
         pipe = self.folder / self.paths[0].name
-        os.mkfifo(pipe)
+        into_pipe = fleet.pipe_at(pipe)
         with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
             address = client.scheduler.address
             made = []
@@ -114,7 +114,8 @@ class KilledWorker(fleet.FleetTest):
             os.kill(first, signal.SIGKILL)
             # Its nanny starts another one, which opens the pipe.
             self.reader_of(pipe, client, but=first)
-            pipe.write_bytes(self.paths[0].read_bytes())
+            into_pipe.write(self.paths[0].read_bytes())
+            into_pipe.close()
             work.join(DEADLINE_S)
         self.assertEqual(made, [self.partial("whole.gpart", *self.paths[:2]).read_bytes()])
 

@@ -109,7 +109,7 @@ class OneRank(Readers):
     def test_what_takes_no_partial_says_what_does(self):
         error = self.cli("dump", self.part, code=3).stderr
         self.assertIn("a partial, which has no records", error)
-        self.assertIn("report, view, check, diff, info, stats and analyze read it", " ".join(error.split()))
+        self.assertIn("report, view, check, diff, info, stats and ranks read it", " ".join(error.split()))
 
     def test_in_a_folder_traces_go_before_the_partials_beside_them(self):
         folder = self.folder / "run"
@@ -276,7 +276,7 @@ class ManyRanks(Readers):
     def test_the_page_of_all_ranks_is_that_of_analyze(self):
         environment = {**os.environ, "TMPDIR": str(self.folder)}
         shown = pathlib.Path(self.cli("view", self.all, "--no-open", env=environment).stdout.strip())
-        self.cli("analyze", self.all, "--format", "html", "-o", "page.html")
+        self.cli("ranks", self.all, "--format", "html", "-o", "page.html")
         self.assertEqual(shown.read_bytes(), (self.folder / "page.html").read_bytes())
         self.assertIn("compares its ranks", self.cli("report", self.all, "--format", "html", "-o", "joined.html").stderr)
 
@@ -350,7 +350,7 @@ class FoldersOfOtherTools(Readers):
     def test_a_folder_without_traces(self):
         for path in self.run.glob("rank*"):
             path.unlink()
-        self.assertIn("*.json.gz of torch.profiler", " ".join(self.cli("analyze", self.run, code=3).stderr.split()))
+        self.assertIn("*.json.gz of torch.profiler", " ".join(self.cli("ranks", self.run, code=3).stderr.split()))
 
 
 if __name__ == "__main__":

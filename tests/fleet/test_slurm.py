@@ -90,7 +90,7 @@ class Slurm(fleet.FleetTest):
         self.assertEqual((self.folder / "verdict/all.gpart").read_bytes(), self.partial("whole.gpart", self.traces).read_bytes())
 
     def test_a_step_that_has_fewer_tasks_than_its_job(self):
-        line = f"srun -n 2 gprof-cli analyze {self.traces} --engine mpi -o verdict"
+        line = f"srun -n 2 gprof-cli ranks {self.traces} --engine mpi -o verdict"
         (self.folder / "job.sh").write_text(f"#!/bin/sh\n#SBATCH -n 4\n{line}\n")
         self.shell("sbatch --wait -o job.out job.sh")
         self.assertEqual((self.folder / "verdict/all.gpart").read_bytes(), self.partial("whole.gpart", self.traces).read_bytes())
@@ -100,11 +100,11 @@ class Slurm(fleet.FleetTest):
         (self.folder / "partial.sh").write_text(script.replace("traces/", f"{self.traces}/"))
         self.shell(f"{line_of('cluster.md', 'mkdir -p parts')} && {line_of('cluster.md', 'sbatch')} -o 'task%a.out'")
         self.assertEqual(len(list((self.folder / "parts").iterdir())), 16)
-        self.cli("analyze", "parts", "-o", "all.gpart")
+        self.cli("ranks", "parts", "-o", "all.gpart")
         self.assertEqual((self.folder / "all.gpart").read_bytes(), self.partial("whole.gpart", self.traces).read_bytes())
 
     def test_workers_by_dask_jobqueue(self):
-        python, why = packages.python_with("dask", packages.DASK)
+        python, why = packages.python_with("dask")
         module = pathlib.Path(os.environ["GPROF_TEST_MODULE"])
         if python is None or not module.exists():
             self.skipTest(f"dask-jobqueue cannot be installed: {why}" if python is None else "the Python module is not built")

@@ -82,7 +82,7 @@ class Pipelines(TurnsTest):
 
     def test_the_text(self):
         self.check()
-        text = " ".join(self.cli("analyze", self.folder / "traces").stdout.split())
+        text = " ".join(self.cli("ranks", self.folder / "traces", "--full").stdout.split())
         self.assertIn("ranks take turns: rank 0 15.2%, rank 1 22.8%, rank 2 30.4%, rank 3 30.4%", text)
         self.assertIn("Ranks that take turns within a step", text)
         self.assertNotIn("Ranks on the critical path", text)
@@ -136,7 +136,7 @@ class NoTurns(TurnsTest):
         self.assertEqual(self.ids(verdict), findings)
         self.assertFalse(turns["are_taken"])
         self.assertLessEqual(100 * turns["taken_ns"], most_percent * turns["path_ns"])
-        self.assertIn("Ranks on the critical path", self.cli("analyze", self.folder / "traces").stdout)
+        self.assertIn("Ranks on the critical path", self.cli("ranks", self.folder / "traces", "--full").stdout)
 
     def halves(self, times):
         """All work, meet, work again and meet."""

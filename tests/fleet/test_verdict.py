@@ -28,7 +28,7 @@ class Verdict(fleet.FleetTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.all = cls.base / "all.gpart"
-        done = fleet.run(fleet.CLI, "analyze", cls.traces, "--rows", 0, "--format", "json", "-o", cls.all)
+        done = fleet.run(fleet.CLI, "ranks", cls.traces, "--rows", 0, "--format", "json", "-o", cls.all)
         assert done.returncode == 0, done.stderr
         cls.verdict = fleet.json.loads(done.stdout)
         cls.found = {finding["id"]: finding for finding in cls.verdict["findings"]}
@@ -150,7 +150,7 @@ class Verdict(fleet.FleetTest):
         self.assertEqual(self.analyze(parts[0], "--rows", 0), self.verdict)
 
     def test_the_text_names_them(self):
-        text = self.cli("analyze", self.all).stdout
+        text = self.cli("ranks", self.all, "--full").stdout
         for words in ("1,023 of 1,024 on 128 hosts, 1 missing, 1 incomplete", "[fleet.slow_gpu]", "Ranks by step: step"):
             self.assertIn(words, text)
 
@@ -181,10 +181,10 @@ class Verdict(fleet.FleetTest):
         self.assertEqual((step["ranks"], step["most_rank"]), (self.RANKS - 1, max(self.rows("ranks"), key=lambda row: row["busy_ns"])["rank"]))
 
     def test_recipes_as_text(self):
-        text = self.cli("analyze", self.all, "--recipe", "nvtx_gpu_proj_sum").stdout
+        text = self.cli("ranks", self.all, "--recipe", "nvtx_gpu_proj_sum").stdout
         self.assertEqual(text.splitlines()[0], "NVTX ranges of all ranks")
         self.assertNotIn("Findings", text)
-        done = self.cli("analyze", self.all, "--recipe", "cuda_gpu_mem_size_sum")
+        done = self.cli("ranks", self.all, "--recipe", "cuda_gpu_mem_size_sum")
         self.assertEqual((done.stdout, "no rank has events for cuda_gpu_mem_size_sum" in done.stderr), ("", True))
 
     def test_a_partial_is_small_and_so_is_what_joins_them(self):
@@ -223,7 +223,7 @@ class Alike(fleet.FleetTest):
 
     def test_nobody_is_named(self):
         self.assertEqual(self.analyze(self.calm)["findings"], [])
-        self.assertIn("No rank stands out.", self.cli("analyze", self.calm).stdout)
+        self.assertIn("No rank stands out.", self.cli("ranks", self.calm).stdout)
 
 
 class Rail(fleet.FleetTest):
@@ -260,9 +260,9 @@ class Exact(fleet.FleetTest):
 
     def test_it_needs_the_traces(self):
         part = self.partial("all.gpart", self.traces)
-        self.assertIn("needs the traces of all ranks", self.cli("analyze", part, "--exact", code=2).stderr)
+        self.assertIn("needs the traces of all ranks", self.cli("ranks", part, "--exact", code=2).stderr)
         self.analyze(part, self.traces, "--exact")
-        self.cli("analyze", self.traces, "--exact", "--engine", "dask", code=2)
+        self.cli("ranks", self.traces, "--exact", "--engine", "dask", code=2)
 
 
 class WithoutSteps(fleet.FleetTest):
@@ -285,7 +285,7 @@ class WithoutSteps(fleet.FleetTest):
         own = {rank["rank"]: sum(rank["own_ns"]) for rank in steps["ranks"]}
         late = range(self.faults.late_host * HOST, self.faults.late_host * HOST + HOST)
         self.assertGreater(min(own[rank] for rank in late), sorted(own.values())[len(own) // 2])
-        self.assertIn("Ranks over time", self.cli("analyze", folder).stdout)
+        self.assertIn("Ranks over time", self.cli("ranks", folder).stdout)
 
 
 if __name__ == "__main__":

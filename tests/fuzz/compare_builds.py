@@ -142,8 +142,7 @@ def main():
     if options.keep is not None:
         options.keep.mkdir(parents=True, exist_ok=True)
         return Comparison(options, options.keep.resolve()).run()
-    # On a disk: --low-memory refuses a folder that lies in memory.
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+    with tempfile.TemporaryDirectory() as folder:
         return Comparison(options, pathlib.Path(folder)).run()
 
 

@@ -39,7 +39,7 @@ inline void FuzzUnwind(std::string_view bytes) {
   if (image == nullptr) return;
   const std::vector<uint64_t> addresses = AddressesToAsk(*image, bytes);
   UnwindRow row;
-  for (const uint64_t address : addresses) (void)FindUnwindRow(*image, address, &row);
+  for (const uint64_t address : addresses) (void)FindUnwindRow(image->unwind_tables(), address, &row);
   (void)FindSymbols(*image, addresses);
   (void)FindLines(*image, addresses);
   (void)DebugFilesOf(*image, "/usr/lib/x");

@@ -112,6 +112,11 @@ def kept(document):
     return "{" + ",\n ".join(parts) + "}\n"
 
 
+def words_of(finding):
+    """All that a finding says of the case."""
+    return "\n".join([finding["message"], *finding["evidence"]])
+
+
 class Report:
     """`report --format json`, schema gprof.report/1."""
 
@@ -141,7 +146,7 @@ class Report:
         return {finding["id"] for finding in self.document["findings"]}
 
     def findings_text(self):
-        return "\n".join(f"{finding['message']} {finding['advice']}" for finding in self.document["findings"])
+        return "\n".join(f"{words_of(finding)} {finding['advice']}" for finding in self.document["findings"])
 
     def table(self, name):
         """The rows of a table; none where the report has no such table."""

@@ -34,7 +34,7 @@ def estimated(command, trace):
 def run(command, program, name, wanted):
     trace = wanted.out / f"{name}.trace"
     loop = [program, "--only", name, "--rounds", str(wanted.rounds), "--window-ms", str(wanted.window_ms)]
-    done = subprocess.run([command, "profile", "-q", "-f", "-t", "cuda,nvtx", "-c", "cudaProfilerApi", "--capture-range-end",
+    done = subprocess.run([command, "profile", "-q", "-f", "--only-trace", "-t", "cuda,nvtx", "-c", "cudaProfilerApi", "--capture-range-end",
                            "repeat", "-o", trace, "--", *loop], capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
     facts = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
     median, low, high = measured(list(zip(facts["off_ns"], facts["on_ns"])))

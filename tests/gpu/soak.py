@@ -322,7 +322,7 @@ def count_gpus():
 
 def run_load(wanted, minutes, name, trace, *more):
     """Its exit status, what its workers told, and what the trace holds of them."""
-    words = [wanted.command, "profile", "-f", "-t", "cuda,nvtx", "--cuda-graph-trace", "graph", "-o", trace, "--",
+    words = [wanted.command, "profile", "-f", "--only-trace", "-t", "cuda,nvtx", "--cuda-graph-trace", "graph", "-o", trace, "--",
              sys.executable, "-B", __file__, wanted.command, wanted.out, "--load", "--minutes", minutes,
              "--workers", wanted.workers, "--seed", wanted.seed, "--gpus", wanted.gpus, *more]
     with open(wanted.out / f"{name}.err", "w", encoding="utf-8") as errors:

@@ -63,7 +63,7 @@ class CaptureRanges(support.GpuTest):
     def test_nothing_within_reach(self):
         """Idle to the end: the program runs, and nothing is recorded."""
         self.profile(support.PROGRAMS / "gpu_scripted", *"launch 1000 exit 5".split(), options=["-c", "cudaProfilerApi"], code=5)
-        if self.trace.stat().st_size:
+        if self.trace.stat().st_size > 96:  # more than its first chunk
             self.assertEqual(recorded.Records.of(self.trace)["kernel"], [])
 
 

@@ -1,5 +1,4 @@
-"""Kernel counters: what limits kernels that are made to have a limit, application replay beside kernel replay, and that
-programs compute what they compute without."""
+"""Kernel counters: what limits kernels that are made to have a limit, and that programs compute what they compute without."""
 
 import json
 import re
@@ -44,31 +43,9 @@ class Limits(support.GpuTest):
                 self.assertNotIn(kernel["finding"], self.found.get(kernel["kernel"], []))
 
 
-class Replays(support.GpuTest):
-    METRICS = ("--metrics", "smsp__inst_executed.sum,smsp__sass_thread_inst_executed_op_ffma_pred_on.sum,l1tex__t_sectors.sum")
-
-    def values(self, folder, replay):
-        _, _, trace = counters(folder, support.EXAMPLES / "kernel_limits", "--replay-mode", replay, *self.METRICS,
-                               "-c", "1", "--filter-mode", "per-launch-config")
-        done = support.run(support.COMMAND, "dump", trace)
-        lines = [(line.partition(" ")[0], dict(re.findall(r'(\w+)=("[^"]*"|\S+)', line))) for line in done.stdout.splitlines()]
-        names = {fields["id"]: fields["name"] for kind, fields in lines if kind == "counter_range"}
-        return {(names[fields["range"]], fields["metric"]): (fields.get("value"), fields.get("scale"))
-                for kind, fields in lines if kind == "counter_values" and "inst_executed" in fields["metric"]}
-
-    def test_application_replay_counts_what_kernel_replay_counts(self):
-        with support.temporary_folder() as folder:
-            kernel, application = self.values(folder, "kernel"), self.values(folder, "application")
-        self.assertEqual(len(kernel), 2 * len(self.kernels()))  # metrics of each kernel
-        self.assertEqual(kernel, application)
-
-    def kernels(self):
-        return support.run(support.EXAMPLES / "kernel_limits").stdout.splitlines()
-
-
 class Results(support.GpuTest):
     """What a program prints is the same in every mode."""
-    MODES = (("none", "light"), ("kernel", "basic"), ("application", "basic"), ("range", "light"))
+    MODES = (("none", "light"), ("kernel", "basic"), ("range", "light"))
 
     def output(self, *command):
         done = support.run(*command)

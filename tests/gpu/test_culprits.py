@@ -38,7 +38,7 @@ class Culprits(FrameworkTest):
                 self.profile(sys.executable, "-B", PROGRAM, name, code=0, env=env)
                 first = recorded.Report.of(self.trace).document["findings"][0]
                 self.assertTrue(first["id"].startswith(mechanisms), f"{first['id']}: {first['message']}")
-                self.assertIn(line_of(name), first["message"])
+                self.assertIn(line_of(name), recorded.words_of(first))
 
 
 if __name__ == "__main__":

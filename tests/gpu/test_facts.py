@@ -35,13 +35,13 @@ class Facts(support.GpuTest):
         self.assertEqual(facts.differences(known, records, has_queries=True), [])
 
     def test_nothing_but_nvtx(self):
-        known, records, _ = self.record("-t", "nvtx")
+        known, records, _ = self.record("--only-trace", "-t", "nvtx")
         self.assertEqual(facts.nvtx_differences(known, records), [])
         for kind in ("kernel", "memcpy", "memset", "api"):
             self.assertEqual(records[kind], [], kind)
 
     def test_nothing_but_cuda(self):
-        known, records, _ = self.record("-t", "cuda")
+        known, records, _ = self.record("--only-trace", "-t", "cuda")
         self.assertEqual(facts.gpu_differences(known, records), [])
         self.assertEqual(records["nvtx"], [])
 

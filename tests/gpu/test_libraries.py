@@ -14,7 +14,7 @@ import support
 from test_frameworks import PROGRAMS, FrameworkTest, needs
 
 ROUNDS = 10
-OPTIONS = ["-t", "cuda,nvtx,cusparse,cufft,cusolver,cublas,cudnn"]
+OPTIONS = ["--only-trace", "-t", "cuda,nvtx,cusparse,cufft,cusolver,cublas,cudnn"]
 
 
 def library_path():
@@ -144,7 +144,7 @@ class Libraries(FrameworkTest):
 
     @needs("cupy")
     def test_cusparse_annotates_the_calls_of_cupy(self):
-        records = self.run_both("cupy_sparse_program.py", ROUNDS, code=3, options=["-t", "cuda,nvtx,cusparse-verbose"])
+        records = self.run_both("cupy_sparse_program.py", ROUNDS, code=3, options=["--only-trace", "-t", "cuda,nvtx,cusparse-verbose"])
         self.assertEqual(float(self.printed), 3)
         ranges = Ranges(records)
         self.check_trace(records)

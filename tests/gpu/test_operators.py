@@ -83,7 +83,7 @@ class Operators(FrameworkTest):
         self.assertGreaterEqual(held_there, told["kept_in_all"] - told["kept"])
         self.assertEqual(sum(held.values()), told["peak"])
         finding, = (f for f in report.document["findings"] if f["id"] == "memory.tensor_growth")
-        self.assertIn(place, finding["message"])
+        self.assertIn(place, recorded.words_of(finding))
 
     @needs("torch")
     def test_memory_by_category_is_what_the_program_says(self):

@@ -10,6 +10,7 @@ import support
 PROGRAMS = support.SOURCE / "tests" / "gpu" / "programs"
 TUTORIAL = support.EXAMPLES / "normalise_python"
 SMALL = ("-n", 1 << 20, "-s", 4, "-r", 3)
+LARGE = ("-n", 1 << 24, "-s", 4, "-r", 5)  # a warm-up takes next to nothing of it
 
 
 def needs(*modules):
@@ -45,14 +46,19 @@ class Python(support.GpuTest):
 
     @needs("numba", "numpy")
     def test_numba_v3_bug(self):
-        report = self.check(TUTORIAL / "v3_bug.py", *SMALL)
-        self.assertEqual(report.metric("streams.used"), 1)
+        report = self.check(TUTORIAL / "v3_bug.py", *LARGE)
+        # One stream and, for the warm-up, the default stream.
+        self.assertEqual(report.metric("streams.created"), 1)
+        self.assertEqual(report.metric("streams.used"), 2)
         self.assertEqual(report.metric("streams.max_concurrency"), 1)
+        self.assertIn("streams.one_only", report.finding_ids())
 
     @needs("numba", "numpy")
     def test_numba_v3_streams(self):
         report = self.check(TUTORIAL / "v3_streams.py", *SMALL)
-        self.assertEqual(report.metric("streams.used"), 4)
+        self.assertEqual(report.metric("streams.created"), 4)
+        self.assertEqual(report.metric("streams.used"), 5)
+        self.assertNotIn("streams.one_only", report.finding_ids())
 
     @needs("torch")
     def test_torch(self):

@@ -18,9 +18,9 @@ PROGRAM = support.PROGRAMS / "gpu_random_work"
 # Each changes what is asked of CUPTI, or when.
 OPTIONS = {
     "default": (),
-    "nodes": ("-t", "cuda,nvtx", "--cuda-graph-trace", "node"),
-    "flushed_often": ("-t", "cuda", "--flush-ms", "5"),
-    "memory": ("-t", "cuda,nvtx,osrt", "--cuda-memory-usage", "--cuda-um-gpu-page-faults"),
+    "nodes": ("--only-trace", "-t", "cuda,nvtx", "--cuda-graph-trace", "node"),
+    "flushed_often": ("--only-trace", "-t", "cuda", "--flush-ms", "5"),
+    "memory": ("--only-trace", "-t", "cuda,nvtx,osrt", "--cuda-memory-usage", "--cuda-um-gpu-page-faults"),
     "auto": ("--cuda-graph-trace", "auto", "--cudabacktrace=all:0"),
 }
 

@@ -1,4 +1,4 @@
-"""Two ranks on two GPUs: what NCCL told the tracer, and what `analyze` says of ranks that were slowed on purpose."""
+"""Two ranks on two GPUs: what NCCL told the tracer, and what `ranks` says of ranks that were slowed on purpose."""
 
 import collections
 import json
@@ -52,7 +52,7 @@ class RanksTest(FrameworkTest):
         return found
 
     def analyze(self, *traces):
-        return json.loads(recorded.ask("analyze", *(traces or self.traces), "--rows", 0, "--format", "json"))
+        return json.loads(recorded.ask("ranks", *(traces or self.traces), "--rows", 0, "--format", "json"))
 
     def named(self, verdict):
         """{id: finding} of the findings that name a rank, a host or a clock."""
@@ -157,7 +157,7 @@ class Operations(RanksTest):
         self.assertGreater(found.get("nccl.late_host_ns", 0), 0.8 * steps * 3_000_000)
 
     def test_what_went_through_the_network(self):
-        self.run_ranks("operations", 3, options=["-t", "cuda,nvtx,nccl-proxy"], **BY_NETWORK)
+        self.run_ranks("operations", 3, options=["--only-trace", "-t", "cuda,nvtx,nccl-proxy"], **BY_NETWORK)
         sent, received, reduced = ([collections.Counter(), collections.Counter()] for _ in range(3))
         for rank, one in enumerate(self.records()):
             operations = {(r["communicator"], r["function"], r["sequence"]): r for r in one["collective"] if r["function"] == "AllReduce"}
@@ -207,7 +207,7 @@ class Torchrun(RanksTest):
         report = recorded.Report.of(self.traces[0])
         self.assertEqual(report.metric("health.unmatched_launches"), 0)
         self.assertGreater(report.metric("nccl.bus_bytes_per_second"), 0)
-        self.assertRegex(recorded.ask("analyze", *self.traces), r"Ranks +2 of 2")
+        self.assertRegex(recorded.ask("ranks", *self.traces), r"Ranks +2 of 2")
         parts = self.folder / "all.gpart"
         recorded.ask("partial", *self.traces, "-o", parts)
         self.assertEqual(self.analyze(parts), verdict)

@@ -10,13 +10,13 @@ class Starved(support.GpuTest):
         findings = recorded.Report.of(self.trace).document["findings"]
         first = next(f for f in findings if f["id"] != "host.preempted")
         self.assertEqual(first["id"], finding, first["message"])
-        self.assertIn(words, first["message"])
+        self.assertIn(words, recorded.words_of(first))
 
     def test_small_reads(self):
         self.check("io", "os.small_pieces", "called from ReadSamples")
 
     def test_lock_of_another_thread(self):
-        self.check("lock", "os.lock", "held by prefetcher")
+        self.check("lock", "os.lock", "Held by prefetcher")
 
     def test_decoding(self):
         self.check("decode", "idle.host", "DecodeImage")

@@ -1,5 +1,5 @@
 """Windows on a real GPU. libcupti 13.0 loses kernels and crashes programs where its kinds of records are switched as a
-whole while a program works (docs/notes/windows.md): no program may notice that recording begins and ends."""
+whole while a program works (docs/tracer.md): no program may notice that recording begins and ends."""
 
 import concurrent.futures
 import sys
@@ -10,7 +10,7 @@ import support
 from test_frameworks import PROGRAMS, needs
 
 AT_ONCE = 12  # crashes were more frequent where programs share the GPU
-OPTIONS = ["-t", "cuda,nvtx", "--measure-overhead"]
+OPTIONS = ["--only-trace", "-t", "cuda,nvtx", "--measure-overhead"]
 
 
 class Windows(support.GpuTest):

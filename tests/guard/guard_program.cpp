@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/result/run_analyses.h"
+#include "analysis/registry/run_analyses.h"
 #include "bench/import_slot.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
@@ -111,6 +111,12 @@ void Report(std::size_t rounds, const std::string& path, bool is_brief) {
   std::printf("%zu\n", metrics);
 }
 
+// All that a short process has of the tracer: its start, and its end when main returns.
+void Start() {
+  nvtxRangePushA("range");
+  nvtxRangePop();
+}
+
 void Nvtx(std::size_t rounds) {
   nvtxRangePushA("the tracer starts");
   nvtxRangePop();
@@ -160,6 +166,7 @@ int main(int argc, char** argv) {
   if (what == "encode") Encode(rounds);
   if (what == "load") Load(rounds);
   if ((what == "report" || what == "brief") && argc == 4) Report(rounds, argv[3], what == "brief");
+  if (what == "start") Start();
   if (what == "nvtx") Nvtx(rounds);
   if ((what == "lock" || what == "poll") && !WaitForCalls()) return 3;
   if (what == "lock") Locks(rounds);

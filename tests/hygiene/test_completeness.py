@@ -23,7 +23,7 @@ class Registries(unittest.TestCase):
         self.assertEqual(missing, [])
 
     def test_every_analysis_file_is_in_the_registry(self):
-        registry = tree.text("src/analysis/result/registry.cpp")
+        registry = tree.text("src/analysis/registry/registry.cpp")
         defined = {}
         for name in tree.files("src/analysis", suffixes=(".cpp",)):
             code = tree.text(name)
@@ -42,14 +42,6 @@ BUILT_BY_TESTS = {f"tests/e2e/tracer/programs/{name}.c" for name in ("acc_facts"
 
 
 class Lists(unittest.TestCase):
-    def test_tables_that_partials_join_are_tables(self):
-        joined = (tree.SOURCE / "src/fleet/partial/join_tables.cpp").read_text(encoding="utf-8")
-        names = re.findall(r'"(\w+)"', re.search(r"kTables\[\] = \{(.*?)\};", joined, re.S).group(1))
-        self.assertGreater(len(names), 40)
-        code = "".join((tree.SOURCE / name).read_text(encoding="utf-8") for name in tree.files("src/analysis", suffixes=(".cpp",)))
-        missing = [name for name in names if not re.search(rf'[Tt]able\s*\w*\s*(= )?[({{]\s*"{name}"|[?:] "{name}"', code)]
-        self.assertEqual(missing, [])
-
     def test_cmake_builds_every_source(self):
         forgotten = []
         for name in tree.files("src", "tests", "kernels", "examples", suffixes=(".cpp", ".cu", ".c")):
@@ -84,6 +76,11 @@ class Lists(unittest.TestCase):
                 if not re.search(rf"\b{stem(name)}\b|\b{stem(name).removeprefix('test_')}\b", text):
                     forgotten.append(name)
         self.assertEqual(forgotten, [])
+
+    def test_nothing_of_a_release_is_compiled_for_a_debugger(self):
+        names = [name for name in tree.files("src", "kernels", "examples", suffixes=("CMakeLists.txt", ".cmake"))]
+        self.assertTrue(names)
+        self.assertEqual([name for name in [*names, "CMakeLists.txt", "CMakePresets.json"] if "-Og" in tree.text(name)], [])
 
     def test_nothing_is_left_of_the_skeleton(self):
         self.assertEqual([name for name in tree.files() if stem(name) == "placeholder"], [])

@@ -105,6 +105,22 @@ class Folders(unittest.TestCase):
         self.assertEqual([name for name in sorted(built) if name.count("/") == 1 and f"\n| `{name}` |" not in page], [])
 
 
+class Symptoms(unittest.TestCase):
+    """docs/symptoms.md leads from what users see to findings, which have to exist."""
+
+    def test_its_findings_are_in_the_catalogue(self):
+        known = set(re.findall(r'"([a-z]+\.[a-z_]+)"', tree.text("src/analysis/findings/finding_catalogue.cpp")))
+        named = set(re.findall(r"`([a-z]+\.[a-z_]+)`", tree.text("docs/symptoms.md")))
+        topics = {finding.partition(".")[0] for finding in known}
+        self.assertGreater(len(named & known), 40)
+        self.assertEqual(sorted(name for name in named - known if name.partition(".")[0] in topics), [])
+
+    def test_it_has_what_users_say_first(self):
+        headings = re.findall(r"^## (.*)$", tree.text("docs/symptoms.md"), re.M)
+        for said in ("GPU is at", "opies are slow", "ernel is slow", "ank 5 is late", "ut of memory", "irst step is slow"):
+            self.assertTrue([heading for heading in headings if said in heading], said)
+
+
 class Environment(unittest.TestCase):
     def test_the_table_in_the_docs_is_the_one_in_the_header(self):
         meanings, _ = environment_table()

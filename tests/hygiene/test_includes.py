@@ -1,5 +1,7 @@
 """Who may include what: the folder rules of docs/architecture.md."""
 
+import collections
+import os
 import re
 import unittest
 
@@ -8,17 +10,18 @@ import tree
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 # Our headers that a folder may use, besides its own.
-PUBLIC = r"gprof/(trace|events|fields|host_activity|kernel_counters|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|pytorch|analysis|error|export|library|version)\.h"
+PUBLIC = r"gprof/(trace|events|fields|host_activity|kernel_counters|library_symbols|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|pytorch|analysis|error|export|version)\.h"
 FORMAT = r"gprof/trace/\w+\.h"
 OURS = {
     "include/gprof/trace": FORMAT,
-    "src/tracer": rf"{FORMAT}|tracer/.*",
+    "src/tracer": rf"{FORMAT}|gprof/library_symbols\.h|unwind/(byte_reader|cfi|registers)\.h|tracer/.*",
     "src/base": r"gprof/error\.h|base/.*",
     "src/trace": rf"{FORMAT}|{PUBLIC}|base/.*|trace/.*",
     "src/unwind": r"(base|unwind)/.*",
     "src/collect": rf"{FORMAT}|{PUBLIC}|(base|trace|unwind|collect)/.*",
-    "src/counters": rf"gprof/error\.h|analysis/counters/.*|collect/gpu/pm_api\.h|(base|counters)/.*",
-    "src/launch": rf"gprof/trace/(calibration_file|counter_request|env|file|rank_variables|record|run_folder|write_notes)\.h|{PUBLIC}|(base|collect|launch)/.*",
+    "src/counters": rf"gprof/(error|library_symbols)\.h|analysis/facts/counters/.*|collect/gpu/pm_api\.h|(base|counters)/.*",
+    "src/launch": rf"gprof/trace/(calibration_file|counter_request|env|file|outbox|rank_variables|record|run_folder|write_notes)\.h|{PUBLIC}|unwind/address_space\.h|(base|collect|launch)/.*|trace/write/append\.h",
+    "src/recorder": rf"{FORMAT}|{PUBLIC}|analysis/facts/calls/error_names\.h|collect/run/own_process\.h|(base|trace|launch|recorder)/.*",
     "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
     "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|fleet|gate)/.*",
@@ -26,11 +29,19 @@ OURS = {
     "src/html": rf"{FORMAT}|{PUBLIC}|(base|analysis|export|report|fleet|html)/.*",
     "src/report": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|report)/.*",
     "src/fleet": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|report|fleet)/.*",
-    "src/library": rf"{PUBLIC}|(analysis|report)/.*",
-    "src/python": rf"{PUBLIC}|trace/(file/mapped_file|model/require_records)\.h|(base|export|html|report|fleet|python)/.*",
+    "src/python": rf"{PUBLIC}|trace/file/mapped_file\.h|import/read_trace\.h|(analysis|base|export|html|report|fleet|python)/.*",
     "src/glibc": r"glibc/.*",
-    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|collect|counters|launch|analysis|gate|import|export|html|report|fleet|cli)/.*",
+    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|collect|counters|launch|recorder|analysis|gate|import|export|html|report|fleet|cli)/.*",
 }
+# Folders in layers: each may include those before it.
+LAYERS = {
+    "src/analysis": ["result", "findings", "facts", "causes", "topics", "registry"],
+    "src/fleet": ["rank", "partial", "summarize", "verdict"],
+}
+# Folders with subfolders of which none include each other in a circle.
+WITHOUT_CIRCLES = {*LAYERS, "src/report"}
+# Layers whose subfolders know nothing of each other: what one needs of another belongs into a layer before.
+APART = {"src/analysis/topics"}
 # Third parties: the folders that may include them.
 FOREIGN = {
     r"CLI/": {"src/cli"},
@@ -40,6 +51,7 @@ FOREIGN = {
     r"zstd": {"src/export", "src/fleet", "src/trace", "src/html"},
     r"sqlite3\.h$": {"src/import", "src/export"},
     r"protozero/": {"src/export"},
+    r"re2/": {"src/base"},
     r"zlib\.h$": {"src/trace", "src/import", "src/export", "src/html"},
     r"cuda_occupancy\.h$": {"src/analysis"},
     r"cupti|cuda(?!_occupancy\.h$)|nvtx3|generated_": {"src/tracer"},
@@ -111,6 +123,14 @@ class Includes(unittest.TestCase):
 
         self.assertEqual(self.problems(judge), [])
 
+    def test_nothing_uses_the_regular_expressions_of_the_standard_library(self):
+        """They go a frame deeper with each character, and back without end: base/regular_expression.h."""
+        def judge(name, folder, code):
+            if re.search(r"#[ \t]*include[ \t]*<regex>|\bstd::(basic_regex|regex)", code):
+                yield f"{name} uses std::regex"
+
+        self.assertEqual(self.problems(judge), [])
+
     def test_the_format_uses_little_of_the_standard_library(self):
         def judge(name, folder, code):
             for quote, header in INCLUDE.findall(code):
@@ -127,6 +147,41 @@ class Includes(unittest.TestCase):
 
         self.assertEqual(self.problems(judge), [])
 
+    def test_layers_include_only_those_before_them(self):
+        def judge(name, folder, code):
+            for root, layers in LAYERS.items():
+                place, may = name.removeprefix(root + "/").split("/")[0], f"{root.removeprefix('src/')}/"
+                if folder != root or place not in layers:
+                    continue
+                for _, header in INCLUDE.findall(code):
+                    other = header.removeprefix(may).split("/")[0] if header.startswith(may) else place
+                    if other in layers and layers.index(other) > layers.index(place):
+                        yield f"{name} includes {header}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_topics_know_no_other_topic(self):
+        def judge(name, folder, code):
+            for layer in APART:
+                topic = re.match(rf"{layer}/(\w+)/", name)
+                for _, header in INCLUDE.findall(code) if topic else ():
+                    other = re.match(rf"{layer.removeprefix('src/')}/(\w+)/", header)
+                    if other and other.group(1) != topic.group(1):
+                        yield f"{name} includes {header}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_folders_include_each_other_in_one_direction(self):
+        included = collections.defaultdict(set)  # by folder, folders
+        for name, folder, code in sources():
+            if folder in WITHOUT_CIRCLES:
+                place = os.path.dirname(name)
+                included[place] |= {"src/" + os.path.dirname(header) for quote, header in INCLUDE.findall(code) if quote == '"'} - {place}
+        left = dict(included)
+        while leaves := {place for place, others in left.items() if not others & left.keys()}:
+            left = {place: others for place, others in left.items() if place not in leaves}
+        self.assertEqual(sorted(left), [], "these include each other, or what does")
+
     def test_topics_of_the_tracer_meet_in_the_table_of_collectors_only(self):
         def judge(name, folder, code):
             if folder != "src/tracer" or name == COLLECTORS:
@@ -140,6 +195,15 @@ class Includes(unittest.TestCase):
                 topic = re.match(r"tracer/(\w+)/", header)
                 if topic and topic.group(1) not in may:
                     yield f"{name} includes {header}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_what_the_tracer_stands_on_knows_nothing_of_it(self):
+        def judge(name, folder, code):
+            if name.startswith("src/tracer/system/"):
+                for _, header in INCLUDE.findall(code):
+                    if header.startswith("tracer/") and not header.startswith("tracer/system/"):
+                        yield f"{name} includes {header}"
 
         self.assertEqual(self.problems(judge), [])
 

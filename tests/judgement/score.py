@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""How often the first findings of `gprof-cli report` are what an expert would say, on captures with labels.
+"""How often the first findings of `gprof-cli report` are what an expert would say, on captures with labels (README.md).
 
-    score.py                   totals, and a line for each capture of the tuning set (corpus.json)
-    score.py --only PATTERN    these captures alone, as in `--only 'synthetic/nccl*'`
-    score.py --examination     lines for the examinations, too: then they are used up for whoever reads them
-    score.py --update          writes the totals of all sets into floor.json, below which test_judgement.py fails
+    score.py                   the captures of this tree: a line for each, and totals
+    score.py --all             all captures, where ../shared/samples has them: lines for the tuning set, totals for every set
+    score.py --only PATTERN    these captures alone, as in `--only 'cuda/*'`
+    score.py --hidden          lines for the hidden sets, too: then they are used up for whoever reads them
+    score.py --update          writes the totals into floor.json, below which test_judgement.py fails
 
 GPROF_TEST_BUILD names the build, as for the other tests.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
 import fnmatch
-import functools
 import gzip
 import json
 import os
@@ -23,28 +24,21 @@ import subprocess
 import sys
 import tempfile
 
-import examination
-import examination2
-import examination3
-import kinds
-import synthetic
+import wording
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", ROOT / "build" / "release")).resolve()
 COMMAND = BUILD / "bin" / "gprof-cli"
-ASSEMBLE = BUILD / "tests" / "bin" / "assemble_trace"
-SAMPLES = ROOT.parent / "shared" / "samples"  # captures that others published, not everywhere there
+SAMPLES = ROOT.parent / "shared" / "samples"  # all captures: not everywhere there
 FLOOR = HERE / "floor.json"
 SHOWN = 3  # findings above the tables, as src/cli/render/render_text.cpp has it
 TIME_LIMIT_S = 240
 NONE = "none"  # instead of an id: no finding is shown, or information only
-TUNING, EXAMINATION = "tuning", "examination"
+KEPT, TUNING = "kept", "tuning"  # the captures of this tree, whichever set they are of; those whose lines were read
 # Nobody looks at these one by one. The lines of blind4 to blind8 were read on 2026-11-26: they count as tuning.
-HIDDEN = (EXAMINATION, "blind", "blind3", "blind9", "blind10", "blind11", "blind12", "blind13")
+HIDDEN = ("examination", "blind3", "blind9", "blind10", "blind11", "blind12", "blind13")
 SETS = (TUNING, *HIDDEN)
-MADE_BY = {"synthetic": synthetic.CAPTURES, "kinds": kinds.CAPTURES, "examination": examination.CAPTURES,
-           "examination2": examination2.CAPTURES, "examination3": examination3.CAPTURES}
 
 
 def set_of(capture):
@@ -72,7 +66,7 @@ class Label:
         return matches(finding_id, self.first)
 
     def is_wrong(self, finding):
-        if any(re.search(text, f"{finding['message']} {finding['advice']}") for text in self.wrong_text):
+        if any(re.search(text, " ".join([finding["message"], *finding["evidence"], finding["advice"]])) for text in self.wrong_text):
             return True
         return matches(finding["id"], self.wrong) and not matches(finding["id"], self.first + self.also)
 
@@ -90,6 +84,7 @@ class Verdict:
     wrong: list  # ids
     contradictions: list  # sentences
     size_bytes: int = 0  # of the report in JSON
+    wording: list = dataclasses.field(default_factory=list)  # sentences
 
 
 def shown_findings(report):
@@ -106,7 +101,8 @@ def judge(name, label, report):
     first = label.is_right(ids[0] if ids else NONE) or (says_nothing and NONE in label.first)
     in_three = first or any(label.is_right(one) for one in ids)
     wrong = [finding["id"] for finding in shown if label.is_wrong(finding)]
-    return Verdict(name, ids, first, in_three, wrong, list(contradictions(report)))
+    return Verdict(name, ids, first, in_three, wrong, list(contradictions(report)),
+                   wording=list(wording.faults(report)))
 
 
 # Of time that is no part of the window, or of time that several GPUs have at once.
@@ -115,6 +111,20 @@ OUTSIDE_THE_WINDOW = ("startup.load", "startup.slow", "traces.straggler")
 
 def metric(report, name):
     return next((m["value"] for m in report["metrics"] if m["id"] == name and not m["scope"]), 0)
+
+
+def double_promises(report):
+    """No nanosecond is claimed by two findings: of each time they claim no more than there is, and of idle time as a whole."""
+    claims = collections.Counter()
+    for finding in report["findings"]:
+        claims.update(finding["claims"])
+        claimed = sum(finding["claims"].values())
+        if finding["claims"] and finding["same_as"] is None and claimed != finding["gain_ns"]:
+            yield f"{finding['id']} promises {finding['gain_ns']} ns and claims {claimed}"
+    idle = sum(ns for time, ns in claims.items() if time.startswith("idle."))
+    for time, ns in [*claims.items(), ("gpu.idle_ns", idle)]:
+        if ns > metric(report, time) * 1.000001:
+            yield f"findings claim {ns} ns of {time}, which is {metric(report, time):.0f} ns"
 
 
 def contradictions(report):
@@ -127,9 +137,7 @@ def contradictions(report):
     claimed = sum(f["gain_ns"] for f in about_the_program if f["same_as"] is None and f["id"] not in OUTSIDE_THE_WINDOW)
     if claimed > window * 1.000001 > 0:
         yield f"findings together claim {claimed} ns of a window of {window:.0f} ns"
-    busy_or_idle = sum(f["gain_ns"] for f in about_the_program if f["same_as"] is None and f["id"].startswith("idle."))
-    if busy_or_idle > metric(report, "gpu.idle_ns") * 1.000001:
-        yield f"findings about idle time claim {busy_or_idle} ns of {metric(report, 'gpu.idle_ns'):.0f} ns"
+    yield from double_promises(report)
     says = " ".join(f["message"] for f in about_the_program)
     if "kernel-bound" in says and "copy-bound" in says:
         yield "kernel-bound and copy-bound"
@@ -151,59 +159,34 @@ def contradictions(report):
 
 
 def load():
-    """The mechanisms, and the captures of all sets: the labels of the examinations have files of their own."""
-    corpus = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
-    for file in sorted(HERE.glob("examination*.json")):
-        corpus["captures"] += json.loads(file.read_text(encoding="utf-8"))["captures"]
-    return corpus
+    return json.loads((HERE / "labels.json").read_text(encoding="utf-8"))
 
 
-@functools.cache
-def made_text(key, name):
-    return MADE_BY[key][name]()
+def kept_path(capture):
+    """Where this tree has a capture, if it does."""
+    folder, name = capture["file"].split("/")
+    return (ROOT / "tests" / "data" if folder == "data" else HERE / "data") / name
 
 
-def text_of(capture):
-    return next(made_text(key, capture[key]) for key in MADE_BY if key in capture)
+def is_kept(capture):
+    return kept_path(capture).is_file()
 
 
 def path_of(capture, samples=SAMPLES):
-    """None for a capture that is made from text."""
-    if "file" not in capture:
-        return None
-    if is_sample(capture):
-        return samples / capture["file"].removeprefix("../shared/samples/")
-    return ROOT / capture["file"]
+    return kept_path(capture) if is_kept(capture) else samples / capture["file"]
 
 
-def is_sample(capture):
-    return capture.get("file", "").startswith("../shared/samples/")
-
-
-def is_here(capture, samples=SAMPLES):
-    path = path_of(capture, samples)
-    return path is None or path.is_file()
-
-
-def run(command, data=None):
-    done = subprocess.run([str(word) for word in command], input=data, capture_output=True, timeout=TIME_LIMIT_S, check=False)
+def run(command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, timeout=TIME_LIMIT_S, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} ended with {done.returncode}: {done.stderr.decode(errors='replace')[:500]}")
     return done.stdout
 
 
-def report_of(capture, samples=SAMPLES):
-    return json.loads(document_of(capture, samples))
-
-
-def document_of(capture, samples=SAMPLES):
+def document_of(path):
     """The report in JSON as it is by default, in bytes."""
     with tempfile.TemporaryDirectory(prefix="gprof-judgement-") as folder:
-        path = path_of(capture, samples)
-        if path is None:
-            path = pathlib.Path(folder) / "run.trace"
-            path.write_bytes(run([ASSEMBLE], text_of(capture).encode()))
-        elif path.name.endswith(".sqlite.gz"):  # SQLite reads no compressed files
+        if path.name.endswith(".sqlite.gz"):  # SQLite reads no compressed files
             unpacked = pathlib.Path(folder) / path.name.removesuffix(".gz")
             unpacked.write_bytes(gzip.decompress(path.read_bytes()))
             path = unpacked
@@ -212,7 +195,7 @@ def document_of(capture, samples=SAMPLES):
 
 def judge_all(corpus, captures, samples=SAMPLES):
     def one(capture):
-        document = document_of(capture, samples)
+        document = document_of(path_of(capture, samples))
         verdict = judge(capture["name"], Label.of(capture, corpus["mechanisms"]), json.loads(document))
         return dataclasses.replace(verdict, size_bytes=len(document))
 
@@ -239,15 +222,16 @@ class Totals:
         return f"{title:34} {self.captures:8}   {share(self.first)}   {share(self.first_three)}     {share(self.wrong)}"
 
 
-def totals_table(corpus, verdicts):
-    by_name = {capture["name"]: capture for capture in corpus["captures"]}
-    lines = [f"{'':34} captures  right first   right in 3     wrong in 3"]
-    for wanted in SETS:
-        lines.append(counted_totals(corpus, verdicts, wanted).row(wanted))
-        mine = [v for v in verdicts if set_of(by_name[v.name]) == wanted]
-        if any(is_sample(by_name[v.name]) for v in mine):
-            lines.append(Totals.of(mine).row(f"{wanted} with ../shared/samples"))
-    return "\n".join(lines)
+def totals_of(corpus, verdicts, everything):
+    """Totals by set: of the kept captures alone, or of each set of all captures."""
+    if not everything:
+        return {KEPT: Totals.of(verdicts)}
+    sets = {capture["name"]: set_of(capture) for capture in corpus["captures"]}
+    return {one: Totals.of([v for v in verdicts if sets[v.name] == one]) for one in SETS}
+
+
+def totals_table(totals):
+    return "\n".join([f"{'':34} captures  right first   right in 3     wrong in 3", *(of.row(one) for one, of in totals.items())])
 
 
 def lines_of(verdicts):
@@ -258,39 +242,45 @@ def lines_of(verdicts):
         yield f"{v.name:{width}}  {mark}  {shown}"
 
 
-def counted_totals(corpus, verdicts, wanted):
-    """Of the captures of a set that are everywhere: the others do not count for the test."""
-    counted = {c["name"] for c in corpus["captures"] if set_of(c) == wanted and not is_sample(c)}
-    return Totals.of([v for v in verdicts if v.name in counted])
+def floors():
+    return {one: Totals(**totals) for one, totals in json.loads(FLOOR.read_text(encoding="utf-8")).items()}
 
 
-def floor(wanted):
-    """None before `--update` has written it."""
-    totals = json.loads(FLOOR.read_text(encoding="utf-8")).get(wanted)
-    return totals and Totals(**totals)
+def write_floors(totals):
+    lines = [f'"{one}": {json.dumps(dataclasses.asdict(of))}' for one, of in {**floors(), **totals}.items()]
+    FLOOR.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="all captures, not only those of this tree")
     parser.add_argument("--only", default="*", help="captures with such a name")
-    parser.add_argument("--examination", action="store_true", help="show the lines of the examinations, which uses them up")
-    parser.add_argument("--update", action="store_true", help="write the totals of all sets into floor.json")
-    parser.add_argument("--samples", type=pathlib.Path, default=SAMPLES, help="folder of the captures that others published")
+    parser.add_argument("--hidden", action="store_true", help="show the lines of the hidden sets, which uses them up")
+    parser.add_argument("--update", action="store_true", help="write the totals into floor.json")
+    parser.add_argument("--samples", type=pathlib.Path, default=SAMPLES, help="folder with all captures: judgement, nsys, kineto")
     options = parser.parse_args()
     if options.update and options.only != "*":
         parser.error("--update needs all captures: leave out --only")
+    return options
+
+
+def main():
+    options = arguments()
     corpus = load()
-    wanted = [c for c in corpus["captures"] if fnmatch.fnmatchcase(c["name"], options.only)]
-    here = [c for c in wanted if is_here(c, options.samples)]
-    verdicts = judge_all(corpus, here, options.samples)
-    hidden = set() if options.examination else {c["name"] for c in here if set_of(c) != TUNING}
+    wanted = [c for c in corpus["captures"] if fnmatch.fnmatchcase(c["name"], options.only) and (options.all or is_kept(c))]
+    missing = [c["name"] for c in wanted if not path_of(c, options.samples).is_file()]
+    if missing:
+        print(f"{len(missing)} captures do not count, as they are not in {options.samples}: {missing[0]}, ...\n")
+    if missing and options.update:
+        sys.exit("--update needs all captures")
+    wanted = [c for c in wanted if c["name"] not in missing]
+    verdicts = judge_all(corpus, wanted, options.samples)
+    hidden = {c["name"] for c in wanted if set_of(c) != TUNING and not is_kept(c) and not options.hidden}
     print("\n".join(lines_of([v for v in verdicts if v.name not in hidden])))
-    print(f"\n{totals_table(corpus, verdicts)}")
-    if len(here) != len(wanted):
-        print(f"\n{len(wanted) - len(here)} captures are not here: " + ", ".join(c["name"] for c in wanted if c not in here))
+    totals = totals_of(corpus, verdicts, options.all)
+    print(f"\n{totals_table(totals)}")
     if options.update:
-        totals = {one: dataclasses.asdict(counted_totals(corpus, verdicts, one)) for one in SETS}
-        FLOOR.write_text(json.dumps(totals) + "\n", encoding="utf-8")
+        write_floors(totals)
     return 0
 
 

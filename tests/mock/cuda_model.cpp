@@ -1,6 +1,8 @@
 #include "cuda_model.h"
 
 #include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -31,6 +33,16 @@ void TearDown() {
   for (CUcontext context : m.primary) {
     if (context != nullptr) context->id = context->device = 0xDEADDEAD;
   }
+}
+
+// As the driver has it in every process: a thread that waits, for ever here.
+void StartDriverThread() {
+  pthread_t thread;
+  const auto wait = [](void*) -> void* {
+    pthread_setname_np(pthread_self(), "cuda-EvtHandlr");
+    while (true) poll(nullptr, 0, -1);
+  };
+  if (pthread_create(&thread, nullptr, wait, nullptr) == 0) pthread_detach(thread);
 }
 
 // Exactly what the driver does with the variable, the dlclose on 0 included.
@@ -65,6 +77,7 @@ CUresult Initialize() {
   m.primary_references.assign(static_cast<size_t>(m.device_count), 0);
   m.default_pools.assign(static_cast<size_t>(m.device_count), nullptr);
   m.init_pid = getpid();
+  if (EnvNumber("MOCK_DRIVER_THREAD", 0) != 0) StartDriverThread();
   Inject();
   // After the tool's entry point: a tool whose exit handler is registered there would run after the driver's.
   std::atexit(TearDown);

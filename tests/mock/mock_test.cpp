@@ -133,7 +133,7 @@ TEST_P(MockTest, HasEveryFunctionThatTheTracerLooksFor) {
   const std::string source = text.str();
   void* library = Open(Folder(GetParam()) + "/" + GetParam().cupti);
   size_t found = 0;
-  const std::regex entry("X\\((cupti\\w+)");
+  const std::regex entry("SYMBOL\\((cupti\\w+)");
   for (std::sregex_iterator it(source.begin(), source.end(), entry), end; it != end; ++it, ++found) {
     EXPECT_NE(dlsym(library, (*it)[1].str().c_str()), nullptr) << (*it)[1];
   }

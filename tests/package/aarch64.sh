@@ -44,6 +44,7 @@ qemu=("$qemu")
 
 echo "== tracer"
 mapfile -t sources < <(find src/tracer -name '*.cpp' ! -name arena_end.cpp | sort)
+sources=(src/unwind/cfi.cpp "${sources[@]}")
 hidden=(-fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden -fvisibility-inlines-hidden
         -ftls-model=initial-exec -fno-asynchronous-unwind-tables -U_FORTIFY_SOURCE -ffunction-sections)
 compile tracer -O2 "${hidden[@]}" -- "${sources[@]}" src/tracer/store/memory/arena_end.cpp src/glibc/forward.cpp src/glibc/replace.cpp

@@ -3,7 +3,7 @@
 # machine does for every recorded trace, byte for byte. Makes the packages and the wheel as a release does, and looks into them.
 # Not a part of ctest: it compiles everything again, and emulation is slow. Exits with 77 where something is missing. Debian:
 # dpkg --add-architecture arm64, then
-#   apt-get install g++-aarch64-linux-gnu qemu-user-static python3-pip {libfmt,libzstd,zlib1g,libsqlite3}-dev:arm64
+#   apt-get install g++-aarch64-linux-gnu qemu-user-static python3-pip {libfmt,libzstd,zlib1g,libsqlite3,libre2}-dev:arm64
 #
 #   tests/package/aarch64_command.sh [FOLDER]    build/aarch64 by default; GPROF_CUDA_INCLUDE has the headers of CUDA,
 #                                                GPROF_CLI the native gprof-cli, JOBS how many files are compiled at a time,
@@ -18,7 +18,7 @@ cli=${GPROF_CLI:-build/release/bin/gprof-cli}
 skip() { echo "skipped: $1"; exit 77; }
 command -v aarch64-linux-gnu-g++ >/dev/null || skip "aarch64-linux-gnu-g++ is not installed"
 qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || skip "qemu-user is not installed"
-for file in "$cuda/cuda.h" /usr/lib/aarch64-linux-gnu/{libz,libzstd,libsqlite3}.a /lib/ld-linux-aarch64.so.1 "$cli"; do
+for file in "$cuda/cuda.h" /usr/lib/aarch64-linux-gnu/{libz,libzstd,libsqlite3,libre2}.a /lib/ld-linux-aarch64.so.1 "$cli"; do
   [[ -e $file ]] || skip "there is no $file"
 done
 
@@ -27,7 +27,7 @@ mkdir -p "$out"
 cmake --preset release -B "$build" -G Ninja "-DCMAKE_TOOLCHAIN_FILE=$PWD/src/cmake/aarch64-linux-gnu.cmake" \
   "-DGPROF_CUDA_INCLUDE=$cuda" -DGPROF_BUILD_TRACER=ON -DGPROF_BUILD_TESTS=OFF -DGPROF_BUILD_EXAMPLES=OFF \
   "-DCMAKE_CXX_FLAGS_RELEASE=${OPTIMISE:--O2} -DNDEBUG" >"$out/configure.log"
-cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target gprof-cli gprof_tracer completions manuals
+cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target gprof-cli gprof_tracer completions manuals licences_gprof
 
 echo "== the same output as here"
 "$qemu" "$build/bin/gprof-cli" --version

@@ -23,6 +23,14 @@ IS_RELEASE = os.environ.get("GPROF_BUILD_TYPE", "Release") == "Release"
 RUNS_ON_OLD_GLIBC = os.environ.get("GPROF_OLD_GLIBC") == "ON"
 sys.path.insert(0, str(SCRIPTS))
 
+# A part of ours, and words of its licence that no other has.
+LICENCES = {
+    "CLI11": "University of Cincinnati", "fmt": "Victor Zverovich", "nlohmann_json": "Niels Lohmann", "zstd": "Facebook",
+    "zlib": "Jean-loup Gailly", "sqlite3": "on the public domain by the sqlite3", "protozero": "Mapbox", "re2": "Lucent Technologies",
+    "libstdc++": "GCC RUNTIME LIBRARY EXCEPTION", "libgcc": "GCC RUNTIME LIBRARY EXCEPTION",
+    "NVTX": "Apache License v2.0 with LLVM Exceptions", "CUPTI": "Copyright 2010-", "CUDA occupancy calculator": "Copyright 1993-",
+}
+
 
 def version():
     return re.search(r"project\(gprof-cli VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
@@ -31,6 +39,12 @@ def version():
 def run(*words, **more):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, errors="replace",
                           stdin=subprocess.DEVNULL, timeout=280, **more)
+
+
+def without_licence(text):
+    """Parts of gprof-cli that a file third-party-licences.txt lacks."""
+    import sbom
+    return [row[0] for row in sbom.COMPONENTS if row[0] not in text or LICENCES[row[0]] not in text]
 
 
 def pack(generator, folder, component="gprof"):

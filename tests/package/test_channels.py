@@ -28,6 +28,11 @@ class Packages(Channels):
     def runs(self, root):
         done = package.run(root / "usr/bin/gprof-cli", "--version")
         self.assertEqual((done.returncode, done.stdout.strip()), (0, f"gprof-cli {package.version()}"))
+        self.has_licences(root / "usr/share/doc/gprof-cli")
+
+    def has_licences(self, folder):
+        self.assertIn("Apache License", (folder / "copyright").read_text(encoding="utf-8"))
+        self.assertEqual(package.without_licence((folder / "third-party-licences.txt").read_text(encoding="utf-8")), [])
 
     @unittest.skipUnless(package.RUNS_ON_OLD_GLIBC and shutil.which("readelf"), "not linked for old systems, or no readelf")
     def test_an_old_glibc_is_enough(self):
@@ -80,6 +85,7 @@ class Packages(Channels):
         done = package.run(self.folder / "there it is/bin/gprof-cli", "report", package.TRACE)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue((self.folder / "there it is/lib/gprof-cli/libgprof-tracer.so").is_file())
+        self.has_licences(self.folder / "there it is/share/doc/gprof-cli")
 
 
 class Recipes(Channels):
@@ -143,9 +149,9 @@ class Recipes(Channels):
         self.assertEqual(len(version.keywords[0].value.value), 64)
         depends = {call.args[0].value.partition("@")[0] for call in calls if call.func.id == "depends_on"}
         spelled = {"CLI11": "cli11", "fmt": "fmt", "nlohmann_json": "nlohmann-json", "zstd": "zstd", "zlib": "zlib-api",
-                   "sqlite3": "sqlite", "protozero": "protozero"}
+                   "sqlite3": "sqlite", "protozero": "protozero", "re2": "re2"}
         import sbom
-        ours = {row[0] for row in sbom.COMPONENTS} - {"libstdc++", "NVTX", "CUPTI"}
+        ours = {row[0] for row in sbom.COMPONENTS} - {"libstdc++", "libgcc", "NVTX", "CUPTI", "CUDA occupancy calculator"}
         self.assertEqual({spelled[name] for name in ours} - depends, set())
         options = (package.SOURCE / "src/cmake/GprofOptions.cmake").read_text() + \
             (package.SOURCE / "src/cmake/GprofDependencies.cmake").read_text()

@@ -18,7 +18,12 @@ import platform_tag
 import release
 import sbom
 
+OF_CUDA = {"NVTX", "CUPTI", "CUDA occupancy calculator"}  # a machine may have no headers of CUDA
 WORKFLOW = package.SOURCE / ".github/workflows/release.yml"
+
+
+def captures_commit():
+    return re.search(r"^captures_commit=(\w+)$", (package.SCRIPTS / "release.sh").read_text(encoding="utf-8"), re.M).group(1)
 
 
 class Release(unittest.TestCase):
@@ -61,7 +66,7 @@ class Release(unittest.TestCase):
     def test_every_dependency_is_in_the_list_of_parts(self):
         cmake = (package.SOURCE / "src/cmake/GprofDependencies.cmake").read_text(encoding="utf-8")
         packages = set(re.findall(r"^ *find_package\((\w+)", cmake, re.M)) - {"Threads", "GTest", "Python3"}
-        headers = set(re.findall(r"^ *find_path\(\w+ ([\w./]+)", cmake, re.M)) - {"cuda.h", "cuda_occupancy.h"}
+        headers = set(re.findall(r"^ *find_path\(\w+ ([\w./]+)", cmake, re.M)) - {"cuda.h"}
         names = {row[0] for row in sbom.COMPONENTS}
         self.assertEqual(packages - names, set())
         parts = {row[2] for row in sbom.COMPONENTS}
@@ -78,10 +83,29 @@ class Release(unittest.TestCase):
             with self.subTest(part=part["name"]):
                 self.assertEqual(part["type"], "library")
                 self.assertEqual(len(part["licenses"]), 1)
-                if part["name"] not in ("NVTX", "CUPTI"):  # a machine may have no headers of CUDA
-                    self.assertRegex(part.get("version", ""), r"^\d+(\.\d+)+$")
+                if part["name"] not in OF_CUDA:
+                    self.assertRegex(part.get("version", ""), r"^(\d+:)?\d+([.+]\w+)+")
         self.assertEqual(sbom.text(package.version()), sbom.text(package.version()))
         self.assertEqual((sbom.split(90100, 100), sbom.split(3040001, 1000)), (["9", "1", "0"], ["3", "40", "1"]))
+
+    def test_parts_from_debian_have_its_version_and_the_checksum_of_its_package(self):
+        shown = package.run("apt-cache", "show", "zlib1g-dev").stdout if shutil.which("apt-cache") else ""
+        if "SHA256: " not in shown:
+            self.skipTest("this machine has no lists of Debian packages")
+        parts = {part["name"]: part for part in json.loads(sbom.text(package.version()))["components"]}
+        for name in set(parts) - OF_CUDA:
+            with self.subTest(part=name):
+                self.assertRegex(parts[name]["purl"], r"^pkg:deb/\w+/[\w%.-]+@[\w%.~-]+\?arch=\w+$")
+                self.assertEqual([(made["alg"], len(made["content"])) for made in parts[name]["hashes"]], [("SHA-256", 64)])
+        zlib = package.run("dpkg-query", "-W", "-f", "${Version}", "zlib1g-dev").stdout
+        self.assertEqual(parts["zlib"]["version"], zlib)
+        self.assertIn(parts["zlib"]["hashes"][0]["content"], shown)
+
+    def test_a_part_from_elsewhere_has_the_version_of_its_header(self):
+        part = sbom.Part("fmt", "MIT", "headers", "core.h", "9.1.0", None, None)
+        self.assertEqual(sbom.component(part), {
+            "type": "library", "bom-ref": "fmt", "name": "fmt", "licenses": [{"license": {"id": "MIT"}}], "version": "9.1.0",
+            "purl": "pkg:generic/fmt@9.1.0", "properties": [{"name": "gprof-cli:part", "value": "headers"}]})
 
     def test_the_headers_that_pip_fetches_are_those_of_setup(self):
         wheels = native_wheel.header_wheels()
@@ -110,10 +134,21 @@ class Rehearsal(unittest.TestCase):
     def test_all_files_are_there_and_no_other(self):
         debian = package.run("dpkg", "--print-architecture").stdout.strip()
         version, machine = self.version, self.machine
+        has_captures = package.run("git", "-C", package.SOURCE, "cat-file", "-e", captures_commit()).returncode == 0
         self.assertEqual(sorted(path.name for path in self.dist.iterdir()), sorted((
+            *([f"gprof-cli-captures-{version}.tar"] if has_captures else []),
             f"gprof-cli_{version}_{debian}.deb", f"gprof-cli-{version}-1.{machine}.rpm", f"gprof-cli-{version}-Linux-{machine}.tar.gz",
             f"gprof_cli-{version}-py3-none-manylinux_2_28_{machine}.whl", f"gprof_cli-{version}.tar.gz",
             f"gprof-cli-{machine}.cdx.json", "spack_package.py", "spack_protozero.py", "Dockerfile", "gprof-cli.def", "SHA256SUMS", "notes.md")))
+
+    def test_the_captures_are_all_that_have_labels(self):
+        archive = self.dist / f"gprof-cli-captures-{self.version}.tar"
+        if not archive.is_file():
+            self.skipTest("this clone lacks the history that has the captures")
+        labels = json.loads((package.SOURCE / "tests/judgement/labels.json").read_text(encoding="utf-8"))
+        with tarfile.open(archive) as opened:
+            packed = {member.name for member in opened if member.isfile()}
+        self.assertEqual(packed, {c["file"] for c in labels["captures"] if c["file"].startswith("judgement/")})
 
     def test_checksums_are_of_what_is_published(self):
         done = package.run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=self.dist)

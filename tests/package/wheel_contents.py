@@ -10,12 +10,13 @@ import sys
 import tempfile
 import zipfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "src/cmake/package"))
+import package
 
-import platform_tag  # noqa: E402
+import platform_tag
 
-MOST_BYTES = 6_000_000
+MOST_BYTES = 6_400_000
 PROGRAMS = {"scripts/gprof-cli": 0o755, "data/lib/gprof-cli/libgprof-tracer.so": 0o755}
+LICENCES = ("licenses/LICENSE", "licenses/third-party-licences.txt")
 FILES = (*PROGRAMS, "data/share/man/man1/gprof-cli-report.1.gz", "data/share/bash-completion/completions/gprof-cli",
          "data/share/zsh/site-functions/_gprof-cli", "data/share/fish/vendor_completions.d/gprof-cli.fish")
 
@@ -75,7 +76,7 @@ def wrong_in(wheel, machine):
     info, data = f"gprof_cli-{version}.dist-info", f"gprof_cli-{version}.data"
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        wanted = [f"{data}/{name}" for name in FILES] + [f"{info}/{name}" for name in ("METADATA", "WHEEL", "licenses/LICENSE")]
+        wanted = [f"{data}/{name}" for name in FILES] + [f"{info}/{name}" for name in ("METADATA", "WHEEL", *LICENCES)]
         wrong = [f"there is no {name}" for name in wanted if name not in names]
         if wrong:
             return wrong
@@ -86,6 +87,8 @@ def wrong_in(wheel, machine):
             wrong.append("WHEEL has another tag than the name")
         if f"Version: {version}\n" not in archive.read(f"{info}/METADATA").decode():
             wrong.append("METADATA has another version than the name")
+        without = package.without_licence(archive.read(f"{info}/{LICENCES[1]}").decode())
+        wrong += [f"it lacks the licence of {name}" for name in without]
         parts = json.loads(archive.read(f"{info}/sboms/gprof-cli.cdx.json"))
         if parts["metadata"]["component"]["version"] != version or "zstd" not in [part["name"] for part in parts["components"]]:
             wrong.append("the list of parts is not of this program")

@@ -12,8 +12,6 @@ MODULE = BUILD / "python"
 sys.path.insert(0, str(SOURCE / "tests/export"))
 import packages  # noqa: E402
 
-OTHERS = ["numpy", "pandas", "pyarrow", "ipython"]
-
 
 def skip(reason):
     print("skipped:", reason)
@@ -25,7 +23,7 @@ def run_here_or_there():
     if importlib.util.find_spec("numpy"):
         sys.path.insert(0, str(MODULE))
         return
-    python, reason = packages.python_with("numpy", OTHERS)
+    python, reason = packages.python_with("numpy")
     if python is None:
         skip(f"NumPy is not here, and pip could not install it: {reason}")
     sys.exit(packages.run_script(python, {**os.environ, "PYTHONPATH": str(MODULE)}, timeout=560).returncode)

@@ -7,7 +7,7 @@ that a schema does not name are errors as well: readers must bear them, our own 
 import re
 
 KNOWN = {"$schema", "$id", "$defs", "$ref", "title", "description", "type", "properties", "required", "items", "enum",
-         "const", "pattern", "minimum", "additionalProperties"}
+         "const", "pattern", "maxLength", "minimum", "additionalProperties"}
 TYPES = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
@@ -42,6 +42,8 @@ def problems(value, schema, is_strict=False, root=None, path="$"):
         yield f"{path}: {value!r} is none of {schema['enum']}"
     if "pattern" in schema and isinstance(value, str) and not re.search(schema["pattern"], value):
         yield f"{path}: {value!r} is not like {schema['pattern']}"
+    if isinstance(value, str) and len(value) > schema.get("maxLength", len(value)):
+        yield f"{path}: {value!r} has more than {schema['maxLength']} characters"
     if "minimum" in schema and TYPES["number"](value) and value < schema["minimum"]:
         yield f"{path}: {value} is below {schema['minimum']}"
     if isinstance(value, list) and "items" in schema:

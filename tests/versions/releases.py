@@ -1,21 +1,15 @@
 """Releases of CUPTI: NVIDIA's packages, their headers and libraries, fetched once into a cache."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import zipfile
 
 # The first and the last of each major version, and those between that changed records. 94 MB together.
-RELEASES = {
-    "11.8": "nvidia-cuda-cupti-cu11==11.8.87",
-    "12.0": "nvidia-cuda-cupti-cu12==12.0.146",
-    "12.4": "nvidia-cuda-cupti-cu12==12.4.127",
-    "12.6": "nvidia-cuda-cupti-cu12==12.6.80",
-    "12.8": "nvidia-cuda-cupti-cu12==12.8.90",
-    "12.9": "nvidia-cuda-cupti-cu12==12.9.79",
-    "13.0": "nvidia-cuda-cupti==13.0.85",
-    "13.5": "nvidia-cuda-cupti==13.5.25",
-}
+REQUIREMENTS = pathlib.Path(__file__).resolve().parents[2] / "src/cmake/requirements/cupti_releases.txt"
+PINS = re.findall(r"^(nvidia-[\w-]+==(\d+\.\d+)\.\d+ (?:\\\n.*)+)", REQUIREMENTS.read_text(encoding="utf-8"), re.M)
+RELEASES = {release: pin for pin, release in PINS}
 HEADERS = ("cupti_activity.h", "cupti_activity_deprecated.h", "cupti_callbacks.h", "cupti_common.h", "cupti_result.h",
            "cupti_driver_cbid.h", "cupti_runtime_cbid.h", "cupti_nvtx_cbid.h", "cuda_stdint.h", "cupti_version.h")
 
@@ -31,16 +25,18 @@ def cache():
 
 
 def download(requirement, folder):
+    name, pin = requirement.split()[0], folder / "requirement.txt"
+    pin.write_text(requirement, encoding="utf-8")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--only-binary", ":all:",
-               "--disable-pip-version-check", "--retries", "1", "--timeout", "15", "-d", str(folder), requirement]
+               "--disable-pip-version-check", "--retries", "1", "--timeout", "15", "-d", str(folder), "--require-hashes", "-r", str(pin)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"{requirement}: pip took too long") from error
+        raise Unavailable(f"{name}: pip took too long") from error
     wheels = sorted(folder.glob("*.whl"))
     if done.returncode != 0 or not wheels:
         reason = done.stderr.strip().splitlines()
-        raise Unavailable(f"{requirement}: {reason[-1] if reason else 'pip failed'}")
+        raise Unavailable(f"{name}: {reason[-1] if reason else 'pip failed'}")
     return wheels[0]
 
 

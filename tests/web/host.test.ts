@@ -3,11 +3,12 @@ import { rooflineOf, rowsOfKernel, countedKernels } from "../../src/web/charts/k
 import { decodeTimeline } from "../../src/web/shared/decode";
 import { compileFilter } from "../../src/web/shared/filter";
 import { clearest } from "../../src/web/shared/jump";
-import { framesOf } from "../../src/web/shared/stacks";
+import { framesOf } from "../../src/web/timeline/panels/stack_details";
 import { mediansOf, orderOf, readHeat, shadesOf, valueAt } from "../../src/web/fleet/heat";
-import { shellWord } from "../../src/web/fleet/view_command";
-import { sumSpan } from "../../src/web/timeline/input/measure";
-import { sectionsOf, type Section } from "../../src/web/timeline/panels/event_details";
+import { shellWord } from "../../src/web/shared/names";
+import { sumSpan } from "../../src/web/timeline/model/measure";
+import { sectionsOf } from "../../src/web/timeline/panels/event_details";
+import type { Section } from "../../src/web/timeline/panels/fields";
 import type { FleetRank, ReportDocument, Timeline } from "../../src/web/shared/data";
 import type { Run } from "../../src/web/shared/state";
 import { beginRun, Blob, eventCount, lane, runAll, same, slices, test, track } from "./small_run";
@@ -75,8 +76,8 @@ test("what is said of threads", async () => {
     [["loader (72)"], ["loader (72)"], ["CPU 3"]], "who");
   same(fields(sectionsOf(run, 0), "Blocked in"), ["lock, 180 ns"], "idle time leads to the call");
   const sums = await sumSpan(run, { start_ns: 0, end_ns: 1000 }, slices, () => false);
-  same(sums?.system.map((s) => [NAMES[s.name], s.time_ns]), [["read", 490], ["lock", 180]], "calls of a range of time");
-  same(sums?.states.map((s) => [NAMES[s.name], s.time_ns]), [["blocked", 400], ["preempted", 120], ["running", 50]], "states of it");
+  same(sums?.groups.get("OS and MPI calls")?.map((s) => [NAMES[s.name], s.time_ns]), [["read", 490], ["lock", 180]], "calls of a range of time");
+  same(sums?.groups.get("Threads")?.map((s) => [NAMES[s.name], s.time_ns]), [["blocked", 400], ["preempted", 120], ["running", 50]], "states of it");
 });
 
 test("findings lead to the call that a GPU was idle in", async () => {

@@ -3,23 +3,24 @@ import { bytesOfSeptets } from "../../src/web/shared/packed";
 import { decodeColumn, decodeTimeline } from "../../src/web/shared/decode";
 import type { Counter, Timeline } from "../../src/web/shared/data";
 import { callOf, gpuWork, isEvent, operationsOf, overlapping } from "../../src/web/shared/events";
-import { compileFilter, findLongest, findMatches, isProjected, parseFilter, parseTime } from "../../src/web/shared/filter";
-import { makeLayout, lanesByTrack, rowAt } from "../../src/web/timeline/layout";
+import { compileFilter, findMatches, isProjected, parseFilter, parseTime } from "../../src/web/shared/filter";
+import { makeLayout, lanesByTrack, rowAt } from "../../src/web/timeline/model/layout";
 import { busyWithin, eventAt, levelsOf, lowerBound } from "../../src/web/shared/levels";
 import { clearest, longest } from "../../src/web/shared/jump";
 import { formatLink, parseLink } from "../../src/web/shared/link";
-import { sumSpan } from "../../src/web/timeline/input/measure";
-import { longestGap, nextGap, nextMatch, nextSameName } from "../../src/web/timeline/input/navigate";
+import { sumSpan } from "../../src/web/timeline/model/measure";
+import { longestGap, nextGap, nextMatch, nextSameName } from "../../src/web/timeline/model/navigate";
 import { makeWideEvents, markedWithin, paintLane } from "../../src/web/timeline/paint/paint";
 import { nvtxPath } from "../../src/web/shared/paths";
 import { functionSections } from "../../src/web/timeline/panels/gap_details";
 import { sectionsOf } from "../../src/web/timeline/panels/event_details";
 import { cutToFit, splitName } from "../../src/web/timeline/paint/text";
-import { exactText, marksOf, roundStep } from "../../src/web/timeline/paint/ruler";
+import { roundStep } from "../../src/web/shared/format";
+import { exactText, marksOf } from "../../src/web/timeline/paint/ruler";
 import { counterAt, heatWithin, summaryWithin } from "../../src/web/timeline/paint/counter";
 import { boxesOf, childrenOf, shareOf } from "../../src/web/charts/chart_flame";
 import { State, type CounterValues, type Run } from "../../src/web/shared/state";
-import { limited, zoomed } from "../../src/web/timeline/viewport";
+import { limited, zoomed } from "../../src/web/timeline/model/viewport";
 import { beginRun, Blob, eventCount, lane, runAll, same, slices, test, track, type Row } from "./small_run";
 
 // names: 0 step 1 load 2 launch 3 saxpy 4 host 5 copy 6 sync
@@ -294,8 +295,8 @@ test("the language of the filter", async () => {
   }
   same(parseFilter("name:\"a \\\"b\\\" \\\\c\"")[0].values, ["a \"b\" \\c"], "escapes");
   same([parseTime("10us"), parseTime("1.5ms"), parseTime("2s"), parseTime("7"), Number.isNaN(parseTime("x"))], [1e4, 1.5e6, 2e9, 7, true], "times");
-  same(findLongest([run], "kind:copy"), { timeline: 0, event: 11 }, "longest");
-  same(findLongest([run], "nothing like it"), null, "no longest");
+  same(longest([run], (r) => compileFilter("kind:copy", r)), { timeline: 0, event: 11 }, "longest");
+  same(longest([run], (r) => compileFilter("nothing like it", r)), null, "no longest");
 });
 
 // ---- walking
@@ -315,9 +316,9 @@ test("from event to event", async () => {
 test("sums of a range", async () => {
   const sums = await sumSpan(await smallRun(), { start_ns: 200, end_ns: 400 }, slices, () => false);
   if (!sums) throw new Error("no sums");
-  same(sums.operations.map((s) => [s.name, s.time_ns, s.count, s.bytes]), [[5, 70, 1, 4096], [3, 50, 1, 0]], "operations");
+  same(sums.groups.get("GPU operations")?.map((s) => [s.name, s.time_ns, s.count, s.bytes]), [[5, 70, 1, 4096], [3, 50, 1, 0]], "operations");
   same(sums.devices.map((d) => [d.busy_ns, d.idle_ns, d.idle]), [[120, 80, [{ cause: "host", time_ns: 80, count: 1 }]]], "the GPU");
-  same(sums.ranges.map((r) => [r.name, r.time_ns]), [[0, 200]], "ranges");
+  same(sums.groups.get("NVTX ranges")?.map((r) => [r.name, r.time_ns]), [[0, 200]], "ranges");
 });
 
 // ---- counters
@@ -400,11 +401,11 @@ test("the view stays on the run", () => {
 test("links, and what is no link", () => {
   const state = new State({ timelines: [{ duration_ns: 1000 }] } as never);
   same(formatLink(state), "", "nothing to say");
-  state.setView({ start_ns: 1.25, end_ns: 500 });
-  state.select({ timeline: 0, event: 7 });
-  state.setFilter("kind:h2d \"a&b=#\"");
-  state.setSpan({ start_ns: 1, end_ns: 2 });
-  state.setTab("timeline");
+  state.set("view", { start_ns: 1.25, end_ns: 500 });
+  state.set("selection", { timeline: 0, event: 7 });
+  state.set("filter", "kind:h2d \"a&b=#\"");
+  state.set("span", { start_ns: 1, end_ns: 2 });
+  state.set("tab", "timeline");
   const link = parseLink(formatLink(state));
   same([link.view, link.selection, link.filter, link.span, link.tab], [state.view, state.selection, state.filter, state.span, "timeline"], "there and back");
   for (const hash of ["", "#", "#t=", "#t=5", "#t=9,3", "#t=a,b", "#t=1e99,2", "#sel=1", "#sel=-1:2", "#sel=0:99999999999", "#tab=<script>", "#%", "#t=NaN,NaN&sel=:&q", "#table=../x"]) {

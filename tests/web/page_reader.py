@@ -1,4 +1,4 @@
-"""Reads a page of `gprof-cli report --format html` as docs/html.md describes it: independent of the page's own script."""
+"""Reads a page of `gprof-cli report --format html` as docs/html.md and src/web/shared/data.ts describe it: independent of the page's own script."""
 
 import html.parser
 import json

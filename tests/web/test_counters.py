@@ -3,6 +3,7 @@
 import gzip
 import json
 import pathlib
+import re
 
 import browser
 
@@ -75,6 +76,30 @@ class Counters(browser.Case):
         edges = [row for row in rows(document, "counter_traffic") if row["kernel"] == kernel]
         self.assertEqual(len(self.texts("#chart-units .traffic")), len(edges))
         self.assertIn("Compute", self.text("#chart-speed"))
+
+    def test_occupancy_is_that_of_the_report(self):
+        self.show()
+        overview = rows(report(), "counters")[0]
+        text = self.text("#counter-charts #chart-occupancy")
+        self.assertIn(f"{overview['theoretical_occupancy_percent']:.1f}% theoretical, {overview['occupancy_percent']:.1f}% achieved", text)
+        self.assertEqual(len(self.texts("#counter-charts .curves svg")), 3)
+
+    def test_kernels_of_a_trace_have_curves(self):
+        self.open(browser.data_page("normalise_v1"), "#tab=charts")
+        document = json.loads(browser.ask("report", browser.DATA / "normalise_v1.trace", "--format", "json"))
+        expected = {(row["registers"], f"{row['occupancy_percent']:.1f}") for row in rows(document, "occupancy")}
+        shown = set()
+        self.element(".kernel-choice")
+        for i in range(self.js("return document.querySelector('.kernel-choice').options.length")):
+            label, text = self.js("""
+                const choice = document.querySelector('.kernel-choice');
+                choice.selectedIndex = arguments[0];
+                choice.dispatchEvent(new Event('change'));
+                return [choice.selectedOptions[0].textContent, document.querySelector('#chart-occupancy').innerText]""", i)
+            registers = int(re.search(r"(\d+) registers? per thread", label).group(1))
+            self.assertIn(f"Now {registers} registers per thread", text)
+            shown.add((registers, re.search(r"([\d.]+)% theoretical", text).group(1)))
+        self.assertEqual(shown, expected)
 
     def test_a_trace_without_counters_has_no_such_charts(self):
         self.open(browser.data_page("normalise_v1"), "#tab=charts")

@@ -22,11 +22,11 @@ def traces():
 
 
 def page():
-    return browser.made("ranks", "analyze", traces(), "--format", "html")
+    return browser.made("ranks", "ranks", traces(), "--format", "html")
 
 
 def verdict():
-    return json.loads(browser.ask("analyze", traces(), "--format", "json"))
+    return json.loads(browser.ask("ranks", traces(), "--format", "json"))
 
 
 def heat():
@@ -100,7 +100,7 @@ class Fleet(browser.Case):
         partial = FOLDER / "all.gpart"
         if not partial.exists():
             browser.ask("partial", traces(), "-o", partial)
-        self.open(browser.made("partials", "analyze", partial, "--format", "html"), events=False)
+        self.open(browser.made("partials", "ranks", partial, "--format", "html"), events=False)
         self.assertIn(".trace", self.text("#rank"))
         self.assertEqual(self.js("return document.querySelectorAll('#rank code').length"), 0)
 

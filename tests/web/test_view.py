@@ -1,5 +1,6 @@
 """gprof-cli view: opens a page in a browser, serves it on this machine, hands a trace to Perfetto."""
 
+import contextlib
 import http.client
 import os
 import pathlib
@@ -9,6 +10,7 @@ import socket
 import stat
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.parse
@@ -55,7 +57,7 @@ class ViewTest(unittest.TestCase):
         if not url:
             process.wait(LIMIT_S)
             said = process.stderr.read()
-            if f"cannot serve on port {PERFETTO_PORT}" in said:
+            if f"cannot serve on 127.0.0.1:{PERFETTO_PORT}" in said:
                 self.skipTest(said)
             self.fail(said)
         return process, url
@@ -206,6 +208,37 @@ class Serve(ViewTest):
         self.assertEqual(self.request(url)[0].status, 200)
         self.assertIsNone(process.poll())
 
+    def test_connections_of_others_that_stay_open_keep_nobody_out(self):
+        """More than the server holds, each of which sends a bit now and then: time does not close them."""
+        _, url = self.start(TRACE, "--port", "0", "--no-open")
+        address = urllib.parse.urlsplit(url)
+        held = [socket.create_connection(("127.0.0.1", address.port), timeout=LIMIT_S) for _ in range(100)]
+        is_over = threading.Event()
+
+        def trickle():
+            while not is_over.wait(0.1):
+                for connection in held:
+                    with contextlib.suppress(OSError):
+                        connection.sendall(b"x")
+
+        sender = threading.Thread(target=trickle)
+        sender.start()
+        try:
+            # One that reads its answer slowly is none of them.
+            slow = socket.create_connection(("127.0.0.1", address.port), timeout=LIMIT_S)
+            slow.sendall(f"GET {address.path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            got = slow.recv(1000)
+            for _ in range(5):
+                self.assertEqual(self.request(url)[0].status, 200)
+            while piece := slow.recv(1 << 16):
+                got += piece
+            self.assertTrue(got.endswith(self.request(url)[1]))
+        finally:
+            is_over.set()
+            sender.join()
+            for connection in (*held, slow):
+                connection.close()
+
     def test_ends_with_ctrl_c(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             process, url = self.start(TRACE, "--port", "0", "--no-open")
@@ -237,7 +270,7 @@ class Serve(ViewTest):
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             done = self.view(TRACE, "--port", taken.getsockname()[1], code=2)
-        self.assertIn("cannot serve on port", done.stderr)
+        self.assertIn("cannot serve on 127.0.0.1:", done.stderr)
 
     def test_serves_a_page_that_is_there(self):
         page = self.work / "page.html"
@@ -259,11 +292,14 @@ class Perfetto(ViewTest):
     def test_trace_for_its_page_alone(self):
         self.env["BROWSER"] = str(self.fake_browser())
         process, url = self.start(TRACE, "--perfetto")
-        match = re.fullmatch(r"https://ui\.perfetto\.dev/#!/\?url=(http://127\.0\.0\.1:9001/normalise_v2\.pftrace)", url)
+        match = re.fullmatch(r"https://ui\.perfetto\.dev/#!/\?url=(http://127\.0\.0\.1:9001/[a-z2-7]{20}/normalise_v2\.pftrace)", url)
         self.assertTrue(match, url)
         asked, _ = self.request(match.group(1), "OPTIONS", headers={"Access-Control-Request-Private-Network": "true"})
         self.assertEqual((asked.status, asked.headers["Access-Control-Allow-Private-Network"]), (204, "true"))
-        self.assertEqual(self.request(match.group(1), path="/status")[0].status, 404)
+        for path in ("/status", "/", "/normalise_v2.pftrace", f"/{'a' * 20}/normalise_v2.pftrace"):
+            response, body = self.request(match.group(1), path=path)
+            self.assertEqual((path, response.status, body), (path, 404, b""))
+        self.assertIsNone(process.poll(), "it goes on until its page has the trace")
         response, body = self.request(match.group(1))
         self.assertEqual(response.headers["Access-Control-Allow-Origin"], "https://ui.perfetto.dev")
         exported = self.work / "x.pftrace"
@@ -276,8 +312,8 @@ class Perfetto(ViewTest):
         for address, page in (("https://perfetto.example.com", "https://perfetto.example.com"),
                               ("http://localhost:10000/ui/", "http://localhost:10000")):
             process, url = self.start(TRACE, "--perfetto", "--perfetto-url", address, "--no-open")
-            trace = "http://127.0.0.1:9001/normalise_v2.pftrace"
-            self.assertEqual(url, f"{address.rstrip('/')}/#!/?url={trace}")
+            start, _, trace = url.partition("/#!/?url=")
+            self.assertEqual(start, address.rstrip("/"))
             response, body = self.request(trace)
             self.assertEqual((response.status, response.headers["Access-Control-Allow-Origin"]), (200, page))
             self.assertEqual(process.wait(LIMIT_S), 0)

@@ -11,8 +11,12 @@ trap 'rm -f "$body"' EXIT
   printf '\n[Traces and reports](%s/%s/actions/runs/%s)\n' "$GITHUB_SERVER_URL" "$GITHUB_REPOSITORY" "$GITHUB_RUN_ID"
 } >"$body"
 
+# Anybody may write a comment that begins with the marker; only our own is changed. Apps have [bot] behind their name.
+author=$(gh api graphql -f 'query={viewer{login}}' --jq .data.viewer.login)
 comments=repos/$GITHUB_REPOSITORY/issues/$GPROF_ACTION_PULL/comments
-id=$(MARKER=$marker gh api --paginate "$comments" --jq '.[] | select(.body | startswith(env.MARKER)) | .id' | head -n 1)
+id=$(MARKER=$marker AUTHOR=$author gh api --paginate "$comments" --jq \
+  '.[] | select(.body | startswith(env.MARKER)) | select(.user.login == env.AUTHOR or .user.login == env.AUTHOR + "[bot]") | .id' |
+  head -n 1)
 if [[ -n $id ]]; then
   gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" -F "body=@$body" >/dev/null
 else

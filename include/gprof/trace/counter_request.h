@@ -10,9 +10,8 @@ namespace gprof::trace::counter_request {
 inline constexpr char kMetric[] =
     "metric";                          // its names on different chips, separated by spaces; the first known counts
 inline constexpr char kSet[] = "set";  // what the metrics are called together: light
-inline constexpr char kReplay[] =
-    "replay";  // auto (kernel where one pass is not enough), none, kernel, application, range
-inline constexpr char kKernel[] = "kernel";                  // only kernels of this name
+inline constexpr char kReplay[] = "replay";  // auto (kernel where one pass is not enough), none, kernel, range
+inline constexpr char kKernel[] = "kernel";  // only kernels of this name
 inline constexpr char kKernelExpression[] = "kernel-regex";  // an extended regular expression instead
 inline constexpr char kNameBase[] = "name-base";             // what is compared: function or mangled
 inline constexpr char kKernelId[] = "kernel-id";             // context:stream:[operation:]name:number
@@ -28,39 +27,14 @@ inline constexpr char kNvtxExclude[] = "nvtx-exclude";
 inline constexpr char kNvtxDomain[] = "nvtx-domain";  // of the filter; without it, the default one
 inline constexpr char kNvtxRange[] = "nvtx-range";    // of the filter, one after the other
 inline constexpr char kNvtxGap[] = "nvtx-gap";        // between two of them: one range, or any number
-// Of the ranges that match, those whose numbers, from 1, match an extended regular expression.
-inline constexpr char kProfilerNumbers[] = "profiler-numbers";  // between cudaProfilerStart and cudaProfilerStop
-inline constexpr char kNvtxNumbers[] = "nvtx-numbers";
-inline constexpr char kNumbersWithin[] = "numbers-within";  // 1: NVTX ranges are counted from each cudaProfilerStart
-inline constexpr char kDevice[] = "device";                 // only this ordinal; may be there several times
-inline constexpr char kGraphs[] = "graphs";                 // graph: a launch of a graph is measured as one
-inline constexpr char kCaches[] = "caches";                 // all: flushed before each pass
-inline constexpr char kClocks[] = "clocks";                 // none, base, boost: what they are locked to
-inline constexpr char kKill[] = "kill";                     // 1: the program is to end after `count` launches
-inline constexpr char kHangLimit[] = "hang-limit";          // seconds after which a launch is said to hang; 0: never
-inline constexpr char kBudget[] =
-    "budget";  // thousandths of the run that measuring may take: a few launches now and then
+inline constexpr char kDevice[] = "device";           // only this ordinal; may be there several times
+inline constexpr char kGraphs[] = "graphs";           // graph: a launch of a graph is measured as one
+inline constexpr char kCaches[] = "caches";           // all: flushed before each pass
+inline constexpr char kClocks[] = "clocks";           // none, base, boost: what they are locked to
+inline constexpr char kKill[] = "kill";               // 1: the program is to end after `count` launches
+inline constexpr char kHangLimit[] = "hang-limit";    // seconds after which a launch is said to hang; 0: never
 inline constexpr char kSampling[] =
     "sampling";  // instructions are sampled instead, every 2^n cycles; 0: as CUPTI has it
-// Of application replay: the number of the run, from 0, and the folder where one run leaves for the next one what it
-// has counted. There a file has the number of passes, on a line for each device of each process; and a file for each
-// launch, which begins with a ReplayedLaunch, has another ending when all passes were made.
-inline constexpr char kReplayRun[] = "replay-run";
-inline constexpr char kReplayFolder[] = "replay-folder";
-inline constexpr char kPassesFile[] = "passes";
-inline constexpr char kImageEnding[] = ".image";
-inline constexpr char kWholeEnding[] = ".whole";
-
-struct ReplayedLaunch {
-  static constexpr uint64_t kMagic = 0x3259414c50455247;  // "GREPLAY2"
-  uint64_t magic, plan, image_bytes;
-  uint64_t runs;  // that have counted it
-  uint64_t pass_index, nesting_level;
-  uint32_t grid[3], block[3];
-  char kernel[232];  // its name without arguments
-};
-static_assert(sizeof(ReplayedLaunch) == 304);
-
 inline constexpr char kCodeFolder[] = "code-folder";  // where the tracer leaves code that was sampled
 
 // And what tracers tell the launcher while they measure: a page in the folder of the run, which the first of them

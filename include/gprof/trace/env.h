@@ -26,6 +26,7 @@ inline constexpr char kRunId[] = "GPROF_RUN_ID";
 inline constexpr char kRunFolder[] = "GPROF_RUN_FOLDER";
 inline constexpr char kRunBase[] = "GPROF_RUN_BASE";
 inline constexpr char kPager[] = "GPROF_PAGER";
+inline constexpr char kIgnoreMemoryLimit[] = "GPROF_IGNORE_MEMORY_LIMIT";
 inline constexpr char kCapture[] = "GPROF_CAPTURE";
 inline constexpr char kCaptureEnd[] = "GPROF_CAPTURE_END";
 inline constexpr char kNvtxCapture[] = "GPROF_NVTX_CAPTURE";
@@ -58,16 +59,17 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kGraphTrace, "`graph` (default), `node`, or `auto` (nodes while that is affordable): how finely CUDA graphs are recorded"},
     {env::kCupti, "path of the libcupti to use instead of the one found"},
     {env::kQuiet, "1 keeps the tracer from writing to stderr; notices are still in the trace"},
-    {env::kRunId, "device and inode number of the trace file, so that a replaced file is noticed"},
+    {env::kRunId, "device and inode number of the trace file and the random number that its first chunk has, so that a replaced file is noticed"},
     {env::kRunFolder, "folder that launcher and tracers share (run_folder.h): what waits to be written outlives the process there"},
     {env::kRunBase, "for gprof-cli itself, which passes it to no program: an absolute path where run folders are made, in place of /dev/shm"},
     {env::kPager, "for gprof-cli itself: the pager for long results on a terminal, in place of `PAGER`; empty or `cat`: none"},
+    {env::kIgnoreMemoryLimit, "for gprof-cli itself: 1 reads files that take far more memory than their size suggests, as `--ignore-memory-limit` does"},
     {env::kCapture, "what starts recording: `begin` (default), `command` (the control page), `cudaProfilerApi`, `nvtx`, `steps` or `windows`"},
     {env::kCaptureEnd, "what the end of a capture range means: `stop` (default), `stop-shutdown`, `repeat`, `repeat:N`, or `none` (go on to the end)"},
     {env::kNvtxCapture, "`range@domain` that is captured or counted as steps; without @ the default domain, `@*` any domain"},
     {env::kSampleSteps, "`skip=,wait=,warmup=,active=,repeat=`: which of the steps that GPROF_NVTX_CAPTURE names are recorded"},
     {env::kWindows, "with `GPROF_CAPTURE=windows`: `measure` (on and off in turns), or `budget=PPM`, the slow-down in millionths that must not be exceeded"},
-    {env::kYieldToProfiler, "1 pauses recording while the program's own profiler uses CUPTI"},
+    {env::kYieldToProfiler, "0 keeps GPU work from the program's own profiler, which else gets it while it records"},
     {env::kMemoryUsage, "1 records allocations, frees and memory pools"},
     {env::kManagedMemory, "1 records migrations and page faults of managed memory"},
     {env::kPythonStacks, "1 records the Python stack of CUDA calls, where the process has a Python"},

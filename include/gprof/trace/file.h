@@ -42,8 +42,16 @@ struct ChunkHeader {
   ProcessKey process;
   uint64_t sequence = 0;  // counts the chunks of a process from 0: a hole is a lost chunk
   uint64_t first_ns = 0, last_ns = 0;
+  uint64_t run = 0;  // random number of the recording, 0 when not known: the first chunk says whose file it is
   uint32_t body_crc = 0;
 };
+
+// Of the chunk without records by which the launcher makes a file a trace, before anything is recorded. No tracer
+// counts so far.
+inline constexpr uint32_t kFirstChunkImage = 0xfffe;
+
+// Whether a trace of this size has no more than that chunk.
+constexpr bool HoldsNothing(uint64_t file_bytes) { return file_bytes <= kChunkHeaderBytes; }
 
 namespace file_detail {
 inline void Put(unsigned char*& p, uint64_t v, int bytes) {
@@ -77,7 +85,7 @@ inline void WriteHeader(const ChunkHeader& h, unsigned char* out) {
   Put(p, h.sequence, 8);
   Put(p, h.first_ns, 8);
   Put(p, h.last_ns, 8);
-  Put(p, 0, 8);  // reserved
+  Put(p, h.run, 8);
   Put(p, h.body_crc, 4);
   Put(p, Crc32(out, kChunkHeaderBytes - 4), 4);
 }
@@ -106,12 +114,19 @@ inline HeaderStatus ReadHeader(const unsigned char* in, ChunkHeader* h) {
   h->sequence = Get(p, 8);
   h->first_ns = Get(p, 8);
   h->last_ns = Get(p, 8);
-  Get(p, 8);
+  h->run = Get(p, 8);
   h->body_crc = static_cast<uint32_t>(Get(p, 4));
   if (h->version > kFormatVersion) return HeaderStatus::kTooNew;
   const bool sane = header_bytes == kChunkHeaderBytes && h->record_count <= kMaxChunkRecords &&
                     h->body_bytes <= kMaxBodyBytes && h->unpacked_bytes <= kMaxBodyBytes;
   return sane ? HeaderStatus::kGood : HeaderStatus::kNonsense;
+}
+
+// Whether a file that begins with these bytes is the trace of that recording. Device and inode do not tell: an inode
+// number is given away again as soon as its file is deleted.
+inline bool IsFileOfRun(const unsigned char (&first)[kChunkHeaderBytes], uint64_t run) {
+  ChunkHeader header;
+  return ReadHeader(first, &header) == HeaderStatus::kGood && header.run == run;
 }
 
 }  // namespace gprof::trace

@@ -72,6 +72,7 @@ enum class RecordKind : uint16_t {
   kCalibration = 55,
   kTensorBlock = 56,
   kNcclTransfer = 57,
+  kGpuPause = 58,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -168,9 +169,12 @@ enum class LossReason : uint8_t {
   kNoTime = 4,
   kUnknownRecord = 5,
   kFork = 6,
+  kSignalHandler = 7,
+  kNoAccess = 8,
 };
 
-enum class NoticeLevel : uint8_t { kInfo = 1, kWarning = 2, kError = 3 };
+// kReason: why the trace was written, of one that nobody asked for beforehand.
+enum class NoticeLevel : uint8_t { kInfo = 1, kWarning = 2, kError = 3, kReason = 4 };
 
 enum class EndReason : uint8_t { kExit = 1, kExec = 2, kStopped = 3, kSalvaged = 4 };
 
@@ -809,7 +813,7 @@ struct LossRecord {
     v(FieldInfo{"time_ns", Shape::kDelta, "when the loss was noticed"}, r.time_ns);
     v(FieldInfo{"reason", Shape::kPlain,
                 "1 no memory, 2 write failed, 3 dropped by CUPTI, 4 no time stamps, "
-                "5 unknown record, 6 fork"},
+                "5 unknown record, 6 fork, 7 in a signal handler, 8 no access to the trace"},
       r.reason);
     v(FieldInfo{"lost_kind", Shape::kPlain, "kind of the lost records, 0 when not known"}, r.lost_kind);
     v(FieldInfo{"count", Shape::kPlain, "how many"}, r.count);
@@ -826,7 +830,7 @@ struct NoticeRecord {
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
-    v(FieldInfo{"level", Shape::kPlain, "1 information, 2 warning, 3 error"}, r.level);
+    v(FieldInfo{"level", Shape::kPlain, "1 information, 2 warning, 3 error, 4 why the trace was written"}, r.level);
     v(FieldInfo{"message", Shape::kPlain, "the text"}, r.message);
   }
 };
@@ -871,6 +875,24 @@ struct CaptureRecord {
                 "10 the program's own profiler"},
       r.trigger);
     v(FieldInfo{"number", Shape::kPlain, "counts the captures of the process from 1"}, r.number);
+  }
+};
+
+struct GpuPauseRecord {
+  static constexpr RecordKind kKind = RecordKind::kGpuPause;
+  static constexpr const char* kName = "gpu_pause";
+  static constexpr const char* kMeaning =
+      "GPU work was not recorded, as a profiler of the program recorded it; written when it begins and again when it "
+      "ends";
+  uint64_t start_ns = 0, end_ns = 0;
+  uint32_t number = 0;
+  StringId profiler;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "from when"}, r.start_ns);
+    v(FieldInfo{"end_ns", Shape::kPlain, "until when, 0 while it lasts"}, r.end_ns);
+    v(FieldInfo{"number", Shape::kPlain, "counts the pauses of the process from 1"}, r.number);
+    v(FieldInfo{"profiler", Shape::kPlain, "of the program, or the file that it is in"}, r.profiler);
   }
 };
 
@@ -1725,7 +1747,7 @@ using AllRecords =
                 SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
                 MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
                 WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
-                TensorBlockRecord, NcclTransferRecord>;
+                TensorBlockRecord, NcclTransferRecord, GpuPauseRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

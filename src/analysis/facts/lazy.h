@@ -15,9 +15,15 @@ namespace gprof {
 template <class T>
 class Lazy {
  public:
-  // `make` returns a T and must be the same for every caller.
+  // T(arguments...), which must be the same for every caller.
+  template <class... Arguments>
+  const T& Get(Arguments&&... arguments) const {
+    return Make([&] { return T(std::forward<Arguments>(arguments)...); });
+  }
+
+  // What `make` returns, likewise.
   template <class F>
-  const T& Get(F&& make) const {
+  const T& Make(F&& make) const {
     if (!is_there_.load(std::memory_order_acquire)) {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (!is_there_.load(std::memory_order_relaxed)) {

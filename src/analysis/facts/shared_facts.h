@@ -4,29 +4,30 @@
 // alone, not from options.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "analysis/calls/code_loads.h"
-#include "analysis/facts/call_facts.h"
+#include "analysis/facts/calls/call_facts.h"
+#include "analysis/facts/calls/code_loads.h"
+#include "analysis/facts/gaps/gap_list.h"
+#include "analysis/facts/host/host_facts.h"
+#include "analysis/facts/host/os_call_kinds.h"
+#include "analysis/facts/judged_time.h"
 #include "analysis/facts/lazy.h"
-#include "analysis/facts/op_facts.h"
-#include "analysis/facts/range_facts.h"
-#include "analysis/facts/statistics.h"
-#include "analysis/host/host_gaps.h"
-#include "analysis/host/os_call_kinds.h"
-#include "analysis/idle/causes/gap_causes.h"
-#include "analysis/idle/causes/host_walk.h"
-#include "analysis/idle/gaps/gap_list.h"
-#include "analysis/idle/gaps/steady_time.h"
-#include "analysis/kernels/kernel_groups.h"
-#include "analysis/launches/kernel_launches.h"
-#include "analysis/places/stack_lines.h"
-#include "analysis/steps/step_finder.h"
-#include "analysis/streams/stream_ops.h"
-#include "analysis/trust/recorded_time.h"
-#include "analysis/trust/recording_cost.h"
+#include "analysis/facts/operations/kernel_groups.h"
+#include "analysis/facts/operations/kernel_launches.h"
+#include "analysis/facts/operations/op_facts.h"
+#include "analysis/facts/operations/range_facts.h"
+#include "analysis/facts/places/stack_lines.h"
+#include "analysis/facts/recording/recording_cost.h"
+#include "analysis/facts/steps/step_finder.h"
+#include "analysis/facts/time/recorded_time.h"
+#include "analysis/result/statistics.h"
+#include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -37,16 +38,16 @@ class SharedFacts {
 
   // Worth starting for a trace of this size.
   size_t threads() const { return threads_; }
-  const RecordedTime& recorded() const;
-  const OpFacts& ops() const;
-  const CallFacts& calls() const;
-  const RangeFacts& ranges() const;
+  const RecordedTime& recorded() const { return recorded_.Get(trace_); }
+  const OpFacts& ops() const { return ops_.Get(trace_); }
+  const CallFacts& calls() const { return calls_.Get(trace_); }
+  const RangeFacts& ranges() const { return ranges_.Get(trace_); }
   const HostFacts& host() const;
-  const KernelGroups& kernels() const;
+  const KernelGroups& kernels() const { return kernels_.Get(trace_, ops().kernels_of_name()); }
   // Times of the kernels on the GPU, by group.
   const std::vector<Statistics>& kernel_times() const;
   const KernelLaunches& kernel_launches() const;
-  const StreamOps& stream_ops() const;
+  const StreamOps& stream_ops() const { return stream_ops_.Get(trace_, ops().counts_of_streams()); }
   // Of the device, and of all of them (gaps.h): from the first to the last operation, less what was not recorded.
   int64_t window_ns(uint32_t device) const;
   int64_t window_ns() const;
@@ -54,18 +55,15 @@ class SharedFacts {
   const GapList::Busy& busy(uint32_t device) const { return gaps(device).busy(); }
   int64_t busy_ns() const;
   int64_t kernel_busy_ns() const;
-  const GapList& gaps(uint32_t device) const;
-  // Why the device was idle in each of its gaps; ForEachExplainedGap is how to read it.
-  const GapCauses& gap_causes(uint32_t device) const;
+  const GapList& gaps(uint32_t device) const { return gaps_[device].Get(trace_, recorded(), device); }
   // `input` is that of this trace.
-  const HostGaps& host_gaps(const AnalysisInput& input) const;
-  const JudgedTime& judged(const AnalysisInput& input) const;
-  const OsCallKinds& os_call_kinds() const;
-  const CodeLoads& code_loads() const;
+  const JudgedTime& judged(const AnalysisInput& input) const { return judged_.Get(input); }
+  const OsCallKinds& os_call_kinds() const { return os_call_kinds_.Get(trace_); }
+  const CodeLoads& code_loads() const { return code_loads_.Get(trace_, calls()); }
   // The range that stands for a step where nobody named one.
   const std::optional<StepChoice>& step() const;
   const RecordingCost& recording_cost() const;
-  const PythonLines& python_lines() const;
+  const PythonLines& python_lines() const { return python_lines_.Get(trace_); }
 
  private:
   const Trace& trace_;
@@ -79,9 +77,7 @@ class SharedFacts {
   Lazy<std::vector<Statistics>> kernel_times_;
   Lazy<KernelLaunches> kernel_launches_;
   Lazy<StreamOps> stream_ops_;
-  std::vector<Lazy<GapList>> gaps_;          // by device
-  std::vector<Lazy<GapCauses>> gap_causes_;  // by device
-  Lazy<HostGaps> host_gaps_;
+  std::vector<Lazy<GapList>> gaps_;  // by device
   Lazy<JudgedTime> judged_;
   Lazy<OsCallKinds> os_call_kinds_;
   Lazy<CodeLoads> code_loads_;
@@ -89,5 +85,13 @@ class SharedFacts {
   Lazy<RecordingCost> recording_cost_;
   Lazy<PythonLines> python_lines_;
 };
+
+// The range that stands for a step (step_finder.h); `wanted` is its path or name, and empty to look for one.
+std::optional<StepChoice> FindStep(const AnalysisInput& input, const std::string& wanted);
+
+// Calls each of them: side by side where the trace is large and the machine has more cores than analyses alone would
+// keep busy, one after the other elsewhere, as what runs side by side needs its memory at the same time. `threads` is
+// SharedFacts::threads().
+void RunSideBySide(size_t threads, const std::vector<std::function<void()>>& parts);
 
 }  // namespace gprof

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <limits>
 
+#include "analysis/findings/python_line_sum.h"
+
 namespace gprof {
 namespace {
 
@@ -15,17 +17,20 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr SeverityRule Always(Severity severity) { return {severity, kNever, kNever}; }
 constexpr SeverityRule From(double warning_percent) { return {kNote, kNever, warning_percent}; }
 
-constexpr TimelinePlace At(std::string_view query, std::string_view key = {}, std::string Subject::*name = nullptr) {
+constexpr WhereSeen At(std::string_view query, std::string_view key = {}, std::string Subject::*name = nullptr) {
   return {query, {}, key, name};
 }
-constexpr TimelinePlace Nowhere(std::string_view why) { return {{}, why}; }
+constexpr WhereSeen Nowhere(std::string_view why) { return {{}, why}; }
 constexpr std::string_view kTrust = "concerns the trace itself";
 constexpr std::string_view kReplayed = "counters are collected apart from the timeline";
 
-// The advice about a cause of idle time is that of the cause (src/analysis/idle/causes/causes.cpp).
+constexpr LineMeasure kIdleBeforeCall{.is_idle = true, .is_before = true};
+
+// The advice about a cause of idle time is that of the cause (src/analysis/result/idle_causes.cpp).
 constexpr FindingInfo Idle(std::string_view id, std::string_view metric, std::string_view meaning,
-                           std::string_view query) {
-  return {id, meaning, From(25), "gaps", At(query), {}, {{metric}}, false, Layer::kPlace, Turn::kInOrder, true};
+                           std::string_view query, LineMeasure line = {.is_idle = true}) {
+  const WhereSeen place = At(query).With(line);
+  return {id, meaning, From(25), "gaps", place, {}, {{metric}}, false, Layer::kPlace, Recurs::kAlways, true};
 }
 constexpr MetricIds kKernels{{"gpu.kernel_ns"}};
 constexpr MetricIds kWork{{"gpu.kernel_ns", "gpu.copy_only_ns"}};
@@ -42,16 +47,19 @@ constexpr FindingInfo kFindings[] = {
          "cause:memory"),
     Idle("idle.load", "idle.load_ns", "idle while contexts were created, or modules loaded or compiled", "cause:load"),
     Idle("idle.api", "idle.api_ns", "idle while the launching thread was in other CUDA calls", "cause:api"),
-    Idle("idle.os", "idle.os_ns", "idle while the launching thread was blocked in the operating system", "cause:os"),
-    Idle("idle.mpi", "idle.mpi_ns", "idle while the launching thread was in an MPI call", "cause:mpi"),
-    Idle("idle.host", "idle.host_ns", "idle while the launching thread ran its own code", "cause:host"),
+    Idle("idle.os", "idle.os_ns", "idle while the launching thread was blocked in the operating system", "cause:os",
+         kIdleBeforeCall),
+    Idle("idle.mpi", "idle.mpi_ns", "idle while the launching thread was in an MPI call", "cause:mpi", kIdleBeforeCall),
+    Idle("idle.host", "idle.host_ns", "idle while the launching thread ran its own code", "cause:host",
+         kIdleBeforeCall),
     {"idle.pauses",
      "idle in a few long pauses in which the launching thread ran its own code",
      From(25),
      "gaps",
-     At("cause:host"),
-     "See what the program does there (saving files, evaluation, loading data: the longest gaps in the table, CPU "
-     "samples), and do it less often, or in another thread while the GPU works.",
+     At("cause:host").With({.is_idle = true}),
+     "Do less often what the program does in these pauses (saving files, evaluating, loading data), or do it in "
+     "another "
+     "thread while the GPU works.",
      {{"idle.host_ns"}},
      false,
      Layer::kPlace},
@@ -113,20 +121,19 @@ constexpr FindingInfo kFindings[] = {
      "launch-bound: short kernels, each started on a GPU that had run out of work",
      From(5),
      "kernel_launches",
-     At("cause:launch,api,host"),
+     At("cause:launch,api,host").LineWithMost(&PythonLineSum::kernels),
      "Launch the whole sequence as one CUDA graph, fuse kernels, or give each launch more work (larger batches).",
      {{"idle.launch_ns", "idle.api_ns", "idle.host_ns", "idle.queue_ns"}}},
     {"launch.blocking",
      "launches are synchronous, as with CUDA_LAUNCH_BLOCKING=1",
      Always(kWarning),
      "api",
-     At("kind:kernel"),
+     At("kind:kernel").LineWithMost(&PythonLineSum::call_ns),
      "Unset CUDA_LAUNCH_BLOCKING, which is for debugging. If it is not set, find out what makes every launch "
      "synchronous.",
      {{"idle.host_ns", "idle.launch_ns", "idle.api_ns", "idle.sync_ns", "idle.queue_ns"}},
      false,
-     Layer::kMechanism,
-     Turn::kFirstIfWarning},
+     Layer::kBlocker},
     {"gemm.fp32", "matrix multiplications in FP32, without tensor cores", From(25), "gemms", At("kind:kernel"),
      "If 10 bits of mantissa are enough, use TF32: torch.set_float32_matmul_precision('high'), or "
      "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH). BF16 or FP16 (torch.autocast) are twice as fast again.",
@@ -167,31 +174,31 @@ constexpr FindingInfo kFindings[] = {
      "a stream repeats the same chain of operations with idle gaps inside: a candidate for a CUDA graph",
      From(25),
      "kernel_chains",
-     At("kind:kernel max:50us", "track", &Subject::stream),
+     At("kind:kernel max:50us", "track", &Subject::stream).LineWithMost(&PythonLineSum::operations),
      "Capture one repetition as a CUDA graph and launch the graph, or fuse its short kernels.",
      {{"idle.launch_ns", "idle.queue_ns", "idle.api_ns", "idle.host_ns"}},
      false,
      Layer::kPlace,
-     Turn::kInOrder,
+     Recurs::kAlways,
      true},
     {"kernels.small",
      "most of the kernel time is in kernels shorter than 10 us, with idle time before them",
      From(25),
      "kernel_lengths",
-     At("kind:kernel max:10us"),
+     At("kind:kernel max:10us").LineWithMost(&PythonLineSum::kernels),
      "Fuse kernels, give each launch more work, or launch them as a CUDA graph.",
      {{"idle.queue_ns", "idle.launch_ns", "idle.api_ns", "idle.host_ns"}},
      false,
      Layer::kShape,
-     Turn::kInOrder,
+     Recurs::kAlways,
      true},
     {"gpu.kernel_bound",
      "kernels run most of the time, or nearly all of it (kernel-bound): the top kernels and how to analyse them",
-     Always(kNote), "kernels", At("kind:kernel", "name", &Subject::kernel),
+     Always(kNote), "kernels", At("kind:kernel", "name", &Subject::kernel).LineWithMost(&PythonLineSum::kernel_ns),
      "There is little idle time left to remove: optimise the top kernels, or run fewer of them.", kKernels, false,
      Layer::kPlace},
     {"gpu.graph_bound", "CUDA graphs run most of the time, and whether kernels or copies take it was not recorded",
-     Always(kNote), "graphs", At("kind:graph"),
+     Always(kNote), "graphs", At("kind:graph").LineWithMost(&PythonLineSum::kernel_ns),
      "Record graph nodes to see which kernels and copies take the time: gprof-cli profile --cuda-graph-trace=node "
      "(nsys profile has the same option).",
      kKernels, false, Layer::kPlace},
@@ -199,31 +206,31 @@ constexpr FindingInfo kFindings[] = {
      "copy-bound: the GPU copies most of the time with no kernel running",
      Always(kWarning),
      "memcpy",
-     At("kind:copy,pageable"),
+     At("kind:copy,pageable").LineWithMost(&PythonLineSum::copy_ns),
      "Copy less: keep on the GPU any data that is needed there again. Copy the rest from pinned memory in a separate "
      "stream, overlapped with kernels.",
      {{"gpu.copy_only_ns"}},
      false,
      Layer::kPlace},
     {"occupancy.small_block", "kernels whose blocks have fewer threads than a warp", From(25), "occupancy",
-     At("kind:kernel", "name", &Subject::kernel),
+     At("kind:kernel", "name", &Subject::kernel).LineWithMost(&PythonLineSum::kernel_ns),
      "Launch fewer blocks with a multiple of 32 threads each, starting with 128 to 256: unused lanes of a warp do no "
      "work.",
      kKernels},
     {"occupancy.small_grid", "kernels with fewer blocks than the GPU has SMs", From(25), "occupancy",
-     At("kind:kernel", "name", &Subject::kernel),
+     At("kind:kernel", "name", &Subject::kernel).LineWithMost(&PythonLineSum::kernel_ns),
      "Split the work over more blocks and threads: at least one block per SM and a few hundred threads per block. If "
      "there is no more work, run these kernels concurrently with others in another stream.",
      kKernels, false, Layer::kShape},
     {"occupancy.tail", "tail effect: the last wave of the grid leaves much of the GPU idle", From(25), "occupancy",
-     At("kind:kernel", "name", &Subject::kernel),
+     At("kind:kernel", "name", &Subject::kernel).LineWithMost(&PythonLineSum::kernel_ns),
      "Choose a grid size that is a multiple of one full wave, or let a grid of one wave loop over the work "
      "(grid-stride loop).",
      kKernels},
     {"critical.kernel", "one kernel dominates the critical path: making it faster shortens the run", Always(kNote),
-     "critical_path", At("kind:kernel", "name", &Subject::kernel),
+     "critical_path", At("kind:kernel", "name", &Subject::kernel).LineWithMost(&PythonLineSum::kernel_ns),
      "Optimise this kernel first: time saved in it shortens the run until another path becomes the longest.", kKernels,
-     false, Layer::kPlace, Turn::kLastIfNote},
+     false, Layer::kDetail},
     {"graphs.instantiate",
      "CUDA graphs are instantiated for only a few launches each",
      From(25),
@@ -241,8 +248,7 @@ constexpr FindingInfo kFindings[] = {
      "recorded this trace (nsys profile --cuda-graph-trace=node).",
      {},
      false,
-     Layer::kMechanism,
-     Turn::kFirstIfWarning},
+     Layer::kBlocker},
     {"startup.first_launches",
      "warm-up: idle time until the kernels had run once, for loading and compiling code and initialising the program",
      From(50),
@@ -253,7 +259,7 @@ constexpr FindingInfo kFindings[] = {
      {{"idle.load_ns", "idle.host_ns", "idle.launch_ns", "idle.memory_ns", "idle.api_ns", "idle.os_ns"}},
      false,
      Layer::kMechanism,
-     Turn::kOnce},
+     Recurs::kNever},
     {"startup.load",
      "loading and compiling code before the first GPU operation",
      From(25),
@@ -263,7 +269,7 @@ constexpr FindingInfo kFindings[] = {
      {},
      false,
      Layer::kMechanism,
-     Turn::kOnce},
+     Recurs::kNever},
     {"startup.only",
      "GPU work spans less than 1 % of the run, or a few operations take less than a tenth of CUDA's own start: the GPU "
      "hardly shows in the run",
@@ -274,8 +280,7 @@ constexpr FindingInfo kFindings[] = {
      "task. To judge the kernels themselves, repeat them until they run for a second or more.",
      {},
      false,
-     Layer::kMechanism,
-     Turn::kFirstIfWarning},
+     Layer::kBlocker},
     {"startup.slow",
      "start-up of a process to its first GPU operation took at least 1 s and a quarter of its lifetime: information",
      Always(kInfo), "startup_processes",
@@ -288,27 +293,26 @@ constexpr FindingInfo kFindings[] = {
      "Check the return code of every CUDA call. Expected errors still cost the time of the call.",
      {},
      false,
-     Layer::kMechanism,
-     Turn::kFirstIfWarning},
+     Layer::kBlocker},
     {"sync.drains",
      "synchronisation repeatedly lets the GPU run out of work",
      Always(kWarning),
      "sync",
-     At("cause:sync"),
+     At("cause:sync").LineWithMost(&PythonLineSum::sync_ns),
      "Queue the next work before waiting for the previous. Wait only where the host needs the result.",
      {{"idle.sync_ns", "idle.copy_ns", "idle.launch_ns", "idle.api_ns", "idle.host_ns"}}},
     {"sync.site",
      "the call site (call, thread, NVTX range) whose waits cause the most GPU idle time",
      From(25),
      "sync_sites",
-     At("kind:api_sync", "name", &Subject::function),
+     At("kind:api_sync", "name", &Subject::function).LineWithMost(&PythonLineSum::sync_ns),
      "Queue the next work before this wait, wait later, or wait only for the event the host needs.",
      {{"idle.sync_ns", "idle.launch_ns", "idle.api_ns"}}},
     {"sync.implied",
      "implicit synchronisation: frees and allocations that waited for the GPU",
      From(25),
      "sync_sites",
-     At("kind:api_memory"),
+     At("kind:api_memory").LineWithMost(&PythonLineSum::memory_ns),
      "Allocate once and keep the memory, or use cudaMallocAsync and cudaFreeAsync, which do not wait.",
      {{"idle.memory_ns", "idle.sync_ns"}}},
     {"sync.polling", "a thread polled the GPU in a loop", Always(kNote), "polling", At("kind:api_query"),
@@ -317,31 +321,43 @@ constexpr FindingInfo kFindings[] = {
      "copies from or to pageable host memory, and the potential saving of pinned memory",
      {kInfo, 0.5, 5},
      "pageable",
-     At("kind:pageable", "", &Subject::direction),
+     At("kind:pageable", "", &Subject::direction).LineWithMost(&PythonLineSum::pageable_ns),
      "Allocate the host side with cudaMallocHost or pin it with cudaHostRegister, and copy with cudaMemcpyAsync.",
-     {{"gpu.copy_only_ns", "idle.copy_ns"}}},
+     {{"gpu.copy_only_ns", "idle.copy_ns"}},
+     false,
+     Layer::kMechanism,
+     Recurs::kWithCopies},
     {"memcpy.round_trip",
      "data repeatedly copied to the host and straight back to the GPU",
      From(25),
      "memcpy",
-     At("kind:copy,pageable"),
+     At("kind:copy,pageable").LineWithMost(&PythonLineSum::copy_ns),
      "If the host does not change the data in between, keep it on the GPU: removing the copies beats speeding them up "
      "with pinned memory.",
-     {{"gpu.copy_only_ns", "idle.copy_ns", "idle.host_ns", "idle.api_ns", "idle.launch_ns"}}},
+     {{"gpu.copy_only_ns", "idle.copy_ns", "idle.host_ns", "idle.api_ns", "idle.launch_ns"}},
+     false,
+     Layer::kMechanism,
+     Recurs::kWithCopies},
     {"memcpy.small",
      "many small copies that could be combined into one",
      Always(kWarning),
      "copy_sizes",
-     At("kind:copy max:50us"),
+     At("kind:copy max:50us").LineWithMost(&PythonLineSum::copies),
      "Batch them: gather the pieces in one pinned buffer and copy that once, or keep the data on the GPU.",
-     {{"gpu.copy_only_ns", "idle.copy_ns", "idle.queue_ns", "idle.launch_ns"}}},
+     {{"gpu.copy_only_ns", "idle.copy_ns", "idle.queue_ns", "idle.launch_ns"}},
+     false,
+     Layer::kMechanism,
+     Recurs::kWithCopies},
     {"memcpy.overlap",
      "copies not overlapped with the kernels directly before or after them",
      From(25),
      "overlap",
-     At("kind:copy"),
+     At("kind:copy").LineWithMost(&PythonLineSum::copy_ns),
      "Copy the next part with cudaMemcpyAsync in another stream while kernels process the current one.",
-     {{"gpu.copy_only_ns"}}},
+     {{"gpu.copy_only_ns"}},
+     false,
+     Layer::kMechanism,
+     Recurs::kWithCopies},
     {"memcpy.within",
      "copies within GPU memory that take much of the time",
      From(25),
@@ -349,17 +365,20 @@ constexpr FindingInfo kFindings[] = {
      At("kind:copy", "", &Subject::direction),
      "If a copy hands the result of one step to the next, swap the two pointers instead. Otherwise let the kernel that "
      "writes the data write it where it is needed; in PyTorch, look for clone() and contiguous().",
-     {{"gpu.copy_only_ns"}}},
+     {{"gpu.copy_only_ns"}},
+     false,
+     Layer::kMechanism,
+     Recurs::kWithCopies},
     {"memory.churn",
      "memory churn: memory is repeatedly freed and allocated again",
      From(25),
      "memory_churn",
-     At("kind:api_memory"),
+     At("kind:api_memory").LineWithMost(&PythonLineSum::memory_ns),
      "Allocate once and keep the block, or use cudaMallocAsync and cudaFreeAsync, whose pool reuses blocks: cudaFree "
      "waits for the GPU.",
      {{"idle.memory_ns", "idle.sync_ns"}}},
     {"memory.growth", "every step allocates memory that is never freed", Always(kWarning), "memory_over_time",
-     At("kind:api_memory name:alloc"),
+     At("kind:api_memory name:alloc").LineWithMost(&PythonLineSum::memory_calls),
      "Free in each step the memory it allocates, or reuse it in the next step: otherwise memory runs out eventually."},
     {"memory.tensor_growth",
      "PyTorch tensors that are kept step after step",
@@ -369,13 +388,13 @@ constexpr FindingInfo kFindings[] = {
      "Keep numbers instead of tensors: loss.item() or loss.detach(). A tensor that is kept also keeps its graph and "
      "everything saved for the backward pass. Look for lists, dictionaries and attributes that outlive the step."},
     {"memory.leaked", "blocks that were not freed when their process ended: information", Always(kInfo),
-     "memory_not_freed", At("kind:api_memory name:alloc"),
+     "memory_not_freed", At("kind:api_memory name:alloc").LineWithMost(&PythonLineSum::memory_calls),
      "The driver reclaims the memory when the process exits. Leaks matter in libraries and long-running programs."},
     {"memory.migrations",
      "managed memory moved between host and GPU",
      From(5),
      "managed_memory",
-     At("cause:memory"),
+     At("cause:memory").LineWithMost(&PythonLineSum::memory_calls),
      "Prefetch it before it is needed (cudaMemPrefetchAsync), set its preferred location (cudaMemAdvise), or use "
      "device memory and explicit copies for GPU data.",
      {{"idle.memory_ns", "gpu.copy_only_ns", "gpu.kernel_ns"}}},
@@ -383,7 +402,7 @@ constexpr FindingInfo kFindings[] = {
      "GPU page faults on managed memory",
      From(5),
      "managed_memory",
-     At("cause:memory"),
+     At("cause:memory").LineWithMost(&PythonLineSum::memory_calls),
      "Prefetch with cudaMemPrefetchAsync before the kernel starts: one bulk transfer replaces many page faults that "
      "stall the kernel.",
      {{"idle.memory_ns", "gpu.kernel_ns"}}},
@@ -392,7 +411,7 @@ constexpr FindingInfo kFindings[] = {
      "kernels ran too seldom to compare",
      From(5),
      "kernels",
-     At("kind:kernel", "name", &Subject::kernel),
+     At("kind:kernel", "name", &Subject::kernel).LineWithMost(&PythonLineSum::memory_calls),
      "Prefetch the data before that launch (cudaMemPrefetchAsync), or use device memory and explicit copies. To see "
      "what moves, record with --cuda-um-gpu-page-faults.",
      {{"gpu.kernel_ns"}}},
@@ -426,8 +445,8 @@ constexpr FindingInfo kFindings[] = {
      "kernel concurrently with others in another stream."},
     {"gpu.occupied_not_working", "a kernel occupies the SMs but issues few instructions", Always(kNote),
      "gpu_metrics_kernels", At("kind:kernel", "kernel", &Subject::kernel),
-     "Its warps are stalled: on uncoalesced or scattered memory accesses, on each other, or in a polling loop. Profile "
-     "this kernel with Nsight Compute."},
+     "Its warps are stalled: on uncoalesced or scattered memory accesses, on each other, or in a polling loop. "
+     "gprof-cli counters --set full shows on which."},
     {"gpu.dram_bound", "a kernel uses most of the device memory bandwidth", Always(kNote), "gpu_metrics_kernels",
      At("kind:kernel", "kernel", &Subject::kernel),
      "Only moving fewer bytes makes it faster: fuse it with its neighbours, use smaller types, or reuse data in "
@@ -500,7 +519,7 @@ constexpr FindingInfo kFindings[] = {
     {"steps.warmup", "slower warm-up iterations: information", Always(kInfo), "step_iterations",
      At("kind:nvtx", "nvtx", &Subject::range),
      "Exclude warm-up from measurements. For short runs, load modules and allocate memory before the loop.", kWork,
-     true, Layer::kPlace, Turn::kOnce},
+     true, Layer::kPlace, Recurs::kNever},
     {"balance.uneven",
      "uneven load: one GPU had more work than the others",
      From(25),
@@ -526,10 +545,9 @@ constexpr FindingInfo kFindings[] = {
      {{"idle.mpi_ns"}},
      false,
      Layer::kCause},
-    {"nccl.straggler", "NCCL collectives waited for one slow GPU", Always(kWarning), "nccl",
-     At("kind:kernel name:nccl"),
-     "Check what its rank does before the collective: more work, a slower GPU, or a late host (see balance, steps, and "
-     "idle with --device).",
+    {"nccl.straggler", "NCCL collectives waited for late ranks", Always(kWarning), "nccl", At("kind:kernel name:nccl"),
+     "Look at what these ranks do before the collective: more work, a slower GPU, or a late host (see balance, steps, "
+     "and idle with --device).",
      kExposed, false, Layer::kCause},
     {"traces.straggler", "of several traces, one took longer than the others or its GPUs had more work", Always(kNote),
      "traces", Nowhere("compares whole traces, each with its own tracks"),
@@ -585,10 +603,11 @@ constexpr FindingInfo kFindings[] = {
     {"kernel.tensor_unused", "kernel counters: FP16 arithmetic without tensor cores", Always(kWarning), "counters",
      Nowhere(kReplayed), "If it is a matrix product or a convolution, use the tensor cores (cuBLAS, CUTLASS, mma)."},
     {"health.damaged_chunks", "damaged chunks of the file", Always(kWarning), "health", Nowhere(kTrust),
-     "The disk was full while recording, or the file was truncated or modified later: record again with more disk "
-     "space, or copy it again. Figures cover only the readable data."},
+     "A process was killed while writing and could not be recovered, the disk was full, or the file was truncated or "
+     "modified later: record again, or copy it again. Figures cover only the readable data."},
     {"health.missing_chunks", "chunks were written but are missing from the file", Always(kWarning), "health",
-     Nowhere(kTrust), "The disk was full, or a process was killed while writing. Record again with more disk space."},
+     Nowhere(kTrust),
+     "A process was killed while writing and could not be recovered, or the disk was full: record again."},
     {"health.skipped_bytes", "bytes of the file belong to no chunk", Always(kWarning), "health", Nowhere(kTrust),
      "Another program wrote to the file, or it was damaged: copy it again or record again."},
     {"health.duplicate_chunks", "duplicate chunks in the file", Always(kNote), "health", Nowhere(kTrust),
@@ -616,6 +635,10 @@ constexpr FindingInfo kFindings[] = {
      Nowhere(kTrust), "They were killed or crashed. Everything recorded up to that point is in the trace."},
     {"health.unfinished_gpu_work", "processes whose last GPU work may be missing", Always(kWarning), "health",
      Nowhere(kTrust), "The GPU was still busy, or its records had not been delivered, when they ended."},
+    {"health.gpu_pauses", "GPU work was not recorded while the program's own profiler recorded it", Always(kWarning),
+     "health", Nowhere(kTrust),
+     "Counts and sums of GPU work do not include that time, and idle time leaves it out. Switch off the program's own "
+     "profiler, or record with --yield-to-profiler=no: then it gets no GPU work."},
     {"health.ops_from_before", "GPU operations launched before the capture in which they ran: information",
      Always(kInfo), "health", Nowhere(kTrust),
      "Idle time before them has the cause `unknown`. No action needed: a capture may begin while the GPU is busy."},
@@ -627,8 +650,8 @@ constexpr FindingInfo kFindings[] = {
     {"health.missing_strings", "names are missing from the file", Always(kNote), "health", Nowhere(kTrust),
      "They were in damaged or missing parts of the file, and appear as <name #12>."},
     {"health.truncated", "the file ends in the middle of a chunk", Always(kWarning), "health", Nowhere(kTrust),
-     "The disk was full, the copy is incomplete, or the program is still running: record again with more disk space, "
-     "copy it again, or read it after the program has exited."},
+     "The program is still running, it was killed while writing, the disk was full, or the copy is incomplete: read it "
+     "after the program has exited, record again, or copy it again."},
     {"health.metric_losses", "samples of the host or of GPUs are missing", Always(kNote), "health", Nowhere(kTrust),
      "Figures for these periods rely on fewer samples; a lower sampling rate loses fewer."},
     {"health.notice", "messages of the tracer", {kInfo, kNever, 100}, "health", Nowhere(kTrust)},
@@ -642,7 +665,7 @@ constexpr FindingInfo kFindings[] = {
 
 }  // namespace
 
-Severity SeverityRule::Of(double percent) const {
+Severity SeverityRule::SeverityAt(double percent) const {
   if (percent >= warning_percent) return kWarning;
   return percent >= note_percent ? kNote : least;
 }
@@ -650,8 +673,7 @@ Severity SeverityRule::Of(double percent) const {
 std::span<const FindingInfo> FindingCatalogue() { return kFindings; }
 
 const FindingInfo* FindFinding(std::string_view id) {
-  const auto* found =
-      std::find_if(std::begin(kFindings), std::end(kFindings), [&](const FindingInfo& info) { return info.id == id; });
+  const auto* found = std::ranges::find_if(kFindings, [&](const FindingInfo& info) { return info.id == id; });
   return found == std::end(kFindings) ? nullptr : found;
 }
 
@@ -661,7 +683,7 @@ Finding NewFinding(std::string_view id, double percent) {
   Finding finding;
   finding.id = id;
   if (info == nullptr) return finding;
-  finding.severity = info->severity.Of(percent);
+  finding.severity = info->severity.SeverityAt(percent);
   finding.advice = info->advice;
   return finding;
 }

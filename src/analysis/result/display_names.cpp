@@ -22,25 +22,25 @@ std::string KernelName(const Trace& trace, NameId mangled) {
 }
 
 bool IsNcclKernel(std::string_view name) {
-  return name.starts_with("nccl") || name.find("ncclDevKernel") != std::string_view::npos ||
-         name.find("ncclKernel") != std::string_view::npos;
+  // RCCL has the names of NCCL, and kernels of its own.
+  constexpr std::string_view kBeginnings[] = {"nccl", "rccl", "oneccl"};
+  constexpr std::string_view kParts[] = {"ncclDevKernel", "ncclKernel", "mscclKernel", "mscclpp"};
+  return std::ranges::any_of(kBeginnings, [&](std::string_view beginning) { return name.starts_with(beginning); }) ||
+         std::ranges::any_of(kParts, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
 }
 
 bool IsWaitingKernel(std::string_view name) {
   if (IsNcclKernel(name)) return true;
   std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   constexpr std::string_view kWords[] = {"spin", "sleep", "wait", "poll", "barrier"};
-  return std::any_of(std::begin(kWords), std::end(kWords),
-                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 bool IsLibraryKernel(std::string_view name) {
   constexpr std::string_view kWords[] = {"cublas", "cutlass",    "cudnn",      "xmma",  "gemm", "implicit_convolve",
                                          "nvjet",  "at::native", "2at6native", "cub::", "3cub"};
-  return std::any_of(std::begin(kWords), std::end(kWords),
-                     [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
 }
 
 std::string OpName(const Trace& trace, const GpuOp& op) {
@@ -70,7 +70,7 @@ std::string StreamName(const Trace& trace, uint32_t stream) {
   return WithNumber(name, "stream", s.id);
 }
 
-std::string ThreadName(const Trace& trace, uint32_t thread) {
+std::string ThreadName(const TraceHead& trace, uint32_t thread) {
   if (thread == kNone) return "(unknown)";
   return WithNumber(trace.Text(trace.threads[thread].name), "thread", trace.threads[thread].tid);
 }

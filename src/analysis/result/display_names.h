@@ -16,9 +16,9 @@ bool IsWaitingKernel(std::string_view name);
 // Of cuBLAS, cuDNN, CUTLASS, CUB or PyTorch, going by its name: the library chooses the grid, not the program.
 bool IsLibraryKernel(std::string_view name);
 std::string OpName(const Trace& trace, const GpuOp& op);
-std::string DeviceScope(const Trace& trace, uint32_t device);  // gpu0
-std::string StreamName(const Trace& trace, uint32_t stream);   // "copy (stream 14)"
-std::string ThreadName(const Trace& trace, uint32_t thread);   // "loader (4711)"
+std::string DeviceScope(const Trace& trace, uint32_t device);     // gpu0
+std::string StreamName(const Trace& trace, uint32_t stream);      // "copy (stream 14)"
+std::string ThreadName(const TraceHead& trace, uint32_t thread);  // "loader (4711)"
 std::string FunctionName(const Trace& trace, uint32_t api_call);
 std::string PathName(const Trace& trace, NameId path);  // "(no range)" for the empty path
 

@@ -5,8 +5,7 @@
 #include <array>
 #include <cassert>
 #include <type_traits>
-
-#include "analysis/result/metric_joins.h"
+#include <vector>
 
 namespace gprof {
 namespace {
@@ -18,24 +17,84 @@ constexpr bool kExact = true, kTimed = false;
 // What it takes to know a figure.
 using enum Fact;
 constexpr FactSet kNothing = FactSet::None();
+constexpr FactSet kCopied = kOperations | kCopySizes;
 constexpr FactSet kBusy = kOperations | kGraphWork;
 constexpr FactSet kCause = kBusy | kApiCalls;  // of what a GPU did or did not do: the calls of the host
 static_assert(!std::is_default_constructible_v<FactSet>, "a row that does not say what it needs must not compile");
+// What comes from a GPU, from who recorded it, and from the recording itself.
+constexpr FactSet kOfGpu = kBusy | kGraphNodes | kMemoryKinds | kCopySizes | kSyncs | kEvents | kShapes | kDevices |
+                           kCounters | kGpuMetrics | kManagedMemory | kGpuPageFaults | kCpuPageFaults;
+constexpr FactSet kOfRecording = kClocks | kRecordingCost | kSlowDown;
 
-constexpr MetricInfo kRows[] = {
+// A row says what all metrics say, and then what is special about this one.
+struct Entry : MetricInfo {
+  template <class... Specials>
+  constexpr Entry(std::string_view of_id, Unit of_unit, Better of_better, bool is_exact, std::string_view of_meaning,
+                  FactSet of_needs, Specials... specials);
+
+  bool is_known_in_windows = false;  // where recording was on in windows only
+};
+
+constexpr auto Joined(MetricJoin join) {
+  return [join](Entry* row) { row->join = join; };
+}
+constexpr auto Ratio(std::string_view part, std::string_view whole, double scale = 100) {
+  return Joined({Join::kRatio, part, whole, scale});
+}
+constexpr auto kMost = Joined({Join::kMost}), kLeast = Joined({Join::kLeast}), kMiddle = Joined({Join::kMiddle}),
+               kNotJoined = Joined({Join::kNever});
+constexpr auto kSpan = [](Entry* row) { row->join.how = Join::kSpan, row->is_known_in_windows = true; };
+constexpr auto Per(Parts parts) {
+  return [parts](Entry* row) { row->parts = parts; };
+}
+constexpr auto kPerKernel = Per(Parts::kKernels), kPerRange = Per(Parts::kRanges),
+               kPerOsFunction = Per(Parts::kOsFunctions), kPerMpiFunction = Per(Parts::kMpiFunctions),
+               kPerFunction = Per(Parts::kFunctions), kPerOperator = Per(Parts::kOperators);
+constexpr auto kOnlyPerKernel = [](Entry* row) { row->parts = Parts::kKernels, row->is_only_of_parts = true; };
+constexpr auto kOfStep = [](Entry* row) {
+  row->is_of_step = true, row->why_missing = "no NVTX range was detected as a step; name it with --step";
+};
+constexpr auto kOfOccupancy = [](Entry* row) {
+  row->why_missing = "this build of gprof-cli has no occupancy analysis";
+};
+constexpr auto kOfStart = [](Entry* row) { row->is_known_in_windows = true; };
+constexpr auto kGrows = [](Entry* row) { row->grows_with_records = true; };
+// Records that are missing can have made it larger.
+constexpr auto kMayFall = [](Entry* row) { row->grows_with_records = row->is_of_host = false; };
+
+template <class... Specials>
+constexpr Entry::Entry(std::string_view of_id, Unit of_unit, Better of_better, bool is_exact,
+                       std::string_view of_meaning, FactSet of_needs, Specials... specials)
+    : MetricInfo{of_id, of_unit, of_better, is_exact, of_meaning, of_needs} {
+  const bool counts = unit == kCount || unit == kBytes;
+  grows_with_records = counts && is_exact;
+  is_of_recording = needs.IsEmpty() || needs.HasAnyOf(kOfRecording);
+  is_of_host = !is_of_recording && !needs.HasAnyOf(kOfGpu);
+  if (needs.Has(kCounters)) kOnlyPerKernel(this), kMiddle(this);
+  (specials(this), ...);
+  // A sum over the run, or its largest value, is not known where recording was on in windows only. Shares, rates and
+  // middles are, as far as the windows are like the rest.
+  const bool is_total = (counts || unit == kNs) && join.how != Join::kRatio && join.how != Join::kMiddle;
+  if (is_total && !is_known_in_windows && !is_of_recording) needs |= kWholeRun;
+  if (!join.IsKnown()) needs |= kOneTrace;
+}
+
+constexpr Entry kRows[] = {
     {"run.wall_ns", kNs, kLower, kTimed, "from the first to the last record, including what was not selected",
-     kProcessTimes},
+     kProcessTimes, kSpan},
     {"gpu.window_ns", kNs, kLower, kTimed,
      "from the first to the last GPU operation, minus pauses between captures, summed over all GPUs", kOperations},
     {"gpu.busy_ns", kNs, kLower, kTimed, "part of the GPU window with a kernel, copy or memset running", kBusy},
-    {"gpu.busy_percent", kPercent, kHigher, kTimed, "busy time in percent of the GPU window", kBusy},
+    {"gpu.busy_percent", kPercent, kHigher, kTimed, "busy time in percent of the GPU window", kBusy,
+     Ratio("gpu.busy_ns", "gpu.window_ns")},
     {"gpu.kernel_ns", kNs, kLower, kTimed, "part of the GPU window with a kernel running", kBusy},
     {"gpu.copy_only_ns", kNs, kLower, kTimed, "busy time without a kernel running", kBusy},
     {"gpu.idle_ns", kNs, kLower, kTimed, "GPU window minus busy time", kBusy},
-    {"gpu.idle_percent", kPercent, kLower, kTimed, "idle time in percent of the GPU window", kBusy},
+    {"gpu.idle_percent", kPercent, kLower, kTimed, "idle time in percent of the GPU window", kBusy,
+     Ratio("gpu.idle_ns", "gpu.window_ns")},
     {"gpu.startup_ns", kNs, kLower, kTimed,
-     "start-up: recorded time of the process before the first operation of the GPU (the longest of several processes), "
-     "summed over all GPUs",
+     "start-up: recorded time of the process before the first operation of the GPU, without what recording itself took "
+     "(the longest of several processes), summed over all GPUs",
      kOperations | kProcessTimes},
     {"gpu.teardown_ns", kNs, kLower, kTimed,
      "tear-down: recorded time of the process after the last operation of the GPU, summed over all GPUs",
@@ -63,21 +122,27 @@ constexpr MetricInfo kRows[] = {
      kCause | kSwitches},
     {"idle.profiler_ns", kNs, kLower, kTimed, "idle while profiling overhead held up the launching thread",
      kCause | kOverheads},
-    {"idle.unknown_ns", kNs, kLower, kTimed, "idle without a launch call in the trace that explains it", kCause},
+    {"idle.unknown_ns", kNs, kLower, kTimed, "idle without a launch call in the trace that explains it", kBusy},
     {"gaps.count", kCount, kLower, kTimed, "idle gaps between GPU operations", kOperations},
-    {"gaps.longest_ns", kNs, kLower, kTimed, "longest idle gap", kOperations},
+    {"gaps.longest_ns", kNs, kLower, kTimed, "longest idle gap", kOperations, kMost},
 
     {"kernels.count", kCount, kNeither, kExact, "kernels that ran, excluding those in graphs recorded as a whole",
-     kOperations},
-    {"kernels.total_ns", kNs, kLower, kTimed, "sum of the durations of all kernels", kOperations},
-    {"kernels.median_ns", kNs, kLower, kTimed, "median duration of a kernel; only per kernel", kOperations},
-    {"kernels.distinct", kCount, kNeither, kExact, "kernels with different names", kOperations},
+     kOperations, kPerKernel},
+    {"kernels.total_ns", kNs, kLower, kTimed, "sum of the durations of all kernels", kOperations, kPerKernel, kGrows},
+    {"kernels.median_ns", kNs, kLower, kTimed, "median duration of a kernel; only per kernel", kOperations, kMiddle,
+     kOnlyPerKernel},
+    {"kernels.occupancy_percent", kPercent, kHigher, kExact,
+     "theoretical occupancy of a kernel: warps per SM that its launches allow, in percent of the maximum; only per "
+     "kernel",
+     kOperations | kShapes | kDevices, kMiddle, kOnlyPerKernel},
+    {"kernels.distinct", kCount, kNeither, kExact, "kernels with different names", kOperations, kNotJoined},
     {"launches.count", kCount, kLower, kExact, "calls that launch kernels or graphs", kApiCalls},
-    {"launches.per_second", Unit::kPerSecond, kNeither, kTimed, "launch calls per second of the GPU window", kCause},
+    {"launches.per_second", Unit::kPerSecond, kNeither, kTimed, "launch calls per second of the GPU window", kCause,
+     Ratio("launches.count", "gpu.window_ns", 1e9)},
     {"launches.call_ns", kNs, kLower, kTimed, "time in calls that launch kernels or graphs, summed over all threads",
      kApiCalls},
     {"launches.interval_median_ns", kNs, kLower, kTimed,
-     "median time from a launch to the next launch of the same thread", kApiCalls},
+     "median time from a launch to the next launch of the same thread", kApiCalls, kMiddle},
     {"launches.queued", kCount, kNeither, kTimed, "kernels that started after their launch call had returned", kCause},
     {"launches.queue_ns", kNs, kNeither, kTimed,
      "time from the return of the launch call to the start, summed over kernels that started later than that", kCause},
@@ -90,27 +155,30 @@ constexpr MetricInfo kRows[] = {
      "part of the GPU window with queue depth 1: one operation launched and unfinished", kCause},
     {"launches.depth2_ns", kNs, kHigher, kTimed, "part of the GPU window with queue depth 2 or more", kCause},
     {"launches.max_depth", kCount, kNeither, kTimed,
-     "maximum queue depth: operations launched and unfinished at one time", kCause},
+     "maximum queue depth: operations launched and unfinished at one time", kCause, kMost},
     {"kernels.small_count", kCount, kLower, kTimed, "kernels that ran for less than 10 us", kOperations},
     {"kernels.small_ns", kNs, kLower, kTimed, "time of kernels that ran for less than 10 us", kOperations},
     {"kernels.small_percent", kPercent, kLower, kTimed,
-     "time of kernels that ran for less than 10 us, in percent of total kernel time", kOperations},
-    {"chains.count", kCount, kNeither, kTimed, "distinct chains of operations that a stream repeated", kCause},
+     "time of kernels that ran for less than 10 us, in percent of total kernel time", kOperations,
+     Ratio("kernels.small_ns", "kernels.total_ns")},
+    {"chains.count", kCount, kNeither, kTimed, "distinct chains of operations that a stream repeated", kCause,
+     kNotJoined},
     {"chains.operations", kCount, kNeither, kTimed,
-     "operations in chains that a stream repeated, all repetitions counted", kCause},
-    {"chains.idle_ns", kNs, kLower, kTimed, "idle gaps of up to 50 us between operations of a repeated chain", kCause},
+     "operations in chains that a stream repeated, all repetitions counted", kCause, kNotJoined},
+    {"chains.idle_ns", kNs, kLower, kTimed, "idle gaps of up to 50 us between operations of a repeated chain", kCause,
+     kNotJoined},
     {"occupancy.percent", kPercent, kHigher, kTimed,
      "theoretical occupancy: warps per SM that the launch allows, in percent of the maximum; mean weighted by kernel "
      "time",
-     kOperations | kShapes | kDevices},
+     kOperations | kShapes | kDevices, kMiddle, kOfOccupancy},
     {"occupancy.unused_ns", kNs, kLower, kTimed, "kernel time minus the share of SMs, schedulers and lanes in use",
-     kOperations | kShapes | kDevices},
+     kOperations | kShapes | kDevices, kOfOccupancy},
     {"occupancy.small_grid_count", kCount, kLower, kExact, "kernels with fewer blocks than the GPU has SMs",
-     kOperations | kShapes | kDevices},
+     kOperations | kShapes | kDevices, kOfOccupancy},
     {"occupancy.small_grid_ns", kNs, kLower, kTimed, "time of kernels with fewer blocks than the GPU has SMs",
-     kOperations | kShapes | kDevices},
+     kOperations | kShapes | kDevices, kOfOccupancy},
     {"occupancy.below_warp_count", kCount, kLower, kExact, "kernels with blocks smaller than a warp",
-     kOperations | kShapes | kDevices},
+     kOperations | kShapes | kDevices, kOfOccupancy},
     {"gemm.calls", kCount, kNeither, kExact, "cuBLAS calls that multiply matrices", kGemms},
     {"gemm.gpu_ns", kNs, kLower, kTimed, "GPU time of what cuBLAS multiplications launched, summed",
      kGemms | kOperations},
@@ -118,25 +186,32 @@ constexpr MetricInfo kRows[] = {
      "floating-point operations of cuBLAS multiplications, counted at each launch for CUDA graphs",
      kGemms | kGraphNodes},
     {"gemm.tflops", kCount, kHigher, kTimed,
-     "10^12 floating-point operations of cuBLAS multiplications per second of their GPU time", kGemms | kOperations},
+     "10^12 floating-point operations of cuBLAS multiplications per second of their GPU time", kGemms | kOperations,
+     Ratio("gemm.flop", "gemm.gpu_ns", 1e-3)},
     {"gemm.peak_percent", kPercent, kHigher, kTimed,
      "rate of cuBLAS multiplications in percent of the peak of the GPUs for the types used",
-     kGemms | kOperations | kDevices},
+     kGemms | kOperations | kDevices, kMiddle},
     {"os.calls", kCount, kLower, kTimed,
-     "recorded operating system calls of threads that make CUDA calls; per function: @os:read", kApiCalls | kOsCalls},
+     "recorded operating system calls of threads that make CUDA calls; per function: @os:read", kApiCalls | kOsCalls,
+     kPerOsFunction},
     {"os.blocked_ns", kNs, kLower, kTimed,
-     "time in recorded operating system calls, GPU busy or idle; nested calls count once", kApiCalls | kOsCalls},
+     "time in recorded operating system calls, GPU busy or idle; nested calls count once", kApiCalls | kOsCalls,
+     kPerOsFunction},
     {"os.file_calls", kCount, kLower, kExact,
-     "calls on named files, of all threads; only with --osrt-file-access; per function: @os:read", kOsCalls},
+     "calls on named files, of all threads; only with --osrt-file-access; per function: @os:read", kOsCalls,
+     kPerOsFunction},
     {"os.file_bytes", kBytes, kLower, kExact, "bytes that these calls read and wrote", kOsCalls},
-    {"mpi.calls", kCount, kNeither, kExact, "MPI calls of all threads; per function: @mpi:MPI_Allreduce", kMpiCalls},
-    {"mpi.call_ns", kNs, kLower, kTimed, "time in MPI calls, summed over all threads", kMpiCalls},
-    {"mpi.sent_bytes", kBytes, kNeither, kExact, "bytes that MPI calls send", kMpiCalls},
+    {"mpi.calls", kCount, kNeither, kExact, "MPI calls of all threads; per function: @mpi:MPI_Allreduce", kMpiCalls,
+     kPerMpiFunction},
+    {"mpi.call_ns", kNs, kLower, kTimed, "time in MPI calls, summed over all threads", kMpiCalls, kPerMpiFunction},
+    {"mpi.sent_bytes", kBytes, kNeither, kExact, "bytes that MPI calls send", kMpiCalls, kPerMpiFunction},
     {"mpi.late_ns", kNs, kLower, kTimed,
-     "time in collectives on MPI_COMM_WORLD until the last rank had arrived, summed over all ranks", kMpiCalls},
+     "time in collectives on MPI_COMM_WORLD until the last rank had arrived, summed over all ranks", kMpiCalls,
+     kNotJoined},
     {"host.samples", kCount, kNeither, kTimed, "CPU samples of running threads", kCpuSamples},
     {"host.function_ns", kNs, kLower, kTimed,
-     "CPU time of sampled threads; of a function itself with at least 20 samples: @function:NAME", kCpuSamples},
+     "CPU time of sampled threads; of a function itself with at least 20 samples: @function:NAME", kCpuSamples,
+     kPerFunction},
     {"graphs.launches", kCount, kNeither, kExact, "graph launches recorded as a whole", kOperations},
 
     {"kernel.duration_ns", kNs, kLower, kTimed,
@@ -164,51 +239,52 @@ constexpr MetricInfo kRows[] = {
     {"kernel.registers", kCount, kNeither, kExact, "registers of a thread", kCounters},
 
     {"memcpy.count", kCount, kLower, kExact, "copies in all directions", kOperations},
-    {"memcpy.bytes", kBytes, kLower, kExact, "bytes copied in all directions", kOperations},
-    {"memcpy.total_ns", kNs, kLower, kTimed, "sum of the durations of all copies", kOperations},
+    {"memcpy.bytes", kBytes, kLower, kExact, "bytes copied in all directions", kCopied},
+    {"memcpy.total_ns", kNs, kLower, kTimed, "sum of the durations of all copies", kOperations, kGrows},
     {"memcpy.h2d_count", kCount, kLower, kExact, "copies from host to device", kOperations},
-    {"memcpy.h2d_bytes", kBytes, kLower, kExact, "bytes copied from host to device", kOperations},
+    {"memcpy.h2d_bytes", kBytes, kLower, kExact, "bytes copied from host to device", kCopied},
     {"memcpy.h2d_ns", kNs, kLower, kTimed, "time of the copies from host to device", kOperations},
     {"memcpy.d2h_count", kCount, kLower, kExact, "copies from device to host", kOperations},
-    {"memcpy.d2h_bytes", kBytes, kLower, kExact, "bytes copied from device to host", kOperations},
+    {"memcpy.d2h_bytes", kBytes, kLower, kExact, "bytes copied from device to host", kCopied},
     {"memcpy.d2h_ns", kNs, kLower, kTimed, "time of the copies from device to host", kOperations},
     {"memcpy.d2d_count", kCount, kNeither, kExact, "copies within a device", kOperations},
-    {"memcpy.d2d_bytes", kBytes, kNeither, kExact, "bytes copied within a device", kOperations},
+    {"memcpy.d2d_bytes", kBytes, kNeither, kExact, "bytes copied within a device", kCopied},
     {"memcpy.d2d_ns", kNs, kNeither, kTimed, "time of the copies within a device", kOperations},
     {"memcpy.p2p_count", kCount, kNeither, kExact, "copies from device to device", kOperations},
-    {"memcpy.p2p_bytes", kBytes, kNeither, kExact, "bytes copied from device to device", kOperations},
+    {"memcpy.p2p_bytes", kBytes, kNeither, kExact, "bytes copied from device to device", kCopied},
     {"memcpy.p2p_ns", kNs, kNeither, kTimed, "time of the copies from device to device", kOperations},
     {"memcpy.pageable_count", kCount, kLower, kExact, "copies from or to pageable host memory",
      kOperations | kMemoryKinds},
     {"memcpy.pageable_bytes", kBytes, kLower, kExact, "bytes copied from or to pageable host memory",
-     kOperations | kMemoryKinds},
+     kCopied | kMemoryKinds},
     {"memcpy.pageable_ns", kNs, kLower, kTimed, "time of copies from or to pageable host memory on the GPU",
      kOperations | kMemoryKinds},
     {"memcpy.pageable_blocked_ns", kNs, kLower, kTimed,
      "time copies from or to pageable memory blocked the host, excluding the wait for earlier work",
      kCause | kMemoryKinds},
-    {"memcpy.small_count", kCount, kLower, kExact, "copies between host and device of 64 KiB or less", kOperations},
+    {"memcpy.small_count", kCount, kLower, kExact, "copies between host and device of 64 KiB or less", kCopied},
     {"memcpy.latency_bound_count", kCount, kLower, kTimed, "copies between host and device that are mostly latency",
-     kOperations},
+     kCopied},
     {"memcpy.latency_bound_ns", kNs, kLower, kTimed, "time of copies between host and device that are mostly latency",
-     kOperations},
+     kCopied},
     {"memcpy.h2d_best_bytes_per_second", Unit::kBytesPerSecond, kHigher, kTimed,
-     "bandwidth of the fastest copy from host to device above 64 KiB", kOperations},
+     "bandwidth of the fastest copy from host to device above 64 KiB", kCopied, kMost},
     {"memcpy.d2h_best_bytes_per_second", Unit::kBytesPerSecond, kHigher, kTimed,
-     "bandwidth of the fastest copy from device to host above 64 KiB", kOperations},
+     "bandwidth of the fastest copy from device to host above 64 KiB", kCopied, kMost},
     {"memcpy.link_bytes_per_second", Unit::kBytesPerSecond, kNeither, kExact,
-     "bandwidth of the GPU's PCIe link after line coding", kOperations | kDevices},
+     "bandwidth of the GPU's PCIe link after line coding", kOperations | kDevices, kMost},
     {"memcpy.overlappable_ns", kNs, kLower, kTimed, "copy time that could have overlapped with adjacent kernels",
-     kCause | kMemoryKinds},
+     kCause | kMemoryKinds | kCopySizes},
     {"memset.count", kCount, kLower, kExact, "memsets", kOperations},
-    {"memset.bytes", kBytes, kLower, kExact, "bytes set", kOperations},
+    {"memset.bytes", kBytes, kLower, kExact, "bytes set", kCopied},
     {"memset.total_ns", kNs, kLower, kTimed, "sum of the durations of all memsets", kOperations},
 
     {"memory.peak_bytes", kBytes, kLower, kTimed,
-     "peak of allocated device memory; for the whole trace: of the GPU with the highest peak", kMemory},
+     "peak of allocated device memory; for the whole trace: of the GPU with the highest peak", kMemory, kMost},
     {"memory.allocations", kCount, kLower, kExact, "allocations of all kinds of memory", kMemory},
     {"memory.frees", kCount, kNeither, kExact, "frees of all kinds of memory", kMemory},
-    {"memory.leaked_bytes", kBytes, kLower, kExact, "bytes allocated and not freed during recording", kMemory},
+    {"memory.leaked_bytes", kBytes, kLower, kExact, "bytes allocated and not freed during recording", kMemory,
+     kMayFall},
     {"memory.churn_count", kCount, kLower, kTimed,
      "allocations that could have reused a block freed before: same size, function and NVTX range, or any block where "
      "the trace has no memory records",
@@ -223,14 +299,14 @@ constexpr MetricInfo kRows[] = {
      "bytes of PyTorch tensors that each step after warm-up adds and that are still held at the end of the last step",
      kNvtx},
     {"memory.parameters_bytes", kBytes, kLower, kTimed,
-     "parameters and buffers of PyTorch modules at the peak of the GPU whose tensors hold most", kNvtx},
+     "parameters and buffers of PyTorch modules at the peak of the GPU whose tensors hold most", kNvtx, kMost},
     {"memory.gradients_bytes", kBytes, kLower, kTimed,
-     "gradients of the parameters of PyTorch modules at the peak of the GPU whose tensors hold most", kNvtx},
+     "gradients of the parameters of PyTorch modules at the peak of the GPU whose tensors hold most", kNvtx, kMost},
     {"memory.optimizer_bytes", kBytes, kLower, kTimed,
-     "state of PyTorch optimizers at the peak of the GPU whose tensors hold most", kNvtx},
+     "state of PyTorch optimizers at the peak of the GPU whose tensors hold most", kNvtx, kMost},
     {"memory.activations_bytes", kBytes, kLower, kTimed,
-     "tensors that the forward pass leaves to the backward pass, at the peak of the GPU whose tensors hold most",
-     kNvtx},
+     "tensors that the forward pass leaves to the backward pass, at the peak of the GPU whose tensors hold most", kNvtx,
+     kMost},
     {"memory.managed_h2d_count", kCount, kLower, kTimed, "migrations of managed memory from host to device",
      kManagedMemory},
     {"memory.managed_h2d_bytes", kBytes, kLower, kTimed, "bytes of managed memory that migrated from host to device",
@@ -259,23 +335,24 @@ constexpr MetricInfo kRows[] = {
     {"streams.used", kCount, kNeither, kExact, "streams with an operation, including default streams", kOperations},
     {"streams.named", kCount, kNeither, kExact, "stream names assigned through NVTX", kApiCalls | kStreamsMade},
     {"streams.max_concurrency", kCount, kHigher, kTimed,
-     "maximum number of streams with an operation running concurrently", kOperations},
+     "maximum number of streams with an operation running concurrently", kOperations, kMost},
     {"streams.overlap_ns", kNs, kHigher, kTimed, "time with operations of two or more streams running", kOperations},
     {"streams.overlap_percent", kPercent, kHigher, kTimed,
-     "time with operations of two or more streams running, in percent of busy time", kOperations},
+     "time with operations of two or more streams running, in percent of busy time", kOperations,
+     Ratio("streams.overlap_ns", "gpu.busy_ns")},
     {"streams.kernel_overlap_ns", kNs, kHigher, kTimed, "time with kernels of two or more streams running",
      kOperations},
     {"streams.copy_compute_ns", kNs, kHigher, kTimed, "time with a kernel and a copy running", kOperations},
     {"streams.two_way_ns", kNs, kHigher, kTimed, "time with a copy to the device and one to the host running",
      kOperations},
     {"streams.unused", kCount, kLower, kExact, "streams that the program created and never used",
-     kApiCalls | kStreamsMade},
+     kApiCalls | kStreamsMade, kMayFall},
     {"streams.renamed", kCount, kLower, kExact, "stream handles with several names: one stream used as several",
      kApiCalls | kStreamsMade},
     {"streams.never_overlapped", kCount, kNeither, kTimed, "streams whose operations never overlapped another stream",
      kOperations},
     {"streams.priorities", kCount, kNeither, kExact, "distinct priorities of the streams with operations",
-     kOperations | kPriorities},
+     kOperations | kPriorities, kNotJoined},
     {"streams.default_splits", kCount, kLower, kTimed,
      "runs of default-stream operations between work of blocking streams", kOperations | kStreamsMade},
     {"streams.default_split_ns", kNs, kLower, kTimed,
@@ -323,7 +400,7 @@ constexpr MetricInfo kRows[] = {
 
     {"graphs.runs", kCount, kNeither, kExact, "launches of CUDA graphs, recorded as a whole or node by node",
      kOperations},
-    {"graphs.distinct", kCount, kNeither, kExact, "distinct graphs launched", kOperations},
+    {"graphs.distinct", kCount, kNeither, kExact, "distinct graphs launched", kOperations, kNotJoined},
     {"graphs.gpu_ns", kNs, kLower, kTimed, "time from the first to the last node of each launch, summed", kOperations},
     {"graphs.nodes", kCount, kNeither, kTimed, "operations launched by graphs, where recorded node by node",
      kOperations | kGraphNodes},
@@ -331,128 +408,155 @@ constexpr MetricInfo kRows[] = {
     {"graphs.instantiate_ns", kNs, kLower, kTimed, "time in calls that instantiate a graph", kApiCalls},
 
     {"startup.longest_ns", kNs, kLower, kTimed,
-     "start-up: from the start of a process to its first GPU operation; the slowest process", kCause | kProcessTimes},
+     "start-up: from the start of a process to its first GPU operation; the slowest process", kCause | kProcessTimes,
+     kMost, kOfStart},
     {"startup.own_ns", kNs, kLower, kTimed, "part of start-up in host code, summed over all processes",
-     kCause | kProcessTimes},
+     kCause | kProcessTimes, kOfStart},
     {"startup.context_ns", kNs, kLower, kTimed, "part of start-up in CUDA context creation, summed over all processes",
-     kCause},
+     kCause, kOfStart},
     {"startup.load_ns", kNs, kLower, kTimed, "part of start-up in module and kernel loading, summed over all processes",
-     kCause},
+     kCause, kOfStart},
     {"startup.compile_ns", kNs, kLower, kTimed,
-     "part of start-up in JIT compilation and the JIT cache, summed over all processes", kCause | kOverheads},
+     "part of start-up in JIT compilation and the JIT cache, summed over all processes", kCause | kOverheads, kOfStart},
     {"startup.profiler_ns", kNs, kLower, kTimed,
-     "part of start-up that is profiling overhead, summed over all processes", kCause | kOverheads},
+     "part of start-up that is profiling overhead, summed over all processes", kCause | kOverheads, kOfStart},
     {"startup.first_launch_ns", kNs, kLower, kTimed,
-     "extra time of first launches of kernels over the median of their launches", kCause},
+     "extra time of first launches of kernels over the median of their launches", kCause, kOfStart},
     {"jit.compiles", kCount, kLower, kTimed, "kernels and modules compiled at run time", kApiCalls | kCompilations},
     {"jit.compile_ns", kNs, kLower, kTimed, "time of compilations of kernels and modules at run time",
      kApiCalls | kCompilations},
 
-    {"nvtx.ranges", kCount, kNeither, kExact, "NVTX ranges; per range: number of entries", kNvtx},
-    {"nvtx.marks", kCount, kNeither, kExact, "NVTX marks", kNvtx},
-    {"nvtx.payloads", kCount, kNeither, kExact, "NVTX events with a payload", kNvtx},
-    {"nvtx.payload_bytes", kBytes, kNeither, kExact, "sum of the message sizes in payloads (\"size [bytes]\")", kNvtx},
-    {"nvtx.total_ns", kNs, kLower, kTimed, "time in the range, summed over its entries", kNvtx},
+    {"nvtx.ranges", kCount, kNeither, kExact, "NVTX ranges; per range: number of entries", kNvtx, kPerRange},
+    {"nvtx.marks", kCount, kNeither, kExact, "NVTX marks", kNvtx, kPerRange},
+    {"nvtx.payloads", kCount, kNeither, kExact, "NVTX events with a payload", kNvtx, kPerRange},
+    {"nvtx.payload_bytes", kBytes, kNeither, kExact, "sum of the message sizes in payloads (\"size [bytes]\")", kNvtx,
+     kPerRange},
+    {"nvtx.total_ns", kNs, kLower, kTimed, "time in the range, summed over its entries", kNvtx, kPerRange},
     {"nvtx.self_ns", kNs, kLower, kTimed,
-     "time in the range minus directly nested push/pop ranges, summed over its entries", kNvtx},
+     "time in the range minus directly nested push/pop ranges, summed over its entries", kNvtx, kPerRange},
     {"nvtx.gpu_idle_ns", kNs, kLower, kTimed, "idle time within the range of the GPU that the range's thread uses most",
-     kCause | kNvtx},
-    {"nvtx.gpu_busy_ns", kNs, kLower, kTimed, "GPU time of the operations launched within the range", kCause | kNvtx},
-    {"nvtx.kernels", kCount, kNeither, kExact, "kernels launched within the range", kCause | kNvtx},
+     kCause | kNvtx, kPerRange},
+    {"nvtx.gpu_busy_ns", kNs, kLower, kTimed, "GPU time of the operations launched within the range", kCause | kNvtx,
+     kPerRange},
+    {"nvtx.kernels", kCount, kNeither, kExact, "kernels launched within the range", kCause | kNvtx, kPerRange},
 
     {"balance.waiting_ns", kNs, kLower, kTimed, "idle time of a GPU while another GPU was busy, summed over all GPUs",
-     kOperations},
+     kOperations, kNotJoined},
     {"balance.imbalance_percent", kPercent, kLower, kTimed,
-     "busy time of the busiest GPU minus the mean, in percent of the mean", kOperations},
-    {"balance.peer_bytes", kBytes, kNeither, kExact, "bytes copied between GPUs", kOperations},
+     "busy time of the busiest GPU minus the mean, in percent of the mean", kOperations, kMiddle},
+    {"balance.peer_bytes", kBytes, kNeither, kExact, "bytes copied between GPUs", kOperations, kNotJoined},
 
     {"sharing.switches", kCount, kLower, kTimed,
-     "times that a GPU was idle before queued work of one process, after work of another", kCause},
+     "times that a GPU was idle before queued work of one process, after work of another", kCause, kNotJoined},
     {"sharing.switch_ns", kNs, kLower, kTimed,
-     "idle time before queued work of one process, after work of another, summed over all GPUs", kCause},
+     "idle time before queued work of one process, after work of another, summed over all GPUs", kCause, kNotJoined},
     {"nccl.kernels", kCount, kNeither, kExact, "NCCL kernels", kOperations},
     {"nccl.total_ns", kNs, kLower, kTimed, "time with an NCCL kernel running, summed over all GPUs", kOperations},
     {"nccl.exposed_ns", kNs, kLower, kTimed,
      "exposed communication: time with an NCCL kernel and no other kernel running on the same GPU", kOperations},
-    {"nccl.exposed_percent", kPercent, kLower, kTimed, "exposed time in percent of NCCL time", kOperations},
+    {"nccl.exposed_percent", kPercent, kLower, kTimed, "exposed time in percent of NCCL time", kOperations,
+     Ratio("nccl.exposed_ns", "nccl.total_ns")},
     {"openmp.regions", kCount, kNeither, kExact, "parallel regions of OpenMP", kOpenMp},
     {"openmp.region_ns", kNs, kLower, kTimed, "time of threads in the parallel regions that they began", kOpenMp},
     {"openmp.waiting_percent", kPercent, kLower, kTimed,
-     "share of the thread time of parallel regions spent waiting at barriers", kOpenMp},
+     "share of the thread time of parallel regions spent waiting at barriers", kOpenMp, kMiddle},
     {"openacc.constructs", kCount, kNeither, kExact, "constructs, launches, transfers and waits of OpenACC", kOpenAcc},
     {"nccl.operations", kCount, kNeither, kExact, "collectives, sends and receives that ranks passed to NCCL",
      Fact::kCollectives},
     {"nccl.bytes", kBytes, kNeither, kExact, "bytes that each rank passed to NCCL, summed over ranks",
      Fact::kCollectives},
     {"nccl.bus_bytes_per_second", Unit::kBytesPerSecond, kHigher, kTimed,
-     "bus bandwidth of NCCL operations, as in nccl-tests, based on kernel time", kOperations | Fact::kCollectives},
+     "bus bandwidth of NCCL operations, as in nccl-tests, based on kernel time", kOperations | Fact::kCollectives,
+     kMiddle},
     {"nccl.late_host_ns", kNs, kLower, kTimed,
      "time in NCCL kernels in which the host of the last rank had not called NCCL yet, summed over all GPUs",
-     kOperations | Fact::kCollectives},
+     kOperations | Fact::kCollectives, kNotJoined},
     {"nccl.waiting_ns", kNs, kLower, kTimed,
-     "time NCCL kernels ran before the last GPU of their collective started, summed over all GPUs", kOperations},
+     "time NCCL kernels ran before the last GPU of their collective started, summed over all GPUs", kOperations,
+     kNotJoined},
 
     {"critical.window_ns", kNs, kLower, kTimed,
-     "from the first CUDA call or operation to the end of the last; the critical-path figures below sum to it", kCause},
-    {"critical.kernel_ns", kNs, kLower, kTimed, "kernels and whole graphs on the critical path", kCause},
-    {"critical.copy_ns", kNs, kLower, kTimed, "copies and memsets on the critical path", kCause},
+     "from the first CUDA call or operation to the end of the last; the critical-path figures below sum to it", kCause,
+     kNotJoined},
+    {"critical.kernel_ns", kNs, kLower, kTimed, "kernels and whole graphs on the critical path", kCause, kNotJoined},
+    {"critical.copy_ns", kNs, kLower, kTimed, "copies and memsets on the critical path", kCause, kNotJoined},
     {"critical.queue_ns", kNs, kLower, kTimed, "work queued and not started although its dependencies were complete",
-     kCause},
-    {"critical.launch_ns", kNs, kLower, kTimed, "launch calls on the critical path", kCause},
+     kCause, kNotJoined},
+    {"critical.launch_ns", kNs, kLower, kTimed, "launch calls on the critical path", kCause, kNotJoined},
     {"critical.sync_ns", kNs, kLower, kTimed,
-     "synchronising calls on the critical path, excluding the work they waited for", kCause},
+     "synchronising calls on the critical path, excluding the work they waited for", kCause, kNotJoined},
     {"critical.copy_call_ns", kNs, kLower, kTimed,
-     "blocking copies and memsets on the critical path, excluding their GPU time", kCause},
-    {"critical.memory_ns", kNs, kLower, kTimed, "allocations, frees and registrations on the critical path", kCause},
-    {"critical.load_ns", kNs, kLower, kTimed, "loading and compilation on the critical path", kCause},
-    {"critical.api_ns", kNs, kLower, kTimed, "other CUDA calls on the critical path", kCause},
-    {"critical.host_ns", kNs, kLower, kTimed, "host code on the critical path", kCause},
-    {"critical.profiler_ns", kNs, kLower, kTimed, "profiling overhead on the critical path", kCause | kOverheads},
-    {"critical.unknown_ns", kNs, kLower, kTimed, "time before work whose launch call is not in the trace", kCause},
+     "blocking copies and memsets on the critical path, excluding their GPU time", kCause, kNotJoined},
+    {"critical.memory_ns", kNs, kLower, kTimed, "allocations, frees and registrations on the critical path", kCause,
+     kNotJoined},
+    {"critical.load_ns", kNs, kLower, kTimed, "loading and compilation on the critical path", kCause, kNotJoined},
+    {"critical.api_ns", kNs, kLower, kTimed, "other CUDA calls on the critical path", kCause, kNotJoined},
+    {"critical.host_ns", kNs, kLower, kTimed, "host code on the critical path", kCause, kNotJoined},
+    {"critical.profiler_ns", kNs, kLower, kTimed, "profiling overhead on the critical path", kCause | kOverheads,
+     kNotJoined},
+    {"critical.unknown_ns", kNs, kLower, kTimed, "time before work whose launch call is not in the trace", kCause,
+     kNotJoined},
 
+    {"ops.calls", kCount, kNeither, kExact, "calls of PyTorch operators; by operator with @op:NAME", kNvtx,
+     kPerOperator},
+    {"ops.cpu_ns", kNs, kLower, kTimed, "time in calls of an operator (@op:NAME)", kNvtx, kPerOperator},
+    {"ops.cpu_self_ns", kNs, kLower, kTimed, "time in calls of operators, less operators within; also @op:NAME", kNvtx,
+     kPerOperator},
+    {"ops.gpu_ns", kNs, kLower, kTimed, "GPU time of the work that an operator launched (@op:NAME)",
+     kNvtx | kOperations | kApiCalls, kPerOperator},
+    {"ops.gpu_self_ns", kNs, kLower, kTimed,
+     "GPU time of the work that operators launched, less operators within; "
+     "also @op:NAME",
+     kNvtx | kOperations | kApiCalls, kPerOperator},
     {"ops.mfu_percent", kPercent, kHigher, kTimed,
      "model FLOPs utilisation: time a step's operators would take at the peak of their types, in percent of the step "
      "time",
-     kNvtx | kOperations | kApiCalls | kDevices},
-    {"step.count", kCount, kNeither, kExact, "iterations of the NVTX range taken as the step", kNvtx},
-    {"step.warmup_count", kCount, kNeither, kTimed, "warm-up iterations: slow iterations at the beginning", kNvtx},
+     kNvtx | kOperations | kApiCalls | kDevices, kMiddle},
+    {"step.count", kCount, kNeither, kExact, "iterations of the NVTX range taken as the step", kNvtx, kNotJoined,
+     kOfStep},
+    {"step.warmup_count", kCount, kNeither, kTimed, "warm-up iterations: slow iterations at the beginning", kNvtx,
+     kNotJoined, kOfStep},
     {"step.outliers", kCount, kLower, kTimed,
-     "outliers after warm-up: iterations more than 5 median deviations above the median", kNvtx},
+     "outliers after warm-up: iterations more than 5 median deviations above the median", kNvtx, kNotJoined, kOfStep},
     {"step.mean_ns", kNs, kLower, kTimed,
-     "mean time of an iteration; this and the following exclude warm-up iterations", kNvtx},
-    {"step.median_ns", kNs, kLower, kTimed, "median time of an iteration", kNvtx},
-    {"step.p95_ns", kNs, kLower, kTimed, "95th percentile of the iteration time", kNvtx},
-    {"step.p99_ns", kNs, kLower, kTimed, "99th percentile of the iteration time", kNvtx},
-    {"step.max_ns", kNs, kLower, kTimed, "time of the slowest iteration", kNvtx},
+     "mean time of an iteration; this and the following exclude warm-up iterations", kNvtx, kMiddle, kOfStep},
+    {"step.median_ns", kNs, kLower, kTimed, "median time of an iteration", kNvtx, kMiddle, kOfStep},
+    {"step.p95_ns", kNs, kLower, kTimed, "95th percentile of the iteration time", kNvtx, kMiddle, kOfStep},
+    {"step.p99_ns", kNs, kLower, kTimed, "99th percentile of the iteration time", kNvtx, kMiddle, kOfStep},
+    {"step.max_ns", kNs, kLower, kTimed, "time of the slowest iteration", kNvtx, kNotJoined, kOfStep},
     {"step.trend_percent", kPercent, kLower, kTimed,
-     "change from the first to the last iteration in percent of the median (robust slope)", kNvtx},
+     "change from the first to the last iteration in percent of the median (robust slope)", kNvtx, kMiddle, kOfStep},
     {"step.idle_percent", kPercent, kLower, kTimed, "idle time of the GPU in percent of the time of the iterations",
-     kOperations | kNvtx},
+     kOperations | kNvtx, kMiddle, kOfStep},
 
     {"host.cpu_percent", kPercent, kNeither, kTimed,
-     "CPU time of the processes of the run while sampled; 100 is one core", kHostLoad},
+     "CPU time of the processes of the run while sampled; 100 is one core", kHostLoad, kMiddle},
     {"host.cpu_wait_percent", kPercent, kLower, kTimed,
-     "time their threads waited for a core while sampled; 100 is one thread that always waits", kHostLoad},
-    {"host.machine_percent", kPercent, kNeither, kTimed, "CPU time of the whole machine; 100 is all cores", kHostLoad},
+     "time their threads waited for a core while sampled; 100 is one thread that always waits", kHostLoad, kMiddle},
+    {"host.machine_percent", kPercent, kNeither, kTimed, "CPU time of the whole machine; 100 is all cores", kHostLoad,
+     kMiddle},
     {"host.memory_peak_bytes", kBytes, kLower, kTimed,
-     "peak of the summed resident memory of the processes of the run; shared memory counts in each", kHostLoad},
+     "peak of the summed resident memory of the processes of the run; shared memory counts in each", kHostLoad,
+     kNotJoined},
 
     {"gpu.sm_active_percent", kPercent, kHigher, kTimed,
-     "share of SMs with a resident warp, mean of the samples in the GPU window", kGpuMetrics},
+     "share of SMs with a resident warp, mean of the samples in the GPU window", kGpuMetrics, kMiddle},
     {"gpu.sm_issue_percent", kPercent, kHigher, kTimed,
-     "share of cycles in which an SM issued an instruction, mean of the samples in the GPU window", kGpuMetrics},
-    {"gpu.tensor_active_percent", kPercent, kHigher, kTimed, "share of cycles with tensor cores active", kGpuMetrics},
+     "share of cycles in which an SM issued an instruction, mean of the samples in the GPU window", kGpuMetrics,
+     kMiddle},
+    {"gpu.tensor_active_percent", kPercent, kHigher, kTimed, "share of cycles with tensor cores active", kGpuMetrics,
+     kMiddle},
     {"gpu.dram_percent", kPercent, kNeither, kTimed, "device memory bandwidth, read and write, in percent of its peak",
-     kGpuMetrics},
-    {"gpu.clock_sm_mhz_p50", kCount, kNeither, kTimed, "SM clock in MHz, median of the samples", kGpuMetrics},
+     kGpuMetrics, kMiddle},
+    {"gpu.clock_sm_mhz_p50", kCount, kNeither, kTimed, "SM clock in MHz, median of the samples", kGpuMetrics, kMiddle},
     {"gpu.throttled_ns", kNs, kLower, kTimed,
      "time in the GPU window in which clocks were throttled by the power limit or by heat", kGpuMetrics},
     {"gpu.other_processes", kCount, kLower, kTimed,
-     "maximum number of other processes using a GPU of the run at one time", kGpuMetrics},
+     "maximum number of other processes using a GPU of the run at one time", kGpuMetrics, kMost},
     {"gpu.energy_j", kCount, kLower, kTimed, "energy in joules that the GPU used in the GPU window", kGpuMetrics},
-    {"gpu.energy_per_step_j", kCount, kLower, kTimed, "mean energy in joules per step", kGpuMetrics | kNvtx},
+    {"gpu.energy_per_step_j", kCount, kLower, kTimed, "mean energy in joules per step", kGpuMetrics | kNvtx, kMiddle},
 
-    {"health.complete", kCount, kHigher, kExact, "1 if the trace has no known losses, else 0", kNothing},
+    {"health.complete", kCount, kHigher, kExact, "1 if the trace has no known losses, else 0", kNothing, kLeast},
     {"health.lost_records", kCount, kLower, kTimed, "records lost during recording", kNothing},
     {"health.damaged_chunks", kCount, kLower, kTimed, "damaged chunks of the file", kNothing},
     {"health.missing_chunks", kCount, kLower, kTimed, "chunks written but missing from the file", kNothing},
@@ -460,7 +564,7 @@ constexpr MetricInfo kRows[] = {
     {"health.skipped_bytes", kBytes, kLower, kTimed, "bytes of the file outside any chunk", kNothing},
     {"health.unknown_chunks", kCount, kLower, kTimed, "chunks of an unknown kind or version", kNothing},
     {"health.unknown_records", kCount, kLower, kTimed, "records of an unknown kind", kNothing},
-    {"health.truncated", kCount, kLower, kTimed, "1 if the file ends in the middle of a chunk", kNothing},
+    {"health.truncated", kCount, kLower, kTimed, "1 if the file ends in the middle of a chunk", kNothing, kMost},
     {"health.bad_times", kCount, kLower, kTimed, "operations without usable times, excluded from all figures",
      kNothing},
     {"health.early_ops", kCount, kLower, kTimed, "operations that appear to start before their call", kNothing},
@@ -470,6 +574,8 @@ constexpr MetricInfo kRows[] = {
     {"health.salvaged_processes", kCount, kLower, kTimed, "processes that died and whose buffers were recovered",
      kNothing},
     {"health.unfinished_gpu_work", kCount, kLower, kTimed, "processes whose last GPU work may be missing", kNothing},
+    {"health.gpu_pauses", kCount, kLower, kTimed,
+     "times in which GPU work was not recorded, as the program's own profiler recorded it", kNothing},
     {"health.ops_from_before", kCount, kNeither, kTimed, "GPU operations launched before the capture in which they ran",
      kNothing},
     {"health.open_ranges", kCount, kLower, kTimed, "NVTX ranges that were never closed", kNothing},
@@ -477,59 +583,63 @@ constexpr MetricInfo kRows[] = {
     {"health.missing_strings", kCount, kLower, kTimed, "names missing from the file", kNothing},
     {"health.warnings", kCount, kLower, kTimed, "warnings and errors logged by the tracer", kNothing},
     {"health.clocks_ns", kNs, kLower, kTimed,
-     "maximum disagreement of the host, CUPTI and GPU clocks that the trace shows", kClocks},
+     "maximum disagreement of the host, CUPTI and GPU clocks that the trace shows", kClocks, kMost},
     {"health.overhead_ns", kNs, kLower, kTimed, "profiling overhead (estimate), summed over all threads",
      kRecordingCost},
     {"health.overhead_percent", kPercent, kLower, kTimed,
-     "profiling overhead of the thread with the most, in percent of its time from first to last event", kRecordingCost},
+     "profiling overhead of the thread with the most, in percent of its time from first to last event", kRecordingCost,
+     kMost},
     {"health.overhead_gpu_percent", kPercent, kLower, kTimed,
      "profiling overhead between the first and the last GPU operation, in percent of that time, for the thread with "
      "the most",
-     kRecordingCost},
+     kRecordingCost, kMost},
     {"health.slow_down_least_percent", kPercent, kLower, kTimed,
      "how much longer recording made the run, at least (estimate), in percent of the time without recording",
-     kRecordingCost},
+     kRecordingCost, kMiddle},
     {"health.slow_down_most_percent", kPercent, kLower, kTimed,
      "how much longer recording made the run, at most (estimate), in percent of the time without recording",
-     kRecordingCost},
+     kRecordingCost, kMost},
     {"health.slow_down_percent", kPercent, kLower, kTimed,
-     "slow-down by profiling, measured in the run itself: the median of its windows", kSlowDown},
+     "slow-down by profiling, measured in the run itself: the median of its windows", kSlowDown, kMost},
     {"health.slow_down_low_percent", kPercent, kLower, kTimed,
-     "lower end of the 95 % interval of the measured slow-down", kSlowDown},
+     "lower end of the 95 % interval of the measured slow-down", kSlowDown, kMiddle},
     {"health.slow_down_high_percent", kPercent, kLower, kTimed,
-     "upper end of the 95 % interval of the measured slow-down", kSlowDown},
+     "upper end of the 95 % interval of the measured slow-down", kSlowDown, kMiddle},
 };
 
-// A sum over the run, or its largest value: not known where recording was on in windows only. Shares, rates and middles
-// are, as far as the windows are like the rest.
-constexpr bool IsOfWholeRun(const MetricInfo& info) {
-  if (info.unit != kNs && info.unit != kCount && info.unit != kBytes) return false;
-  for (const std::string_view family : {"health.", "startup.", "kernel.", "run."}) {
-    if (info.id.starts_with(family)) return false;
-  }
-  for (const std::string_view middle : {"median", "mean", "p50", "p95", "p99", "tflops"}) {
-    if (info.id.find(middle) != std::string_view::npos) return false;
-  }
-  return true;
-}
-
 constexpr auto kCatalogue = [] {
-  auto rows = std::to_array(kRows);
-  for (MetricInfo& info : rows) {
-    if (IsOfWholeRun(info)) info.needs |= kWholeRun;
-    if (JoinOf(info.id).how == Join::kNever) info.needs |= kOneTrace;
-  }
-  return rows;
+  std::array<MetricInfo, std::size(kRows)> catalogue;
+  std::ranges::copy(kRows, catalogue.begin());
+  return catalogue;
 }();
+
+constexpr PartsInfo kParts[] = {
+    {Parts::kKernels, "kernel:", "kernel"},       {Parts::kRanges, "nvtx:", "NVTX range"},
+    {Parts::kOsFunctions, "os:", "OS function"},  {Parts::kMpiFunctions, "mpi:", "MPI function"},
+    {Parts::kFunctions, "function:", "function"}, {Parts::kOperators, "op:", "operator"}};
 
 }  // namespace
 
 std::span<const MetricInfo> MetricCatalogue() { return kCatalogue; }
 
 const MetricInfo* FindMetric(std::string_view id) {
-  const auto* found = std::find_if(std::begin(kCatalogue), std::end(kCatalogue),
-                                   [id](const MetricInfo& info) { return info.id == id; });
-  return found == std::end(kCatalogue) ? nullptr : found;
+  static const std::vector<const MetricInfo*> by_id = [] {
+    std::vector<const MetricInfo*> infos;
+    for (const MetricInfo& info : kCatalogue) infos.push_back(&info);
+    std::ranges::sort(infos, [](const MetricInfo* a, const MetricInfo* b) { return a->id < b->id; });
+    return infos;
+  }();
+  const auto found =
+      std::lower_bound(by_id.begin(), by_id.end(), id,
+                       [](const MetricInfo* info, std::string_view wanted) { return info->id < wanted; });
+  return found == by_id.end() || (*found)->id != id ? nullptr : *found;
+}
+
+const PartsInfo* PartsOf(std::string_view scope) {
+  const auto* const found = std::ranges::find_if(kParts, [&](const PartsInfo& info) {
+    return scope.starts_with(info.prefix) && scope.size() > info.prefix.size();
+  });
+  return found == std::end(kParts) ? nullptr : found;
 }
 
 void AddMetricValue(AnalysisResult* result, std::string_view id, double value, std::string scope) {

@@ -17,6 +17,13 @@ void AddMetric(AnalysisResult* result, std::string_view id, Number value, std::s
   AddMetricValue(result, id, static_cast<double>(value), std::move(scope));
 }
 
+// The words for a part of a trace: "nvtx:step/load" is an NVTX range.
+struct PartsInfo {
+  Parts parts;
+  std::string_view prefix, noun;
+};
+const PartsInfo* PartsOf(std::string_view scope);  // nullptr for GPUs, and for no part that there is
+
 std::string_view UnitName(Unit unit);
 std::string_view BetterName(Better better);
 

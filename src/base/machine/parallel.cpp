@@ -17,9 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/machine/core_limit.h"
-#include "base/machine/spill.h"
-
 namespace gprof {
 namespace {
 
@@ -142,7 +139,6 @@ Helpers* const Helpers::of_process = Make();
 }  // namespace
 
 std::size_t UsableCores() {
-  if (IsSpilling()) return 1;
   cpu_set_t set;
   const bool is_known = sched_getaffinity(0, sizeof set, &set) == 0;  // it fails where there are more than 1024 cores
   const std::size_t cores = is_known ? static_cast<std::size_t>(CPU_COUNT(&set)) : std::thread::hardware_concurrency();

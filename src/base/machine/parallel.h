@@ -14,4 +14,18 @@ std::size_t UsableCores();
 // once all are done.
 void ForEachSideBySide(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work);
 
+// For one of several threads or processes that share the cores of a machine. While it lives, UsableCores is no more
+// than this on the thread that made it and on those that help it: others have the rest. One within another one can take
+// less, never more.
+class CoreLimit {
+ public:
+  explicit CoreLimit(std::size_t most);
+  ~CoreLimit();
+  CoreLimit(const CoreLimit&) = delete;
+  CoreLimit& operator=(const CoreLimit&) = delete;
+
+ private:
+  const std::size_t before_;
+};
+
 }  // namespace gprof

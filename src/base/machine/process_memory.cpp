@@ -10,8 +10,6 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #include <unistd.h>
-
-#include "base/machine/spill.h"
 #endif
 
 namespace gprof {
@@ -52,8 +50,7 @@ std::size_t HalfOfTheMachine() {
 void ExpectMemory(std::size_t bytes) {
   constexpr std::size_t kMostBytes = std::size_t{1000} << 20;  // kept when it is freed, see KeepFreedMemory
   constexpr std::size_t kWorthwhileBytes = 2 * kLargePageBytes;
-  if (bytes < kWorthwhileBytes || IsSpilling())
-    return;  // there pages are to be taken from this process a few at a time
+  if (bytes < kWorthwhileBytes) return;
   bytes = std::min({bytes, kMostBytes, HalfOfTheMachine()});
   void* const block = std::malloc(bytes);
   if (block == nullptr) return;

@@ -39,31 +39,22 @@ int SignalOfName(const std::string& text) {
   return 0;
 }
 
-int ReadCaptureSignal(const std::string& text) {
-  const int number = ReadSignal("--capture-signal", text);
-  const bool is_good =
-      number >= SIGRTMIN || std::find(kCaptureSignals.begin(), kCaptureSignals.end(), number) != kCaptureSignals.end();
-  if (is_good) return number;
-  Refuse("--capture-signal: '" + text + "' cannot be used", "use SIGUSR1 or SIGUSR2");
-}
-
 bool IsRangeEnd(std::string_view text) {
   if (text == "none" || text == "stop" || text == "stop-shutdown" || text == "repeat") return true;
   return text.starts_with("repeat:") && ReadNumber(text.substr(7)).value_or(0) >= 1;
 }
 
-// "1", "1%" or "0.5 %": in millionths.
-uint32_t ReadBudgetPpm(std::string text) {
+}  // namespace
+
+uint32_t ReadBudgetPpm(const std::string& option, std::string text) {
   while (!text.empty() && (text.back() == '%' || text.back() == ' ')) text.pop_back();
   double percent = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
   if (error != std::errc() || stop != text.data() + text.size() || !(percent >= 0.01 && percent <= 50)) {
-    Refuse("--overhead-budget: '" + text + "' is not a percentage from 0.01 to 50", "example: --overhead-budget 1%");
+    Refuse(option + ": '" + text + "' is not a percentage from 0.01 to 50", "example: " + option + " 1%");
   }
   return static_cast<uint32_t>(percent * 10'000 + 0.5);
 }
-
-}  // namespace
 
 int ReadSignal(const std::string& option, const std::string& text) {
   if (text.empty() || text == "none") return 0;
@@ -71,6 +62,14 @@ int ReadSignal(const std::string& option, const std::string& text) {
   const int signal = number ? static_cast<int>(*number) : SignalOfName(text);
   if (signal >= 1 && signal <= SIGRTMAX) return signal;
   Refuse(option + ": unknown signal '" + text + "'", "use none, sigterm, sigkill or a number");
+}
+
+int ReadCaptureSignal(const std::string& option, const std::string& text) {
+  const int number = ReadSignal(option, text);
+  const bool is_good = number == 0 || number >= SIGRTMIN ||
+                       std::find(kCaptureSignals.begin(), kCaptureSignals.end(), number) != kCaptureSignals.end();
+  if (is_good) return number;
+  Refuse(option + ": '" + text + "' cannot be used", "use SIGUSR1 or SIGUSR2");
 }
 
 std::string ReadSampleSteps(const std::string& text) {
@@ -199,7 +198,7 @@ CaptureOptions CaptureArguments::Read(bool trace_cuda, bool trace_nvtx) const {
   if (!duration_.empty()) options.duration_ns = ReadSeconds("--duration", duration_);
   if (!duration_.empty() && options.duration_ns == 0)
     Refuse("--duration 0 records nothing", "omit it, or use a larger value");
-  if (!signal_.empty()) options.toggle_signal = ReadCaptureSignal(signal_);
+  if (!signal_.empty()) options.toggle_signal = ReadCaptureSignal("--capture-signal", signal_);
   if (HasRange()) options.begin = range_;
   if (!steps_.empty()) {
     options.begin = "steps";
@@ -208,7 +207,9 @@ CaptureOptions CaptureArguments::Read(bool trace_cuda, bool trace_nvtx) const {
   if (measures_overhead_ || !overhead_budget_.empty()) {
     if (!trace_cuda) Refuse("recording in windows needs cuda in -t", "add cuda to -t");
     options.begin = "windows";
-    options.windows = measures_overhead_ ? "measure" : "budget=" + std::to_string(ReadBudgetPpm(overhead_budget_));
+    options.windows = measures_overhead_
+                          ? "measure"
+                          : "budget=" + std::to_string(ReadBudgetPpm("--overhead-budget", overhead_budget_));
   }
   options.nvtx_range = nvtx_;
   options.end = range_end_;

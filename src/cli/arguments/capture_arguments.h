@@ -29,6 +29,12 @@ class CaptureArguments {
 };
 
 // "none", "sigterm", "SIGKILL", "9": the number, 0 for none. Throws Error in the name of `option`.
+// "1", "1%" or "0.5 %": in millionths. Throws Error in the name of `option`.
+uint32_t ReadBudgetPpm(const std::string& option, std::string text);
+
+// As ReadSignal, of a signal that may be asked for by a name and is sent by hand.
+int ReadCaptureSignal(const std::string& option, const std::string& text);
+
 int ReadSignal(const std::string& option, const std::string& text);
 
 // "skip=1,active=3" in full, as the tracer wants it.

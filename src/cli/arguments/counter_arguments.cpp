@@ -1,18 +1,18 @@
 #include "cli/arguments/counter_arguments.h"
 
 #include <fmt/format.h>
-#include <regex.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <charconv>
 #include <iterator>
 
-#include "analysis/counters/counter_sections.h"
+#include "analysis/facts/counters/counter_sections.h"
+#include "base/expression/regular_expression.h"
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/measuring/nvtx_words.h"
-#include "cli/measuring/range_filter.h"
+#include "counters/metric_names.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {
@@ -30,12 +30,9 @@ constexpr CollectOption kCollect[] = {
     {"--launch-skip-before-match", "N", "skip the first N launches of any kernel"},
     {"-c,--launch-count", "N", "measure at most N launches, or ranges"},
     {"--filter-mode", "global|per-gpu|per-launch-config", "scope of the counts of -s and -c (default global)"},
-    {"--range-filter", "RANGES",
-     "only ranges with these numbers, counted from 1: [yes|no]:[of cudaProfilerStart]:[of --nvtx-include], as regular "
-     "expressions; yes: count NVTX ranges anew after each cudaProfilerStart"},
-    {"--replay-mode", "auto|none|kernel|application|range",
-     "what is repeated for each pass: the kernel, the application (the whole program), nothing (none), or the kernel "
-     "if one pass is not enough (auto, default); range: measure the whole run, or NVTX ranges, without replay"},
+    {"--replay-mode", "auto|none|kernel|range",
+     "what is repeated for each pass: the kernel, nothing (none), or the kernel if one pass is not enough (auto, "
+     "default); range: measure the whole run, or NVTX ranges, without replay"},
     {"--graph-profiling", "graph", "measure each launch of a CUDA graph as a whole"},
     {"--cache-control", "none|all", "all: flush L2 before each pass (CUDA 13.4 or later; default none)"},
     {"--clock-control", "none|base|boost",
@@ -51,17 +48,14 @@ constexpr CollectOption kCollect[] = {
     {"--print-summary", "none|per-kernel|per-gpu|per-nvtx",
      "with --csv: one row per launch (none, default), or minimum, maximum and average of each metric per kernel, grid "
      "and block, per GPU or per NVTX range"}};
+// Sets of ncu that have another name here.
+constexpr std::string_view kDefaultOfNcu = "default", kSourceOfNcu = "source";
 constexpr uint32_t kLaunchesOfEach = 3;  // with the same grid and block size
 constexpr const char* kCollectGroup = "Collection";
 
 // The tracer takes expressions of POSIX, and would say this after the program has begun.
 void CheckExpression(std::string_view option, std::string_view value) {
-  if (!value.starts_with(kRegex)) return;
-  const std::string text(value.substr(kRegex.size()));
-  regex_t expression;
-  if (regcomp(&expression, text.c_str(), REG_EXTENDED | REG_NOSUB) == 0) return regfree(&expression);
-  throw Error(ExitCode::kUsage, fmt::format("{}: '{}' is not a valid regular expression", option, text),
-              "extended regular expressions of POSIX; a name without regex: is compared as it is");
+  if (value.starts_with(kRegex)) RequirePosixExpression(option, std::string(value.substr(kRegex.size())));
 }
 
 // For a name without arguments, within one that may have them.
@@ -79,7 +73,7 @@ std::string LongName(std::string_view names) { return std::string(names.substr(n
 }  // namespace
 
 void CounterArguments::AddMetrics(CLI::App& app) {
-  std::vector<std::string> sets;
+  std::vector<std::string> sets = {std::string(kDefaultOfNcu), std::string(kSourceOfNcu)};
   for (const CounterSet& set : CounterSets()) sets.emplace_back(set.name);
   app.add_option("--set", wanted_.sets, "set of sections to measure (default light)")
       ->type_name("light|basic|detailed|full|roofline")
@@ -136,6 +130,20 @@ void CounterArguments::AddNvtx(CLI::App& app) {
 void CounterArguments::TakeProgram(const CLI::App& app) {
   program_ = app.remaining();
   if (!program_.empty() && program_.front() == "--") program_.erase(program_.begin());
+  if (std::erase(wanted_.sets, kSourceOfNcu) > 0) SetPage("source");
+}
+
+void CounterArguments::SetPage(const std::string& page) {
+  for (std::size_t i = 0; i < std::size(kCollect); ++i) {
+    if (LongName(kCollect[i].names) == "--page" && values_[i].empty()) values_[i] = page;
+  }
+}
+
+// A metric that no chip has would be missed when the program has run.
+void CounterArguments::CheckMetrics() const {
+  for (const std::string& list : metrics_) {
+    for (const std::string& word : SplitList(list)) counters::RequireMetricName(word);
+  }
 }
 
 const std::string& CounterArguments::Value(std::string_view option) const {
@@ -183,14 +191,14 @@ void CounterArguments::RefuseWhatCannotBe() const {
         "before "
         "it was started; --graph-profiling graph measures each launch of a graph as one");
   RefuseControls();
+  if (Value("--replay-mode") == "application")
+    Refuse("--replay-mode application: kernels are run again within one run of the program, or measured in one pass");
   if (Value("--kernel-name-base") == "demangled")
     Refuse("--kernel-name-base demangled: names are compared without their arguments (function), or mangled");
   RefuseNames();
+  CheckMetrics();
   RefuseKill();
   RefuseKernelsInRanges();
-  const RangeFilter filter = ReadRangeFilter(Value("--range-filter"));
-  if (!filter.nvtx.empty() && nvtx_include_.empty())
-    throw Error(ExitCode::kUsage, "--range-filter: numbers of NVTX ranges need --nvtx-include, which defines them");
 }
 
 void CounterArguments::RefuseNames() const {
@@ -282,7 +290,7 @@ void CounterArguments::RefuseKernelsInRanges() const {
       throw Error(ExitCode::kUsage,
                   fmt::format("{} selects kernels, but --replay-mode range measures everything in a range", option),
                   "choose ranges with --nvtx-include, --nvtx-exclude, --profile-from-start off, -s and -c, or measure "
-                  "kernels with --replay-mode kernel or application");
+                  "kernels with --replay-mode kernel");
   }
 }
 
@@ -298,7 +306,7 @@ std::string CounterArguments::NvtxLines() const {
 
 bool CounterArguments::WaitsForProfilerStart() const {
   const std::string from_start = Word("--profile-from-start", {"on", "off", "yes", "no"});
-  return from_start == "off" || from_start == "no" || !ReadRangeFilter(Value("--range-filter")).profiler.empty();
+  return from_start == "off" || from_start == "no";
 }
 
 void CounterArguments::SetCapture(LaunchOptions* options) const {
@@ -311,6 +319,9 @@ void CounterArguments::SetCapture(LaunchOptions* options) const {
 
 counters::Wanted CounterArguments::Wanted() const {
   counters::Wanted wanted = wanted_;
+  for (std::string& set : wanted.sets) {
+    if (set == kDefaultOfNcu) set = "basic";
+  }
   for (const std::string& list : metrics_) {
     for (std::string& word : SplitList(list)) wanted.metrics.push_back(std::move(word));
   }
@@ -320,7 +331,7 @@ counters::Wanted CounterArguments::Wanted() const {
 }
 
 void CounterArguments::Read(CounterWishes* wishes) const {
-  wishes->replay = Word("--replay-mode", {"auto", "none", "kernel", "application", "range"});
+  wishes->replay = Word("--replay-mode", {"auto", "none", "kernel", "range"});
   if (is_like_ncu_ && Value("--replay-mode").empty()) wishes->replay = "kernel";
   wishes->kernel = Value("--kernel-name");
   wishes->name_base = Word("--kernel-name-base", {"function", "mangled"});
@@ -337,7 +348,7 @@ void CounterArguments::Read(CounterWishes* wishes) const {
     wishes->mode = "per-launch-config";
   }
   wishes->hang_limit_s = hang_limit_s_;
-  wishes->range_lines = NvtxLines() + RangeFilterLines(ReadRangeFilter(Value("--range-filter")));
+  wishes->range_lines = NvtxLines();
   wishes->graphs = Value("--graph-profiling");
   if (Value("--cache-control") == "all") wishes->caches = "all";
   if (LocksClocks()) wishes->clocks = Value("--clock-control");

@@ -50,7 +50,7 @@ class CounterArguments {
   void SetCapture(LaunchOptions* options) const;
 
  private:
-  static constexpr std::size_t kValues = 20;
+  static constexpr std::size_t kValues = 19;
 
   const std::string& Value(std::string_view option) const;
   uint32_t Number(std::string_view option) const;
@@ -59,6 +59,8 @@ class CounterArguments {
   void RefuseKill() const;
   void RefuseControls() const;
   void RefuseNames() const;
+  void CheckMetrics() const;
+  void SetPage(const std::string& page);
   // Nothing is measured before cudaProfilerStart.
   bool WaitsForProfilerStart() const;
   bool EndsProgram() const { return Value("--kill") == "on" || Value("--kill") == "yes"; }

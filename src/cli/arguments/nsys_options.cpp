@@ -18,9 +18,11 @@ constexpr std::string_view kNoKernelEvents = "Linux kernel events are not record
 constexpr std::string_view kNoCpuCounters = "CPU hardware counters are not sampled";
 constexpr std::string_view kNoNetwork = "network adapters and switches are not sampled";
 constexpr std::string_view kNoStorage = "storage and GPUDirect Storage are not recorded";
-constexpr std::string_view kNoGraphics = "graphics and video APIs are not recorded";
+constexpr std::string_view kNoGraphics =
+    "graphics and video APIs are not recorded; use nsys or Nsight Graphics for frames, CUDA work is recorded here";
 constexpr std::string_view kNoShmem = "calls of OpenSHMEM are not recorded";
-constexpr std::string_view kNoEmbedded = "only for embedded platforms";
+constexpr std::string_view kNoEmbedded =
+    "only for embedded platforms (DRIVE, Jetson), with the nsys of their SDK; CUDA work is recorded here";
 constexpr std::string_view kNoWindows = "only for Windows";
 constexpr std::string_view kAllDomains = "all NVTX domains are recorded; report --nvtx selects ranges afterwards";
 constexpr std::string_view kTorchRanges =
@@ -57,7 +59,7 @@ constexpr std::array kOptions = {
                "default, dram, compute or link; --gpu-metrics takes single metrics"},
     NsysOption{"--stats", kBool, kOurs, "", "prints the tables of gprof-cli stats on stdout"},
     NsysOption{"--export", "LIST", kOurs, "", "sqlite, jsonlines, json, and the formats of gprof-cli export --list"},
-    NsysOption{"--python-backtrace", "none|cuda", kOurs, "", "the default is cuda, and none with -t"},
+    NsysOption{"--python-backtrace", "none|cuda", kOurs, "", "the default is cuda"},
     NsysOption{"--pytorch", "autograd-nvtx|autograd-shapes-nvtx|functions-trace", kOurs, "",
                "functions-trace records modules and steps of optimizers; a list of functions is not read"},
     NsysOption{"--process-scope", "main|process-tree|system-wide", kOurs, "", "main is --trace-children false"},
@@ -89,7 +91,7 @@ constexpr std::array kOptions = {
     NsysOption{"--enable", "PLUGIN", kUnavailable, "none", "Nsight Systems plug-ins are not supported"},
 
     NsysOption{"-s,--sample", "none|process-tree|system-wide", kOurs, "",
-               "also launching: threads that call CUDA or NVTX, the default without -t where there are any; "
+               "also launching: threads that call CUDA or NVTX, the default where there are any; "
                "cpu and system-wide are process-tree"},
     NsysOption{"-b,--backtrace", "none|auto|fp|lbr|dwarf", kOurs, "", "auto and lbr are dwarf"},
     NsysOption{"--samples-per-backtrace", "N", kOurs, "", "a sample without a call stack has no function either"},
@@ -163,6 +165,7 @@ constexpr std::array kOptions = {
     NsysOption{"--isr", kBool, kUnavailable, "false", kNoWindows},
     NsysOption{"--etw-provider", "LIST", kUnavailable, "none", kNoWindows},
     NsysOption{"--reflex-sdk", kBool, kUnavailable, "false", kNoWindows},
+    NsysOption{"--accelerator-trace", "none|nvmedia|tegra-accelerators", kUnavailable, "none", kNoEmbedded},
     NsysOption{"--soc-metrics", kBool, kUnavailable, "false", kNoEmbedded},
     NsysOption{"--xhv-trace", "FILE", kUnavailable, "none", kNoEmbedded},
     NsysOption{"--qnx-kernel-events", "LIST", kUnavailable, "none", kNoEmbedded},
@@ -207,6 +210,9 @@ constexpr std::array kTraces = {
     NsysTrace{"dx12", NsysDomain::kUnavailable, kNoWindows},
     NsysTrace{"wddm", NsysDomain::kUnavailable, kNoWindows},
     NsysTrace{"tegra-accelerators", NsysDomain::kUnavailable, kNoEmbedded},
+    NsysTrace{"nvmedia", NsysDomain::kUnavailable, kNoEmbedded},
+    NsysTrace{"tensorrt", NsysDomain::kNvtx,
+              "TensorRT names its layers in NVTX ranges; build engines with --profilingVerbosity=detailed"},
 };
 
 std::string Code(std::string_view text) {

@@ -2,9 +2,12 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
+#include "base/csv_text.h"
 #include "base/text.h"
 #include "gprof/error.h"
+#include "gprof/trace/env.h"
 
 namespace gprof::cli {
 
@@ -103,6 +106,20 @@ CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
     return "must be an integer from " + std::to_string(least) + " to " + std::to_string(most) + ", not '" + text + "'";
   };
   return CLI::Validator(check, "");
+}
+
+void AddRawCsvOption(CLI::App& app) {
+  app.add_flag_callback("--raw-csv", WriteCsvForPrograms,
+                        "in CSV: no ' before texts that a spreadsheet would take for a formula")
+      ->group("Output");
+}
+
+void AddMemoryLimitOption(CLI::App& app) {
+  // Workers and what they start have it from the environment.
+  app.add_flag_callback(
+         "--ignore-memory-limit", [] { setenv(trace::env::kIgnoreMemoryLimit, "1", 1); },
+         "read files that take far more memory than their size suggests")
+      ->group("Memory");
 }
 
 }  // namespace gprof::cli

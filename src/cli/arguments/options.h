@@ -31,4 +31,10 @@ std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::ve
 CLI::Validator OneOf(const std::vector<std::string>& words);
 CLI::Validator WholeNumber(uint64_t least, uint64_t most);
 
+// --raw-csv, of the commands that write CSV.
+void AddRawCsvOption(CLI::App& app);
+
+// --ignore-memory-limit, of all commands that read a trace: to read what trace/file/memory_budget.h refuses.
+void AddMemoryLimitOption(CLI::App& app);
+
 }  // namespace gprof::cli

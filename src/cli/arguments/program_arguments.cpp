@@ -119,7 +119,7 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
                "same as --cuda-um-cpu-page-faults: either one records both")
       ->group(kGroup);
   app.add_option("--python-backtrace", python_backtrace_,
-                 "record the Python call stack of CUDA calls and long waits (default cuda; none with -t without osrt)")
+                 "record the Python call stack of CUDA calls and long waits (default cuda)")
       ->type_name("cuda|none")
       ->check(OneOf({"cuda", "none", "false"}))
       ->group(kGroup);
@@ -133,8 +133,8 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
   AddCollectorOptions(app, kGroup);
   app.add_flag(
          "--yield-to-profiler", options_.yields_to_profiler,
-         "pause recording while APP's own profiler (torch.profiler) uses CUPTI; without it, that profiler gets no "
-         "GPU events")
+         "leave GPU work to APP's own profiler (torch.profiler, JAX, Proton, CUPTI) while it records (default); with "
+         "=no that profiler gets no GPU work")
       ->group(kGroup);
   app.add_option("--cupti", options_.cupti_path, "use this libcupti instead of the one found automatically")
       ->type_name("FILE")
@@ -142,6 +142,10 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
 }
 
 void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& group) {
+  app.add_flag("--only-trace", only_trace_,
+               "record what -t names and nothing else: no CPU samples, context switches, Python stacks, NVML or host "
+               "load, unless their own options ask for them")
+      ->group(group);
   app.add_option("--host-load", host_load_,
                  "sample process CPU use, run-queue wait and memory, and system CPU use, this many times per second "
                  "(default 10)")
@@ -176,7 +180,7 @@ void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& grou
   app.add_option(
          "-s,--sample", sample_,
          "take CPU samples of threads: launching for those that call CUDA or NVTX, process-tree for all threads of APP "
-         "and its children, or none (default with -t). Without -t: launching, or process-tree if no thread calls these")
+         "and its children, or none (default: launching, or process-tree if no thread calls these)")
       ->type_name("launching|process-tree|none")
       ->group(group);
   app.add_option("--cpuctxsw", switches_, "record context switches of these threads (default: same as -s)")
@@ -245,31 +249,13 @@ void ProgramArguments::AddProgramOptions(CLI::App& app, ShowOutput show) {
 }
 
 LaunchOptions ProgramArguments::Read(const std::string& usage) {
-  ReadTraceList();
-  ReadOsrt();
-  ReadGraphTrace();
+  options_.trace_children = trace_children_ == "true";  // unless an option of nsys says otherwise
+  ReadTraceOptions();
   TakeProgram(usage);
   for (const std::string& text : variables_) {
     for (auto& variable : ReadVariables(text)) options_.variables.push_back(std::move(variable));
   }
   options_.program_output = OutputOf();
-  options_.trace_children = trace_children_ == "true";
-  options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
-  options_.collect.host_load_hz = HertzOf("--host-load", host_load_);
-  // What -t asks for is all that is recorded.
-  // Whoever asks for calls that wait wants to know where.
-  const bool has_python_stacks = app_->count("-t") == 0 || options_.trace_osrt;
-  options_.python_stacks = (options_.trace_cuda || options_.trace_osrt) &&
-                           (python_backtrace_.empty() ? has_python_stacks : python_backtrace_ == "cuda");
-  stacks_.Read(&options_);
-  ReadSampling();
-  const bool has_default = nvml_.empty();
-  options_.collect.nvml_hz = has_default && app_->count("-t") > 0 ? 0 : HertzOf("--nvml", has_default ? "on" : nvml_);
-  ReadGpuMetrics();
-  ReadPytorch();
-  nsys_.Read(&options_);
-  options_.calibration = FindCalibration();
-  options_.report_loss = Warn;
   const bool has_stacks = stacks_.AreWanted(options_);
   if (has_stacks || is_compressed_) {
     options_.finish_trace = [has_stacks, compresses = is_compressed_,
@@ -278,11 +264,29 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
       if (compresses) CompressFinishedTrace(trace, is_quiet);
     };
   }
-  if (!options_.is_quiet) {
-    options_.warn = Warn;
-    options_.say = Say;
-    nsys_.Warn(Warn);
-  }
+  return options_;
+}
+
+LaunchOptions ProgramArguments::ReadTraceOptions() {
+  ReadTraceList();
+  ReadOsrt();
+  ReadGraphTrace();
+  options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
+  options_.python_stacks = (options_.trace_cuda || options_.trace_osrt) &&
+                           (python_backtrace_.empty() ? !only_trace_ : python_backtrace_ == "cuda");
+  stacks_.Read(&options_);
+  ReadSampling();
+  options_.collect.host_load_hz = HertzOf("--host-load", host_load_);
+  options_.collect.nvml_hz = HertzOf("--nvml", nvml_);
+  ReadGpuMetrics();
+  ReadPytorch();
+  nsys_.Read(&options_);
+  options_.calibration = FindCalibration();
+  options_.report_loss = Warn;
+  if (options_.is_quiet) return options_;
+  options_.warn = Warn;
+  options_.say = Say;
+  nsys_.Warn(Warn);
   return options_;
 }
 
@@ -293,8 +297,9 @@ ProgramOutput ProgramArguments::OutputOf() const {
 
 double ProgramArguments::HertzOf(const std::string& option, const std::string& value) const {
   constexpr double kByDefault = 10, kMost = 100;
-  if (value == "on") return kByDefault;
-  if (value == "off") return 0;
+  const bool is_default = app_->count(option) == 0;
+  if (is_default ? !only_trace_ : value == "on") return kByDefault;
+  if (is_default || value == "off") return 0;
   double hz = 0;
   const char* const end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, hz);
@@ -314,10 +319,10 @@ CpuScope ProgramArguments::ScopeOf(const std::string& option, const std::string&
   throw Error(ExitCode::kUsage, option + ": unknown value '" + word + "'", "use launching, process-tree or none");
 }
 
-// Who chooses what is traced gets that and nothing else.
+// -t chooses APIs, as in nsys: what is sampled beside them has defaults of its own, which --only-trace turns off.
 void ProgramArguments::ReadSampling() {
   SamplingOptions& sampling = options_.collect.sampling;
-  const CpuScope by_default = app_->count("--trace") != 0 ? CpuScope::kNobody : CpuScope::kLaunchingElseTree;
+  const CpuScope by_default = only_trace_ ? CpuScope::kNobody : CpuScope::kLaunchingElseTree;
   sampling.was_asked_for = !sample_.empty() && sample_ != "none";
   sampling.samples = sample_.empty() ? by_default : ScopeOf("--sample", sample_);
   sampling.switches = switches_.empty() ? sampling.samples : ScopeOf("--cpuctxsw", switches_);

@@ -28,6 +28,8 @@ class ProgramArguments {
   void AddNsysOptions(CLI::App& app) { nsys_.AddOptions(app); }
   // The options, the program and its arguments. `usage` is for whoever forgot the program.
   LaunchOptions Read(const std::string& usage);
+  // The trace options alone, for a program that runs already.
+  LaunchOptions ReadTraceOptions();
 
  private:
   ProgramOutput OutputOf() const;
@@ -50,14 +52,14 @@ class ProgramArguments {
   NsysArguments nsys_;
   std::string trace_ = "cuda,nvtx,osrt,mpi,gemm,nccl";
   ShowOutput show_ = ShowOutput::kByDefault;
-  std::string show_output_, trace_children_ = "true", host_load_ = "on", nvml_;
+  std::string show_output_, trace_children_ = "true", host_load_, nvml_;
   std::string gpu_metrics_devices_ = "none", gpu_metrics_;
   std::string python_backtrace_;
   uint64_t osrt_threshold_ns_ = 0;
   StackArguments stacks_;
   std::string sample_, switches_, backtrace_ = "dwarf", python_sampling_, sample_method_ = "perf";
   bool cpu_page_faults_ = false, gpu_page_faults_ = false;
-  bool is_compressed_ = false;
+  bool is_compressed_ = false, only_trace_ = false;
   std::vector<std::string> variables_;
 };
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/expression/regular_expression.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
@@ -87,7 +88,7 @@ Selection SelectionArguments::Read() const {
   selection.processes = WordsOf(processes_);
   selection.threads = WordsOf(threads_);
   selection.streams = WordsOf(streams_);
-  selection.kernel = kernel_;
+  if (!kernel_.empty()) selection.kernel = {kernel_, RegularExpression(kernel_, "example: --kernel 'gemm|conv'")};
   selection.nvtx = nvtx_;
   if (!time_.empty()) selection.time = ReadTimeRange(time_);
   selection.capture = capture_;
@@ -100,7 +101,7 @@ std::string Describe(const Selection& selection) {
   AddList("process", selection.processes, &text);
   AddList("thread", selection.threads, &text);
   AddList("stream", selection.streams, &text);
-  if (!selection.kernel.empty()) Add("kernels matching '" + selection.kernel + "'", &text);
+  if (!selection.kernel.text.empty()) Add("kernels matching '" + selection.kernel.text + "'", &text);
   if (!selection.nvtx.empty()) Add("NVTX ranges " + selection.nvtx, &text);
   if (selection.time) {
     const bool is_open = selection.time->end_ns == std::numeric_limits<int64_t>::max() / 2;

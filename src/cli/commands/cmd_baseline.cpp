@@ -7,14 +7,13 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/input_file.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
@@ -46,12 +45,6 @@ std::string Now() {
   return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
 
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ExitCode::kUnreadable, "cannot read '" + path + "'");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class BaselineCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
@@ -77,6 +70,7 @@ class BaselineCommand : public Command {
     app.add_option("-o,--output", output_, "for history: write to a file")->type_name("FILE");
     AddPagerOption(app);
     runs_.AddOptions(app);
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {
@@ -104,7 +98,7 @@ class BaselineCommand : public Command {
     return fs::exists(PathOf(name_), error);
   }
 
-  Baseline Read(const std::string& name) const { return ParseBaseline(ReadText(PathOf(name)), PathOf(name)); }
+  Baseline Read(const std::string& name) const { return ParseBaseline(ReadInputFile(PathOf(name)), PathOf(name)); }
 
   BaselineChange Change(const RunSet& runs) const {
     BaselineChange change;
@@ -168,7 +162,7 @@ class BaselineCommand : public Command {
   int Show() const {
     if (!IsThere()) BaselinePath(name_, folder_);
     if (format_ == "json") {
-      WriteResult(ReadText(PathOf(name_)));
+      WriteResult(ReadInputFile(PathOf(name_)));
       return CodeOf(ExitCode::kGood);
     }
     WritePaged(RenderBaseline(Read(name_), DetectTerminal(STDOUT_FILENO)));

@@ -4,14 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/input_file.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
@@ -30,16 +29,6 @@ namespace gprof::cli {
 namespace {
 
 constexpr const char* kUsage = "usage: gprof-cli check TRACE... --budget FILE";
-
-std::string ReadBudgetFile(const std::string& path) {
-  std::error_code error;
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path, error)) {
-    throw Error(ExitCode::kUnreadable, "cannot read the budget '" + path + "'",
-                "create one from a trace with gprof-cli check TRACE --init " + path);
-  }
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class CheckCommand : public Command {
  public:
@@ -78,6 +67,7 @@ class CheckCommand : public Command {
         ->group("Output");
     app.add_option("-o,--output", output_, "write to a file (atomically)")->type_name("FILE")->group("Output");
     outputs_.AddOptions(app);
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {
@@ -126,7 +116,9 @@ class CheckCommand : public Command {
 
   Budget ReadRules() const {
     Budget budget;
-    if (!budget_.empty()) budget = ParseBudget(ReadBudgetFile(budget_), budget_);
+    if (!budget_.empty())
+      budget = ParseBudget(
+          ReadInputFile(budget_, "create one from a trace with gprof-cli check TRACE --init " + budget_), budget_);
     for (const std::string& text : fail_if_) budget.rules.push_back(ParseCondition(text, "--fail-if"));
     for (const std::string& text : warn_if_) {
       budget.rules.push_back(ParseCondition(text, "--warn-if"));

@@ -1,16 +1,15 @@
 // gprof-cli compare: runs two programs in turn and judges the difference. docs/commands/compare.md
-#include <stdlib.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/machine/scratch_folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/capture_arguments.h"
@@ -31,45 +30,7 @@ namespace {
 
 constexpr char kCompareUsage[] = "usage: gprof-cli compare [options] -- BASE [ARGS...] ::: NEW [ARGS...]";
 
-// Where the traces go. Without a name it is a folder of ours, which is removed in the end.
-class TraceFolder {
- public:
-  explicit TraceFolder(const std::string& name) : path_(name) {
-    if (!name.empty()) return;
-    std::error_code failed;
-    std::string pattern = (std::filesystem::temp_directory_path(failed) / "gprof-compare-XXXXXX").string();
-    if (failed || mkdtemp(pattern.data()) == nullptr) {
-      Fail("a temporary folder (in TMPDIR)", failed ? failed.message() : std::strerror(errno));
-    }
-    path_ = pattern;
-    is_temporary_ = true;
-  }
-  ~TraceFolder() {
-    std::error_code ignored;
-    if (is_temporary_) std::filesystem::remove_all(path_, ignored);
-  }
-  TraceFolder(const TraceFolder&) = delete;
-  TraceFolder& operator=(const TraceFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  void Make() const {
-    std::error_code failed;
-    std::filesystem::create_directories(path_, failed);
-    if (failed) Fail("the folder '" + path_ + "'", failed.message());
-  }
-  // False: it is kept anyway.
-  bool Keep() { return std::exchange(is_temporary_, false); }
-  void Remove() { is_temporary_ = true; }
-
- private:
-  [[noreturn]] static void Fail(const std::string& what, const std::string& why) {
-    throw Error(ExitCode::kLaunchFailed, "cannot create " + what + ": " + why,
-                "choose a folder for the traces with -o");
-  }
-
-  std::string path_;
-  bool is_temporary_ = false;
-};
+constexpr char kChooseFolder[] = "choose a folder for the traces with -o";
 
 std::string PatternText(const std::string& name) {
   std::string pattern;
@@ -105,15 +66,16 @@ class Compare : public Command {
     loading.selection = selection_.Read();
     loading.selected = Describe(loading.selection);
     loading.analysis.step = step_;
-    TraceFolder folder(folder_);
-    Series series(
-        {ProgramIn(folder.path(), launch, "base", "new", base), ProgramIn(folder.path(), launch, "new", "base", now)},
-        series_);
-    folder.Make();
+    std::optional<ScratchFolder> temporary;
+    if (folder_.empty()) temporary.emplace("compare", ExitCode::kLaunchFailed, kChooseFolder);
+    const std::string folder = temporary ? temporary->path() : folder_;
+    Series series({ProgramIn(folder, launch, "base", "new", base), ProgramIn(folder, launch, "new", "base", now)},
+                  series_);
+    MakeFolder(folder);
     const SeriesResult result = series.Run();
     if (!result.is_complete) return TellEarlyEnd(series, result, launch);
     for (const std::size_t program : {0, 1}) RefuseEmpty(series.file(program));
-    return Judge(series, options, loading, &folder);
+    return Judge(series, options, loading, temporary ? &*temporary : nullptr);
   }
 
  private:
@@ -168,6 +130,14 @@ class Compare : public Command {
     }
   }
 
+  static void MakeFolder(const std::string& folder) {
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (failed)
+      throw Error(ExitCode::kLaunchFailed, "cannot create the folder '" + folder + "': " + failed.message(),
+                  kChooseFolder);
+  }
+
   static SeriesProgram ProgramIn(const std::string& folder, const LaunchOptions& launch, const std::string& label,
                                  const std::string& other, const std::vector<std::string>& command) {
     const std::string stem = (std::filesystem::path(folder) / label).string();
@@ -196,7 +166,7 @@ class Compare : public Command {
   static void RefuseEmpty(const RunFile& file) {
     const auto is_empty = [](const RecordedRun& run) {
       const Recorded recorded = run.Counts() ? ScanTrace(run.trace) : Recorded{};
-      return recorded.bytes == 0 || recorded.IsSeenOnly();
+      return (recorded.HasNothing() && !recorded.is_damaged) || recorded.IsSeenOnly();
     };
     if (!std::all_of(file.runs.begin(), file.runs.end(), is_empty)) return;
     throw Error(ExitCode::kUnreadable,
@@ -205,18 +175,19 @@ class Compare : public Command {
                 "gprof-cli doctor checks whether recording works on this machine");
   }
 
-  int Judge(const Series& series, const DiffOptions& options, const RunSetOptions& loading, TraceFolder* folder) const {
+  int Judge(const Series& series, const DiffOptions& options, const RunSetOptions& loading,
+            ScratchFolder* temporary) const {
     // What was recorded must not be lost to what goes wrong here.
-    const bool is_temporary = folder->Keep();
+    if (temporary != nullptr) temporary->Keep();
     try {
-      const RunSet base = LoadSide(series.file(0), loading, is_temporary);
-      const RunSet now = LoadSide(series.file(1), loading, is_temporary);
+      const RunSet base = LoadSide(series.file(0), loading, temporary != nullptr);
+      const RunSet now = LoadSide(series.file(1), loading, temporary != nullptr);
       const Diff diff = CompareRuns(base, now, options);
       const int code = diff_.Show(diff, loading.selected);
-      if (is_temporary) folder->Remove();
+      if (temporary != nullptr) temporary->Keep(false);
       return code;
     } catch (const Error&) {
-      if (is_temporary) Say("traces kept in '" + folder->path() + "'");
+      if (temporary != nullptr) Say("traces kept in '" + temporary->path() + "'");
       throw;
     }
   }

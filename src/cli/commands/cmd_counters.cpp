@@ -12,32 +12,32 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/counters/counter_pages.h"
-#include "analysis/counters/counter_sections.h"
+#include "analysis/facts/counters/counter_sections.h"
+#include "analysis/topics/counters/counter_pages.h"
+#include "base/expression/regular_expression.h"
+#include "base/machine/scratch_folder.h"
 #include "base/terminal.h"
 #include "base/units.h"
 #include "cli/arguments/counter_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
-#include "cli/measuring/application_replay.h"
 #include "cli/measuring/counter_plans.h"
 #include "cli/measuring/counter_run.h"
 #include "cli/measuring/instructions.h"
 #include "cli/measuring/measuring_line.h"
 #include "cli/measuring/ncu_options.h"
-#include "cli/measuring/scratch_folder.h"
 #include "cli/recording/leftovers.h"
 #include "cli/recording/recorded.h"
 #include "cli/render/render_counter_pages.h"
 #include "cli/render/report/render_report.h"
 #include "cli/talk.h"
-#include "cli/traces.h"
 #include "collect/gpu/monitor_owners.h"
 #include "collect/gpu/present_chips.h"
 #include "counters/counter_plan.h"
 #include "counters/host_library.h"
 #include "counters/metric_names.h"
 #include "export/tables/ncu_page.h"
+#include "import/read_trace.h"
 #include "launch/run/launch.h"
 #include "report/json_values.h"
 #include "trace/reshape/select.h"
@@ -67,6 +67,8 @@ class Counters : public Command {
         ->group("Output");
     arguments_.AddFlags(app);
     ncu_options_.AddOptions(app);
+    AddRawCsvOption(app);
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {
@@ -121,11 +123,13 @@ class Counters : public Command {
 
   int Collect() {
     arguments_.RefuseWhatCannotBe();
+    WriteCsvWhereAsked();
     if (const std::string why = arguments_.WhatHasNoEffect(); !why.empty() && !is_quiet_) Warn(why);
     if (!is_quiet_) ncu_options_.Warn(Warn);
     CounterWishes wishes = ReadWishes();
     std::optional<ScratchFolder> folder;
-    if (arguments_.SamplesInstructions()) arguments_.ReadSampling(folder.emplace("code").path(), &wishes);
+    if (arguments_.SamplesInstructions())
+      arguments_.ReadSampling(folder.emplace("code", ExitCode::kLaunchFailed).path(), &wishes);
     LaunchOptions options = CounterLaunch(wishes);
     options.command = arguments_.program();
     options.is_default_output = is_named_->count() == 0;
@@ -145,14 +149,22 @@ class Counters : public Command {
     options.warn = Cleared(options.warn, &line);
     options.say = Cleared(options.say, &line);
     options.report_loss = Cleared(options.report_loss, &line);
-    if (wishes.replay == "application" && !arguments_.SamplesInstructions())
-      return ShowReplayed(RunOncePerPass(wishes, options), &line);
     RecoverEarlierRuns();
     LaunchResult result = RunTraced(options);
     line.Clear();
     if (result.was_ended_by_capture) result.exit_code = CodeOf(ExitCode::kGood);
     if (folder && !result.trace_path.empty()) NameInstructions(result.trace_path, folder->path());
     return Show(result);
+  }
+
+  // Under the name of a CSV file nobody expects a trace.
+  void WriteCsvWhereAsked() {
+    constexpr std::string_view kCsv = ".csv";
+    const bool prints_csv =
+        arguments_.PrintsCsv() || arguments_.Word("--page", {"summary", "details", "raw", "source"}) == "raw";
+    if (!prints_csv || is_named_->count() == 0 || !output_.ends_with(kCsv)) return;
+    if (log_file_.empty()) log_file_ = output_;
+    output_.replace(output_.size() - kCsv.size(), kCsv.size(), ".trace");
   }
 
   // Messages are not written behind the line.
@@ -169,27 +181,12 @@ class Counters : public Command {
     if (!problem.empty() && !is_quiet_) Warn(problem);
   }
 
-  int ShowReplayed(const ReplayedRuns& runs, MeasuringLine* line) const {
-    line->Clear();
-    if (!runs.failure.empty()) {
-      Warn(runs.failure + "; nothing was measured");
-      return runs.last.exit_code != 0 ? runs.last.exit_code : CodeOf(ExitCode::kInconclusive);
-    }
-    if (runs.incomplete > 0)
-      Warn(
-          fmt::format("the program is not deterministic: {} of {}, such as {}, did not occur in all {} runs and {} no "
-                      "values. Launches are matched by process, kernel, grid, block and order",
-                      runs.incomplete, CountOf(static_cast<int64_t>(runs.launches), "launch", "launches"),
-                      runs.incomplete_one, runs.passes, runs.incomplete == 1 ? "has" : "have"));
-    return Show(runs.last);
-  }
-
   int Show(const LaunchResult& result) const {
     constexpr int kKilled = 128;
     if (arguments_.LocksClocks() && result.exit_code > kKilled)
       Warn("the program was killed, and the clocks of the GPU may still be locked: nvidia-smi --reset-gpu-clocks");
     if (result.trace_path.empty()) return result.exit_code;
-    if (ScanTrace(result.trace_path).bytes == 0) {
+    if (ScanTrace(result.trace_path).HasNothing()) {
       Warn(ShellQuoted(arguments_.program().front()) +
            " made no CUDA call that the tracer could see, so nothing was measured");
       return result.exit_code != 0 ? result.exit_code : CodeOf(ExitCode::kInconclusive);
@@ -202,7 +199,8 @@ class Counters : public Command {
       throw Error(ExitCode::kUsage, "--import prints existing results and runs no program",
                   "leave out " + ShellQuoted(arguments_.program().front()) + ", or --import");
     arguments_.CheckWords();
-    shown_.kernel = arguments_.ShownKernels();
+    const std::string kernels = arguments_.ShownKernels();
+    if (!kernels.empty()) shown_.kernel = {kernels, RegularExpression(kernels, "")};
     return ShowTrace(imported_, CodeOf(ExitCode::kGood));
   }
 
@@ -227,8 +225,7 @@ class Counters : public Command {
   }
 
   int ShowTrace(const std::string& path, int exit_code) const {
-    std::vector<TraceSummary> summaries;
-    const Trace trace = SelectedTrace(LoadTraces({path}, &summaries));
+    const Trace trace = SelectedTrace(ReadTrace(path));
     const bool is_about_samples = arguments_.SamplesInstructions();
     if (is_about_samples && !trace.pc_samples.empty()) {
       Write(ReportOf(trace, {FindAnalysis("source"), FindAnalysis("health")}, false));

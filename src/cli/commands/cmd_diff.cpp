@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/arguments/diff_arguments.h"
+#include "cli/arguments/options.h"
 #include "cli/arguments/run_set_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/leftovers.h"
@@ -30,6 +31,7 @@ class DiffCommand : public Command {
         ->group("Filters");
     arguments_.AddOptions(app, false, DiffArguments::Pages::kHtml);
     arguments_.AddOutputOption(app);
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {

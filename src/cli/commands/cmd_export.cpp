@@ -55,6 +55,7 @@ class Export : public Command {
         ->group("Output");
     app.add_flag("--list", wants_list_, "list the formats and exit")->group("Output");
     app.add_flag("-q,--quiet", is_quiet_, "print only errors")->group("Output");
+    AddRawCsvOption(app);
     app.add_option("--kind", options_.kind, "csv, jsonl: only this record kind, as one file")
         ->type_name("KIND")
         ->group("Export options");
@@ -68,6 +69,7 @@ class Export : public Command {
     app.add_flag("--full-names", options_.full_names, "folded: do not shorten kernel and function names")
         ->group("Export options");
     selection_.AddOptions(app);
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {

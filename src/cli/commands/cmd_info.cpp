@@ -6,14 +6,13 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <variant>
 #include <vector>
 
-#include "analysis/result/kept_results.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/arguments/low_memory.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/pager.h"
@@ -22,8 +21,9 @@
 #include "cli/talk.h"
 #include "fleet/read_input.h"
 #include "report/json_values.h"
+#include "report/run_facts.h"
 #include "report/trace_amounts.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof::cli {
 namespace {
@@ -33,8 +33,8 @@ std::string Known(uint64_t value, const std::string& text) { return value == 0 ?
 
 class InfoText {
  public:
-  InfoText(const Trace& trace, const Terminal& terminal)
-      : trace_(trace), terminal_(terminal), style_(terminal.has_color) {}
+  InfoText(const RunFacts& run, const std::vector<Amount>& amounts, const Terminal& terminal)
+      : run_(run), trace_(*run.head), amounts_(amounts), terminal_(terminal), style_(terminal.has_color) {}
 
   std::string Render() {
     const double bytes = static_cast<double>(trace_.health.file_bytes);
@@ -46,10 +46,13 @@ class InfoText {
                      PerRecord(bytes));
     if (!is_ours) Line("Recorded", "by " + trace_.recorder);
     Line("Time", FormatNs(trace_.end_ns - trace_.start_ns) + " (first to last record)");
-    if (trace_.kept != nullptr) {
-      Line("Partial", "of " + CountOf(static_cast<int64_t>(trace_.kept->traces.size()), "trace"));
+    if (!run_.stands_for.empty()) {
+      Line("Partial", "of " + CountOf(static_cast<int64_t>(run_.stands_for.size()), "trace"));
     }
-    const std::string mode = CaptureModeText(trace_), captures = CapturesText(trace_), ranks = RanksText(trace_);
+    const std::string reason = SnapshotReason(trace_), ranks = RanksText(trace_);
+    const std::string mode = reason.empty() ? CaptureModeText(trace_) : RecordedText(trace_);
+    const std::string captures = reason.empty() ? CapturesText(trace_) : "";
+    if (!reason.empty()) Line("Snapshot", reason);
     if (!mode.empty()) Line("Recorded", mode);
     if (!captures.empty()) Line("Captures", captures);
     if (!ranks.empty()) Line("Ranks", ranks);
@@ -68,7 +71,7 @@ class InfoText {
     if (!std::filesystem::is_regular_file(trace_.path, failed)) return "";
     const Recorded recorded = ScanTrace(trace_.path);
     // Behind damage it sees no chunks.
-    return recorded.is_readable ? CompressedFrom(recorded) : "";
+    return recorded.is_damaged ? "" : CompressedFrom(recorded);
   }
 
   std::string PerRecord(double bytes) const {
@@ -77,7 +80,7 @@ class InfoText {
   }
 
   void Health() {
-    std::vector<Finding> findings = HealthOf(trace_);
+    std::vector<Finding> findings = run_.health;
     std::erase_if(findings, [](const Finding& finding) { return finding.id == "health.notice"; });
     out_ += RenderHealth(trace_, findings, terminal_);
   }
@@ -132,7 +135,7 @@ class InfoText {
 
   void Contents() {
     TextTable table{{{"Record"}, {"Count", true}}, {}};
-    for (const Amount& amount : AmountsOf(trace_)) {
+    for (const Amount& amount : amounts_) {
       if (amount.count != 0) table.rows.push_back({amount.title, FormatCount(static_cast<int64_t>(amount.count))});
     }
     Add("Contents", table);
@@ -169,18 +172,20 @@ class InfoText {
 
   void Line(const std::string& label, const std::string& text) { out_ += LabeledLine(label, text, terminal_); }
 
-  const Trace& trace_;
+  const RunFacts& run_;
+  const TraceHead& trace_;
+  const std::vector<Amount>& amounts_;
   const Terminal& terminal_;
   Style style_;
   std::string out_;
 };
 
-std::string InfoJson(const Trace& trace) {
+std::string InfoJson(const TraceHead& trace, const std::vector<Amount>& amounts) {
   Json json;
   json["schema"] = "gprof.info/1";
   AddTraceFacts(trace, &json);
   json["contents"] = Json::object();
-  for (const Amount& amount : AmountsOf(trace)) json["contents"][amount.key] = amount.count;
+  for (const Amount& amount : amounts) json["contents"][amount.key] = amount.count;
   return ToText(json);
 }
 
@@ -193,22 +198,26 @@ class Info : public Command {
         ->check(OneOf({"text", "json"}))
         ->group("Output");
     AddPagerOption(app);
-    low_memory_.AddOptions(app, "for traces larger than memory: keep the trace in a file on disk");
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {
     if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli info TRACE [options]");
-    low_memory_.Start();
     RecoverEarlierRuns();
-    const Trace trace = ReadInput(trace_);
-    WritePaged(format_ == "json" ? InfoJson(trace) : InfoText(trace, DetectTerminal(STDOUT_FILENO)).Render());
+    const Input input = ReadInput(trace_);
+    const std::vector<Amount> amounts = std::visit([](const auto& in) { return AmountsOf(in); }, input);
+    if (format_ == "json") {
+      WritePaged(InfoJson(HeadOf(input), amounts));
+    } else {
+      const RunFacts run = std::visit([](const auto& in) { return FactsOf(in); }, input);
+      WritePaged(InfoText(run, amounts, DetectTerminal(STDOUT_FILENO)).Render());
+    }
     return CodeOf(ExitCode::kGood);
   }
 
  private:
   std::string trace_;
   std::string format_ = "text";
-  LowMemory low_memory_;
 };
 
 }  // namespace

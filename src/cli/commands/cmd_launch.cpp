@@ -1,12 +1,12 @@
 // gprof-cli launch: runs a program with the tracer idle, for captures by hand. docs/commands/launch.md
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <string>
 
 #include "base/text.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/leftovers.h"
+#include "cli/recording/session_names.h"
 #include "cli/recording/session_protocol.h"
 #include "cli/recording/tell_recorded.h"
 #include "cli/talk.h"
@@ -15,42 +15,6 @@
 
 namespace gprof::cli {
 namespace {
-
-constexpr std::size_t kLongestName = 64;
-
-bool IsNameCharacter(char c) {
-  return c == '_' || c == '-' || c == '.' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-bool IsTaken(const std::string& name) {
-  const std::vector<FoundRun> sessions = FindSessions(RunFolderBases());
-  return std::any_of(sessions.begin(), sessions.end(), [&](const FoundRun& one) { return one.session == name; });
-}
-
-void CheckName(const std::string& name) {
-  const bool is_good = name.size() <= kLongestName && name.front() != '.' && name.front() != '-' &&
-                       std::all_of(name.begin(), name.end(), IsNameCharacter);
-  if (!is_good) {
-    throw Error(ExitCode::kUsage, "'" + name + "' is not a valid session name",
-                "use up to 64 letters, digits, '_', '-' and '.'");
-  }
-  if (IsTaken(name)) {
-    throw Error(ExitCode::kUsage, "the session '" + name + "' already exists",
-                "choose another name, or end that session with gprof-cli shutdown --session " + name);
-  }
-}
-
-// The name of the program, with a number where there are several.
-std::string NameFor(const std::string& program) {
-  std::string name = program.substr(program.rfind('/') + 1).substr(0, kLongestName / 2);
-  for (char& c : name) {
-    if (!IsNameCharacter(c)) c = '_';
-  }
-  if (name.empty() || name.front() == '.' || name.front() == '-') name = "session" + name;
-  std::string free = name;
-  for (int number = 2; IsTaken(free); ++number) free = name + "-" + std::to_string(number);
-  return free;
-}
 
 class Launch : public Command {
  public:
@@ -72,10 +36,10 @@ class Launch : public Command {
     }
     RecoverEarlierRuns();
     const std::string app = options.command.front();
-    if (!name_.empty()) CheckName(name_);
+    if (!name_.empty()) CheckSessionName(name_);
     options.capture.by_session = true;
     options.session =
-        SessionOptions{name_.empty() ? NameFor(app) : name_,
+        SessionOptions{name_.empty() ? FreeSessionName(app) : name_,
                        [app](Session& session, const std::string& line) { return AnswerSession(session, app, line); }};
     const LaunchResult result = RunTraced(options);
     const bool ended_a_capture = !result.trace_path.empty();

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,25 +16,18 @@
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
+#include "cli/live/live_loop.h"
 #include "cli/render/render_monitor.h"
 #include "cli/talk.h"
 #include "collect/gpu/gpu_watch.h"
 #include "gprof/error.h"
-#include "html/view/loopback_server.h"
+#include "html/view/served_file.h"
 
 namespace gprof::cli {
 namespace {
 
 constexpr uint16_t kPort = 9835;
 constexpr double kShortestSeconds = 0.1;
-
-volatile std::sig_atomic_t is_interrupted = 0;
-
-void Sleep(double seconds) {
-  const timespec pause = {static_cast<time_t>(seconds),
-                          static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
-  nanosleep(&pause, nullptr);  // a signal ends it early
-}
 
 class Monitor : public Command {
  public:
@@ -63,16 +55,9 @@ class Monitor : public Command {
     if (!watch_.Open(&why))
       throw Error(ExitCode::kUnreadable, "cannot watch GPUs: " + why, "run gprof-cli doctor for advice");
     if (format_ == "prometheus") return Serve();
-    struct sigaction end = {};
-    end.sa_handler = [](int) { is_interrupted = 1; };
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &end, nullptr);
     watch_.Read();
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
-    for (uint64_t i = 0; (count_ == 0 || i < count_) && is_interrupted == 0; ++i) {
-      Sleep(seconds_);
-      if (is_interrupted != 0) break;
-      if (!WriteResult(Show(terminal))) break;
-    }
+    ShowAgainAndAgain(static_cast<int64_t>(seconds_ * 1e9), count_, [&] { return WriteResult(Show(terminal)); });
     return CodeOf(ExitCode::kGood);
   }
 
@@ -86,11 +71,11 @@ class Monitor : public Command {
   }
 
   int Serve() {
-    const LoopbackServer server(port_);
+    const HttpServer server(port_);
     Say("http://127.0.0.1:" + std::to_string(server.port()) + "/metrics, until Ctrl-C");
     ServedFile file{"/metrics", "text/plain; version=0.0.4; charset=utf-8", "", ""};
     file.make = [this] { return MonitorPrometheus(watch_.Read()); };
-    server.Serve(file, LoopbackServer::Until::kSignal);
+    server.Serve([&](const HttpRequest& request) { return AnswerWith(file, request); });
     return CodeOf(ExitCode::kGood);
   }
 

@@ -4,15 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "base/machine/core_limit.h"
 #include "base/machine/parallel.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/fleet/fleet_inputs.h"
 #include "cli/recording/leftovers.h"
 #include "cli/talk.h"
-#include "fleet/partial/keep_results.h"
 #include "fleet/partial/partial_file.h"
+#include "fleet/summarize/summarize_ranks.h"
 #include "import/read_trace.h"
 
 namespace gprof::cli {
@@ -35,7 +34,8 @@ class Partial : public Command {
     app.add_option("-o,--output", output_, "partial to write (atomically); - for stdout")
         ->type_name("FILE.gpart")
         ->group("Output");
-    app.add_flag("-q,--quiet", is_quiet_, "print only errors")->group("Output");
+    app.add_flag("-q,--quiet", quietness_, "print only errors; twice: nothing")->group("Output");
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {
@@ -48,27 +48,30 @@ class Partial : public Command {
     RecoverEarlierRuns();
     const std::vector<std::string> paths = PathsOf(shard, FleetInputs(words_));
     std::vector<RankSummary> ranks;
-    std::size_t unreadable = 0;
+    std::vector<Error> unreadable;
     for (const std::string& path : paths) {
       try {
         std::vector<RankSummary> more =
             has_no_results_ ? SummarizeWithoutResults(ReadTrace(path)) : SummarizeRanks(ReadTrace(path));
         ranks.insert(ranks.end(), more.begin(), more.end());
       } catch (const Error& error) {
-        ++unreadable;
+        unreadable.push_back(Explained(error, path));
         ranks.push_back(UnreadableRank(path, error.what()));
-        if (!is_quiet_) Tell(error);
+        if (quietness_ == 0) Tell(unreadable.back());
       }
     }
     WriteFile(output_, WritePartial(ranks));
-    return CodeOf(unreadable > 0 && unreadable == paths.size() ? ExitCode::kUnreadable : ExitCode::kGood);
+    if (unreadable.empty() || unreadable.size() < paths.size()) return CodeOf(ExitCode::kGood);
+    if (quietness_ == 1) Tell(unreadable.front());
+    return CodeOf(ExitCode::kUnreadable);
   }
 
  private:
   std::vector<std::string> words_;
   std::string shard_, output_;
   uint32_t threads_ = 0;
-  bool has_no_results_ = false, is_quiet_ = false;
+  bool has_no_results_ = false;
+  int quietness_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // gprof-cli profile: runs a program and records it. docs/commands/profile.md
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -8,11 +7,12 @@
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
-#include "cli/measuring/counter_run.h"
 #include "cli/recording/after_run.h"
 #include "cli/recording/leftovers.h"
+#include "cli/recording/sampled_gpus.h"
 #include "cli/recording/series.h"
 #include "cli/recording/tell_recorded.h"
+#include "cli/talk.h"
 #include "gprof/error.h"
 #include "launch/run/launch.h"
 
@@ -26,7 +26,6 @@ class Profile : public Command {
     program_.AddCompressOption(app);
     program_.AddFlushOption(app);
     program_.AddTraceOptions(app);
-    AddCounterOptions(app);
     capture_.AddOptions(app);
     capture_.AddSignalOption(app);
     capture_.AddWindowOptions(app);
@@ -42,42 +41,25 @@ class Profile : public Command {
     if (!options.is_default_output) options.output = output_;
     options.may_overwrite = may_overwrite_;
     options.capture = capture_.Read(options.trace_cuda, options.trace_nvtx);
-    ReadCounters(&options);
     RefuseContradictions(options);
+    const GpuMetricsOptions& metrics = options.collect.gpu_metrics;
+    if (!metrics.devices.empty() && !options.is_quiet) Say(SampledGpusText(metrics));
     if (repeat_ != 0) return RunSeries(options);
     RecoverEarlierRuns();
     const LaunchResult result = RunTraced(options);
-    if (!options.is_quiet) TellRecorded(options, result);
+    // That something is missing is said even when quiet.
+    if (!options.is_quiet || HasLosses(result)) TellRecorded(options, result);
     after_.Run(result.trace_path, options.is_quiet);
-    return result.exit_code;
+    if (!MissedWhatWasAskedFor(options, result)) return result.exit_code;
+    Tell(Error(ExitCode::kLaunchFailed,
+               "nothing that -t names was recorded: the tracer is loaded by a call of CUDA or NVTX, and '" +
+                   options.command.front() + "' made none",
+               "put an NVTX range into the program, or leave out -t: CPU samples and context switches are taken from "
+               "outside"));
+    return result.exit_code != 0 ? result.exit_code : CodeOf(ExitCode::kLaunchFailed);
   }
 
  private:
-  void AddCounterOptions(CLI::App& app) {
-    constexpr char kGroup[] = "Trace options";
-    app.add_option("--counters", counters_,
-                   "occasionally measure a few launches of the hottest kernels with hardware counters (light, or none)")
-        ->type_name("light|none")
-        ->check(OneOf({"light", "none"}))
-        ->group(kGroup);
-    app.add_option("--counters-budget", counters_budget_percent_,
-                   "maximum share of the run that --counters may take, in percent (default 2)")
-        ->type_name("PERCENT")
-        ->check(CLI::Range(0.1, 50.0).description(""))
-        ->group(kGroup);
-  }
-
-  void ReadCounters(LaunchOptions* options) const {
-    if (counters_ == "none") return;
-    if (!options->trace_cuda)
-      throw Error(ExitCode::kUsage, "--counters needs CUDA to be traced", "add cuda to -t, or remove --counters");
-    CounterWishes wishes;
-    wishes.wanted.sets = {counters_};
-    wishes.replay = "none";
-    wishes.budget_permille = static_cast<uint32_t>(std::lround(counters_budget_percent_ * 10));
-    options->counters = CounterRequest(wishes);
-  }
-
   void AddSeriesOptions(CLI::App& app) {
     constexpr char kGroup[] = "Repeated runs";
     app.add_option("--repeat", repeat_,
@@ -148,8 +130,6 @@ class Profile : public Command {
   const CLI::Option* is_named_ = nullptr;  // -o, as -o '' is a mistake and no default
   std::string output_;
   bool may_overwrite_ = false;
-  std::string counters_ = "none";
-  double counters_budget_percent_ = 2;
   uint32_t repeat_ = 0;  // 0: one run, and no run file
   SeriesOptions series_;
 };

@@ -9,13 +9,14 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "analysis/counters/counter_comparison.h"
-#include "analysis/steps/step_finder.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/steps/step_finder.h"
+#include "analysis/topics/counters/counter_comparison.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/arguments/low_memory.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/selection_arguments.h"
 #include "cli/commands/commands.h"
@@ -27,12 +28,13 @@
 #include "cli/traces.h"
 #include "fleet/read_input.h"
 #include "html/page/report_page.h"
+#include "import/read_trace.h"
 #include "report/analysis_names.h"
 
 namespace gprof::cli {
 namespace {
 
-constexpr uint32_t kTextRows = 10, kJsonRows = 100;
+constexpr uint32_t kTextRows = 10, kJsonRows = 100, kTextTraces = 64;
 
 // The analyses that a name of ours, an obvious other word or a report of nsys means.
 std::vector<const Analysis*> RequireAnalyses(const std::string& name) {
@@ -79,11 +81,18 @@ class ReportCommand : public Command {
     app.add_option("--min-gap", min_gap_, "merge shorter gaps into one row of the gap table: 10us, 1ms, 2s")
         ->type_name("TIME")
         ->group("Display");
+    app.add_option("--min-time", min_time_,
+                   "leave out rows that took less time (kernels, operators, ranges, calls): 1ms")
+        ->type_name("TIME")
+        ->group("Display");
     app.add_option("--step", options_.step, "NVTX range of one step, by name or path (default: detected)")
         ->type_name("NAME|PATH")
         ->group("Display");
     app.add_option("--baseline", baseline_, "compare kernel counters with those of this trace or CSV output of ncu")
         ->type_name("TRACE")
+        ->group("Display");
+    app.add_flag("--group-by-input-shape", by_shape_,
+                 "PyTorch operators by the sizes of their inputs; implies --only ops")
         ->group("Display");
     AddPagerOption(app);
     selection_.AddOptions(app);
@@ -103,37 +112,32 @@ class ReportCommand : public Command {
     app.add_option("--table", table_, "with --format csv: only this table, for example idle.gaps or metrics")
         ->type_name("NAME")
         ->group("Output");
+    AddRawCsvOption(app);
     app.add_option("-o,--output", output_,
                    "write the report to a file (atomically); for csv without --table, the folder for all tables")
         ->type_name("FILE")
         ->group("Output");
-    low_memory_.AddOptions(
-        app, "for traces larger than memory: keep the trace in a file on disk and run the analyses one at a time");
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {
     if (wants_list_) return List();
     const std::vector<const Analysis*> analyses = ReadOptions();
-    low_memory_.Start();
     RecoverEarlierRuns();
     const Selection selection = selection_.Read();
     std::vector<TraceSummary> summaries;
-    const Trace whole = LoadTraces(paths_, &summaries);
+    const Input whole = LoadInput(paths_, &summaries);
     RefuseOptionsOfRecords(whole, options_);  // the analyses of a partial were run when it was made
-    const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
-    const Trace& trace = selection.IsEmpty() ? whole : selected;
-    if (!options_.step.empty() && !FindStep(trace, options_.step)) {
-      throw Error(ExitCode::kUsage, "no NVTX range '" + options_.step + "' in this trace",
-                  "gprof-cli report --only nvtx lists the ranges; --step needs a push/pop range");
-    }
-    const Trace baseline = baseline_.empty() ? Trace() : LoadBaseline(trace);
-    Report report = Analyse(trace, analyses);
-    if (!baseline_.empty()) ShowBeside(baseline, &report);
-    if (!summaries.empty()) AddTraces(std::move(summaries), options_, &report);
-    if (!selection.IsEmpty()) report.whole = &whole;
+    if (!baseline_.empty()) RequireRecords(whole, "--baseline");
+    const Input selected = selection.IsEmpty() ? Trace() : Select(RequireRecords(whole, "a selection"), selection);
+    Report report =
+        std::visit([&](const auto& input) { return Analyse(input, analyses); }, selection.IsEmpty() ? whole : selected);
+    if (!summaries.empty()) AddTraces(std::move(summaries), OptionsOfTraces(), &report);
+    if (!selection.IsEmpty()) report.whole = FactsOf(RequireRecords(whole, "a selection"));
+    if (by_shape_) ShowBySize(&report);
     report.selected = Describe(selection);
     report.has_details = !only_.empty();
-    report.is_full = is_full_ || !skip_.empty() || !sort_.empty() || rows_.has_value();
+    report.is_full = is_full_ || !skip_.empty() || !sort_.empty() || min_time_ns_ > 0 || rows_.has_value();
     report.has_full_names = has_full_names_;
     if (rows_ == 0u) report.metric_ranges = SIZE_MAX;
     if (format_ == "csv") return WriteCsv(report);
@@ -146,7 +150,9 @@ class ReportCommand : public Command {
   std::vector<const Analysis*> ReadOptions() {
     if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli report TRACE... [options]");
     if (!baseline_.empty() && only_.empty()) only_ = "counters";
+    if (by_shape_ && only_.empty()) only_ = "ops";
     std::vector<const Analysis*> analyses = Choose();
+    if (!min_time_.empty()) min_time_ns_ = ReadTime("--min-time", min_time_);
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
     if (!table_.empty() && format_ != "csv")
       throw Error(ExitCode::kUsage, "--table requires --format csv", "use --only to select analyses in other formats");
@@ -173,8 +179,7 @@ class ReportCommand : public Command {
   }
 
   Trace LoadBaseline(const Trace& trace) const {
-    std::vector<TraceSummary> summaries;
-    Trace baseline = LoadTraces({baseline_}, &summaries);
+    Trace baseline = ReadTrace(baseline_);
     const bool is_of_both = !trace.counter_ranges.empty() && !baseline.counter_ranges.empty();
     if (!is_of_both)
       throw Error(
@@ -184,14 +189,31 @@ class ReportCommand : public Command {
     return baseline;
   }
 
+  // The sizes are in a column of the other table of operators.
+  static void ShowBySize(Report* report) {
+    for (Section& section : report->sections) {
+      if (section.analysis->name == "ops") {
+        std::erase_if(section.result.tables, [](const Table& table) { return table.id == "ops"; });
+      }
+    }
+  }
+
   // Sections beside those of the other trace, in place of sections alone.
-  void ShowBeside(const Trace& baseline, Report* report) const {
+  void ShowBeside(const Trace& trace, Report* report) const {
+    const Trace baseline = LoadBaseline(trace);
     for (Section& section : report->sections) {
       if (section.analysis->name != "counters" || section.result.tables.empty()) continue;
       section.result.tables.resize(1);
-      for (Table& table : ComparisonTables(report->trace, baseline, options_.max_rows))
+      for (Table& table : ComparisonTables(trace, baseline, options_.max_rows))
         section.result.tables.push_back(std::move(table));
     }
+  }
+
+  // Somebody who names many traces wants to see more than ten of them.
+  AnalysisOptions OptionsOfTraces() const {
+    AnalysisOptions options = options_;
+    if (format_ == "text" && !rows_) options.max_rows = kTextTraces;
+    return options;
   }
 
   uint32_t RowsByDefault() const {
@@ -199,7 +221,7 @@ class ReportCommand : public Command {
   }
 
   int WriteHtml(const Report& report) const {
-    SayWhatPartialsLack(report.trace);
+    SayWhatPartialsLack(report.run);
     WritePageTo(output_, PageOfReport(report, event_budget_.value_or(kDefaultEventBudget)));
     return CodeOf(ExitCode::kGood);
   }
@@ -222,13 +244,29 @@ class ReportCommand : public Command {
     return CodeOf(ExitCode::kGood);
   }
 
-  // What is sorted in another way than the analyses do is cut afterwards.
   Report Analyse(const Trace& trace, const std::vector<const Analysis*>& analyses) const {
+    if (!options_.step.empty() && !FindStep(trace, options_.step)) {
+      throw Error(ExitCode::kUsage, "no NVTX range '" + options_.step + "' in this trace",
+                  "gprof-cli report --only nvtx lists the ranges; --step needs a push/pop range");
+    }
+    Report report = Sorted(trace, analyses);
+    if (!baseline_.empty()) ShowBeside(trace, &report);
+    return report;
+  }
+
+  Report Analyse(const Results& results, const std::vector<const Analysis*>& analyses) const {
+    return Sorted(results, analyses);
+  }
+
+  // What is sorted or chosen in another way than the analyses do is cut afterwards.
+  template <class TraceOrResults>
+  Report Sorted(const TraceOrResults& input, const std::vector<const Analysis*>& analyses) const {
     AnalysisOptions options = options_;
-    if (!sort_.empty()) options.max_rows = 0;
+    if (!sort_.empty() || min_time_ns_ > 0) options.max_rows = 0;
     // What is sorted by a column may be a detail alone.
     options.is_brief = (format_ == "text" || format_ == "line" || format_ == "md") && only_.empty() && sort_.empty();
-    Report report = RunAnalyses(trace, analyses, options);
+    Report report = RunAnalyses(input, analyses, options);
+    if (min_time_ns_ > 0) LeaveOutShortRows(min_time_ns_, sort_.empty() ? options_.max_rows : 0, &report);
     if (!sort_.empty() && !SortTables(sort_, options_.max_rows, &report)) {
       throw Error(ExitCode::kUsage, "no table has a column '" + sort_ + "'",
                   "docs/metrics.md lists the table columns, as does --format json");
@@ -265,12 +303,12 @@ class ReportCommand : public Command {
 
   SelectionArguments selection_;
   std::vector<std::string> paths_;
-  std::string only_, skip_, min_gap_, output_, sort_, table_, baseline_;
+  std::string only_, skip_, min_gap_, min_time_, output_, sort_, table_, baseline_;
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
   std::optional<uint64_t> event_budget_;
-  LowMemory low_memory_;
-  bool wants_list_ = false, is_full_ = false, has_full_names_ = false;
+  int64_t min_time_ns_ = 0;
+  bool wants_list_ = false, is_full_ = false, has_full_names_ = false, by_shape_ = false;
   AnalysisOptions options_;
 };
 

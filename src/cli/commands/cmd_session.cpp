@@ -79,7 +79,8 @@ class Start : public SessionCommand {
       answer = AskSession(session, {{"do", "start"},
                                     {"output", TextOfPath(file.absolute_path)},
                                     {"device", file.device},
-                                    {"inode", file.inode}});
+                                    {"inode", file.inode},
+                                    {"run", file.run}});
     } catch (const Error&) {
       file.Remove();
       throw;
@@ -165,7 +166,10 @@ Json StatusOf(const FoundRun& session) {
   try {
     Json answer = AskSession(session, {{"do", "status"}});
     answer.erase("ok");
-    for (const char* const key : {"program", "output"}) answer[key] = PathOfText(answer.value(key, ""));
+    for (const char* const key : {"program", "output"}) {
+      if (answer.contains(key)) answer[key] = PathOfText(answer.value(key, ""));
+    }
+    answer["session"] = session.session;
     answer["launcher_pid"] = session.launcher_pid;
     return answer;
   } catch (const Error&) {
@@ -192,14 +196,39 @@ class Status : public SessionCommand {
     }
     Json list = Json::array();
     for (const FoundRun& session : sessions) list.push_back(StatusOf(session));
-    const Json json = {{"schema", "gprof.sessions/1"}, {"sessions", list}};
-    WriteResult(format_ == "json" ? ToText(json) : Text(list));
+    Json recorders = Json::array();
+    if (name_.empty()) {
+      for (const FoundRun& recorder : FindRecorders(RunFolderBases())) recorders.push_back(StatusOf(recorder));
+    }
+    const Json json = {{"schema", "gprof.sessions/1"}, {"sessions", list}, {"recorders", recorders}};
+    WriteResult(format_ == "json" ? ToText(json) : Text(list, recorders));
     return CodeOf(ExitCode::kGood);
   }
 
  private:
-  static std::string Text(const Json& list) {
-    if (list.empty()) return "No sessions. Start one with gprof-cli launch APP.\n";
+  static std::string Text(const Json& sessions, const Json& recorders) {
+    const bool has_both = !sessions.empty() && !recorders.empty();
+    if (sessions.empty() && recorders.empty()) {
+      return "No sessions and no recorders. Start one with gprof-cli launch APP, or gprof-cli record APP.\n";
+    }
+    return (sessions.empty() ? "" : SessionText(sessions)) + (has_both ? "\n" : "") +
+           (recorders.empty() ? "" : RecorderText(recorders));
+  }
+
+  static std::string RecorderText(const Json& list) {
+    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    TextTable table{
+        {{"Recorder"}, {"PID", true}, {"Keeps", true}, {"Memory", true}, {"Limit", true}, {"Snapshots", true}}, {}};
+    for (const Json& one : list) {
+      table.rows.push_back({one.value("session", ""), std::to_string(one.value("program_pid", 0)),
+                            FormatNs(one.value("keep_ns", 0.0)), FormatBytes(one.value("memory_bytes", 0.0)),
+                            FormatBytes(one.value("memory_limit_bytes", 0.0)),
+                            std::to_string(one.value("snapshots", 0))});
+    }
+    return RenderTable(table, terminal.columns, Style(terminal.has_color), 0);
+  }
+
+  static std::string SessionText(const Json& list) {
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
     TextTable table{{{"Session"},
                      {"PID", true},

@@ -4,11 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "analysis/result/kept_results.h"
+#include "analysis/facts/recording/unknown_facts.h"
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/selection_arguments.h"
@@ -19,6 +21,7 @@
 #include "cli/talk.h"
 #include "cli/traces.h"
 #include "fleet/partial/keep_results.h"
+#include "report/analysis_names.h"
 #include "report/nsys/nsys_reports.h"
 
 namespace gprof::cli {
@@ -57,6 +60,7 @@ class Stats : public Command {
     app.add_flag("--list", wants_list_, "list the tables and exit")->group("Display");
     AddPagerOption(app);
     selection_.AddOptions(app);
+    AddRawCsvOption(app);
     app.add_option("-f,--format", format_, "table (default), csv, tsv or json")
         ->type_name("table|csv|tsv|json")
         ->check(OneOf({"table", "column", "csv", "tsv", "json"}))
@@ -70,6 +74,7 @@ class Stats : public Command {
     for (const char* const name : {"--force-overwrite", "--force-export"}) {
       app.add_flag(name, is_ignored_, "of nsys stats; files are always replaced, and no database is made")->group("");
     }
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {
@@ -78,34 +83,15 @@ class Stats : public Command {
     const std::vector<const NsysReport*> reports = Choose();
     RecoverEarlierRuns();
     std::vector<TraceSummary> summaries;
-    const Trace whole = LoadTraces(paths_, &summaries);
+    const Input whole = LoadInput(paths_, &summaries);
     const Selection selection = selection_.Read();
-    const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
-    const AnalysisInput input(selection.IsEmpty() ? whole : selected);
+    std::string left_out;
     Tables tables;
-    std::string left_out, cut;  // of a partial
-    for (const NsysReport* report : reports) {
-      if (!CanMake(*report, whole)) {
-        left_out += (left_out.empty() ? "" : ", ") + std::string(report->name);
-        continue;
-      }
-      Table table = report->make(input);
-      if (whole.kept != nullptr && table.rows.size() >= kKeptRows)
-        cut += (cut.empty() ? "" : ", ") + std::string(report->name);
-      table.title = std::string(report->title) + " (" + std::string(report->name) + ")";
-      const bool is_asked_for = !reports_.empty();
-      if (!table.rows.empty() || (is_asked_for && !IsText())) {
-        tables.push_back({std::string(report->name), std::move(table)});
-      } else if (is_asked_for) {
-        Tell(std::string(report->name) + ": no such events were recorded");
-      }
+    if (const auto* const results = std::get_if<Results>(&whole); results != nullptr && selection.IsEmpty()) {
+      tables = OfResults(reports, *results, &left_out);
+    } else {
+      tables = OfTrace(reports, RequireRecords(whole, "a selection"), selection);
     }
-    if (!left_out.empty()) TellLeftOut(left_out, tables.empty());
-    if (whole.kept != nullptr && whole.kept->traces.size() > 1 && !tables.empty())
-      Tell("of several ranks in a partial, medians are accurate to 0.8%");
-    if (!cut.empty())
-      Tell("of each rank, a partial keeps " + std::to_string(kKeptRows) +
-           " rows of a table; the trace has all of: " + cut);
     if (tables.empty() && reports_.empty() && left_out.empty()) Tell("no events were recorded for these tables");
     if (output_.empty() || output_ == "-") {
       WritePaged(AsOne(tables));
@@ -118,6 +104,54 @@ class Stats : public Command {
  private:
   using Tables = std::vector<NamedTable>;
 
+  Tables OfTrace(const std::vector<const NsysReport*>& reports, const Trace& whole, const Selection& selection) const {
+    const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
+    const AnalysisInput input(selection.IsEmpty() ? whole : selected);
+    Tables tables;
+    const FactSet unknown = UnknownFacts(whole);
+    for (const NsysReport* report : reports) {
+      if (!Add(*report, report->make(input), &tables)) TellEmpty(*report, whole, unknown);
+    }
+    return tables;
+  }
+
+  // What is not in them is added to `left_out`.
+  Tables OfResults(const std::vector<const NsysReport*>& reports, const Results& results, std::string* left_out) const {
+    Tables tables;
+    std::string cut;
+    for (const NsysReport* report : reports) {
+      std::optional<Table> table = TableOf(*report, results);
+      if (!table) {
+        *left_out += (left_out->empty() ? "" : ", ") + std::string(report->name);
+        continue;
+      }
+      if (table->rows.size() >= kKeptRows) cut += (cut.empty() ? "" : ", ") + std::string(report->name);
+      if (!Add(*report, std::move(*table), &tables)) TellEmpty(*report, results.head, results.unknown);
+    }
+    if (!left_out->empty()) TellLeftOut(*left_out, tables.empty());
+    if (results.traces.size() > 1 && !tables.empty())
+      Tell("of several ranks in a partial, medians are accurate to 0.8%");
+    if (!cut.empty())
+      Tell("of each rank, a partial keeps " + std::to_string(kKeptRows) +
+           " rows of a table; the trace has all of: " + cut);
+    return tables;
+  }
+
+  // False: it has no rows, which is said of tables that were asked for.
+  bool Add(const NsysReport& report, Table table, Tables* tables) const {
+    if (table.rows.empty() && (reports_.empty() || IsText())) return false;
+    table.title = std::string(report.title) + " (" + std::string(report.name) + ")";
+    tables->push_back({std::string(report.name), std::move(table)});
+    return true;
+  }
+
+  void TellEmpty(const NsysReport& report, const TraceHead& trace, FactSet unknown) const {
+    if (reports_.empty()) return;
+    const std::vector<const Analysis*> analyses = AnalysesCalled(report.name);
+    const std::string why = analyses.empty() ? std::string() : WhyEmpty(trace, unknown, analyses.front()->name);
+    Tell(std::string(report.name) + ": " + (why.empty() ? "the trace has no such events." : why));
+  }
+
   void Tell(const std::string& message) const {
     if (!is_quiet_) Say(message);
   }
@@ -126,7 +160,7 @@ class Stats : public Command {
   void TellLeftOut(const std::string& names, bool is_all) const {
     if (is_all && !reports_.empty()) {
       throw Error(ExitCode::kUsage, "not in a partial: " + names,
-                  "use the trace; gprof-cli analyze --recipe NAME has some of these tables for all ranks");
+                  "use the trace; gprof-cli ranks --recipe NAME has some of these tables for all ranks");
     }
     Tell("not in a partial, use the trace: " + names);
   }

@@ -10,15 +10,14 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "analysis/result/kept_results.h"
+#include "base/input_file.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
@@ -33,9 +32,8 @@
 #include "fleet/partial/partial_file.h"
 #include "html/page/report_page.h"
 #include "html/view/browser.h"
-#include "html/view/loopback_server.h"
+#include "html/view/served_file.h"
 #include "report/report.h"
-#include "trace/model/require_records.h"
 
 namespace gprof::cli {
 namespace {
@@ -61,10 +59,7 @@ std::string NotAPage(const std::string& url) {
 // A page that we wrote before.
 bool IsPage(const std::string& path) {
   constexpr std::size_t kLooked = 4096;
-  std::ifstream file(path, std::ios::binary);
-  std::string head(kLooked, '\0');
-  file.read(head.data(), static_cast<std::streamsize>(kLooked));
-  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  const std::string head = StartOfInputFile(path, kLooked);
   return head.starts_with("<!doctype html>") &&
          head.find("name=\"generator\" content=\"gprof-cli\"") != std::string::npos;
 }
@@ -133,6 +128,7 @@ class View : public Command {
         ->needs("--perfetto")
         ->group("Output");
     selection_.AddOptions(app);
+    AddMemoryLimitOption(app);
   }
 
   int Run() override {
@@ -152,40 +148,41 @@ class View : public Command {
     }
     if (!is_perfetto_) RequirePage("-");
     // A port that is taken is said before the trace is read.
-    std::optional<LoopbackServer> server;
+    std::optional<HttpServer> server;
     if (is_perfetto_ || port_) server.emplace(is_perfetto_ ? kPerfettoPort : static_cast<uint16_t>(*port_));
     RecoverEarlierRuns();
     std::vector<TraceSummary> summaries;
-    const Trace whole = LoadTraces(paths_, &summaries);
+    const Input whole = LoadInput(paths_, &summaries);
     if (is_perfetto_) RequireRecords(whole, "Perfetto");
-    const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
-    const Trace& trace = selection.IsEmpty() ? whole : selected;
-    if (is_perfetto_) return ShowInPerfetto(*server, trace);
-    if (trace.kept != nullptr && trace.kept->traces.size() > 1) return ShowRanks(server);
-    SayWhatPartialsLack(trace);
-    Report report = ReportOn(trace, std::move(summaries));
-    if (!selection.IsEmpty()) report.whole = &whole;
+    const Input selected = selection.IsEmpty() ? Trace() : Select(RequireRecords(whole, "a selection"), selection);
+    const Input& shown = selection.IsEmpty() ? whole : selected;
+    if (is_perfetto_) return ShowInPerfetto(*server, RequireRecords(shown, "Perfetto"));
+    const auto* const results = std::get_if<Results>(&shown);
+    if (results != nullptr && results->traces.size() > 1) return ShowRanks(server);
+    Report report = ReportOn(shown, std::move(summaries));
+    SayWhatPartialsLack(report.run);
+    if (!selection.IsEmpty()) report.whole = FactsOf(RequireRecords(whole, "a selection"));
     report.selected = Describe(selection);
     return ShowPage(server, PageOfReport(report, kDefaultEventBudget));
   }
 
  private:
-  // A partial of several ranks: what only many of them tell, as `analyze` has it.
-  int ShowRanks(const std::optional<LoopbackServer>& server) const {
-    const std::vector<RankSummary> ranks = ReadPartial(MergeFiles(paths_), paths_.front());
-    return ShowPage(server, PageOfRanks(JudgeFleet(ranks, kPageRows), paths_));
+  // A partial of several ranks: what only many of them tell, as `ranks` has it.
+  int ShowRanks(const std::optional<HttpServer>& server) const {
+    std::vector<RankSummary> ranks = ReadPartial(MergeFiles(paths_), paths_.front());
+    return ShowPage(server, PageOfRanks(JudgeFleet(&ranks, kPageRows), paths_));
   }
 
-  int ShowPage(const std::optional<LoopbackServer>& server, const PageContents& page) const {
+  int ShowPage(const std::optional<HttpServer>& server, const PageContents& page) const {
     return server ? Serve(*server, PageText(page)) : Show(page);
   }
 
-  static Report ReportOn(const Trace& trace, std::vector<TraceSummary> summaries) {
+  static Report ReportOn(const Input& shown, std::vector<TraceSummary> summaries) {
     std::vector<const Analysis*> all;
     for (const Analysis& analysis : AllAnalyses()) all.push_back(&analysis);
     AnalysisOptions options;
     options.max_rows = kPageRows;
-    Report report = RunAnalyses(trace, all, options);
+    Report report = std::visit([&](const auto& input) { return RunAnalyses(input, all, options); }, shown);
     if (!summaries.empty()) AddTraces(std::move(summaries), options, &report);
     return report;
   }
@@ -200,10 +197,7 @@ class View : public Command {
 
   int ShowWritten() const {
     if (!port_) return OpenFile(paths_.front());
-    std::ifstream file(paths_.front(), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file.good() && !file.eof()) throw Error(ExitCode::kUnreadable, "cannot read '" + paths_.front() + "'");
-    return Serve(LoopbackServer(static_cast<uint16_t>(*port_)), text);
+    return Serve(HttpServer(static_cast<uint16_t>(*port_)), ReadInputFile(paths_.front()));
   }
 
   int OpenFile(const std::string& path) const {
@@ -230,7 +224,7 @@ class View : public Command {
     return !browser.empty();
   }
 
-  int Serve(const LoopbackServer& server, const std::string& text) const {
+  int Serve(const HttpServer& server, const std::string& text) const {
     const std::string port = std::to_string(server.port());
     // Others on this machine can reach the port, too: the path is what they do not know.
     const ServedFile file{"/" + MakeToken() + "/" + PlainName(paths_.front()) + ".html", "text/html; charset=utf-8", "",
@@ -240,7 +234,7 @@ class View : public Command {
     Say("serving until Ctrl-C. To view it on another machine, run there: ssh -L " + port + ":127.0.0.1:" + port +
         " THIS-MACHINE, and open the same address");
     Open(url);
-    server.Serve(file, LoopbackServer::Until::kSignal);
+    server.Serve([&](const HttpRequest& request) { return AnswerWith(file, request); });
     return CodeOf(ExitCode::kGood);
   }
 
@@ -253,10 +247,14 @@ class View : public Command {
     return text;
   }
 
-  int ShowInPerfetto(const LoopbackServer& server, const Trace& trace) const {
+  int ShowInPerfetto(const HttpServer& server, const Trace& trace) const {
     const std::string text = PerfettoText(trace);
-    const ServedFile file{"/" + PlainName(paths_.front()) + ".pftrace", "application/octet-stream",
-                          OriginOf(perfetto_url_), text};
+    const ServedFile file{"/" + MakeToken() + "/" + PlainName(paths_.front()) + ".pftrace",
+                          "application/octet-stream",
+                          OriginOf(perfetto_url_),
+                          text,
+                          {},
+                          true};
     const std::string page = perfetto_url_.ends_with('/') ? perfetto_url_ : perfetto_url_ + "/";
     const std::string url = page + "#!/?url=http://127.0.0.1:" + std::to_string(kPerfettoPort) + file.path;
     WriteResult(url + "\n");
@@ -264,7 +262,7 @@ class View : public Command {
         " until the page has loaded it, or Ctrl-C. If the browser asks whether the page may access this device, allow "
         "it. To view it on another machine, run there: ssh -L 9001:127.0.0.1:9001 THIS-MACHINE");
     Open(url);
-    server.Serve(file, LoopbackServer::Until::kFetched);
+    server.Serve([&](const HttpRequest& request) { return AnswerWith(file, request); });
     return CodeOf(ExitCode::kGood);
   }
 

@@ -68,12 +68,12 @@ constexpr std::array kCommands = {
                 "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
                 "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
                 true, MakeCompare},
-    CommandInfo{"analyze", "find the ranks of a large run that hold up the others", "INPUT... [options]",
-                "gprof-cli analyze traces/\n"
-                "gprof-cli analyze all.gpart --format json\n"
-                "mpirun -n 4 gprof-cli analyze traces/ --engine mpi -o parts/",
-                false, MakeAnalyze},
-    CommandInfo{"partial", "summarise traces for analyze and merge", "TRACE... -o FILE.gpart [options]",
+    CommandInfo{"ranks", "find the ranks of a large run that hold up the others", "INPUT... [options]",
+                "gprof-cli ranks traces/\n"
+                "gprof-cli ranks all.gpart --format json\n"
+                "mpirun -n 4 gprof-cli ranks traces/ --engine mpi -o parts/",
+                false, MakeRanks},
+    CommandInfo{"partial", "summarise traces for ranks and merge", "TRACE... -o FILE.gpart [options]",
                 "gprof-cli partial rank3.trace -o rank3.gpart\n"
                 "gprof-cli partial traces/ --shard 0/4 -o first.gpart",
                 false, MakePartial},
@@ -96,6 +96,27 @@ constexpr std::array kCommands = {
                 "gprof-cli symbolize run.trace --debug-dir ./debug -o named.trace\n"
                 "gprof-cli symbolize run.trace --debuginfod",
                 false, MakeSymbolize},
+    CommandInfo{"attach", "record a program that runs already (experimental)", "PID|--name TEXT [options]",
+                "gprof-cli attach --experimental 4711 -d 5\n"
+                "gprof-cli attach --experimental --name serve.py -o serve.trace",
+                false, MakeAttach},
+    CommandInfo{"record", "record a program always, and keep its last seconds", "[options] [--] APP [ARGS...]",
+                "gprof-cli record --keep 30s python serve.py\n"
+                "gprof-cli record --on-slow-step train_step:2 --on-idle 500ms python train.py\n"
+                "gprof-cli record --budget 1% --on-signal SIGUSR1 ./server",
+                true, MakeRecord, true},
+    CommandInfo{"snapshot", "write down what a recorder has kept", "[RECORDER] [options]",
+                "gprof-cli snapshot\n"
+                "gprof-cli snapshot 4711 -o slow.trace",
+                false, MakeSnapshot},
+    CommandInfo{"top", "show what a recorded program does right now", "[RECORDER] [options]",
+                "gprof-cli top\n"
+                "gprof-cli top --interval 5s --format jsonl > top.jsonl",
+                false, MakeTop},
+    CommandInfo{"serve", "serve metrics, profiles and snapshots of recorded programs over HTTP", "[options]",
+                "gprof-cli serve\n"
+                "gprof-cli serve --listen 0.0.0.0:9464 --token-file /run/secrets/gprof",
+                false, MakeServe},
     CommandInfo{"launch", "start a program with tracing paused; capture with start and stop",
                 "[options] [--] APP [ARGS...]",
                 "gprof-cli launch ./server\n"
@@ -137,6 +158,7 @@ constexpr std::array kCommands = {
 std::span<const CommandInfo> AllCommands() { return kCommands; }
 
 const CommandInfo* FindCommand(std::string_view name) {
+  if (name == "analyze") name = "ranks";  // what it was called
   const auto found = std::find_if(kCommands.begin(), kCommands.end(), [name](const auto& c) { return c.name == name; });
   return found == kCommands.end() ? nullptr : &*found;
 }
@@ -144,10 +166,9 @@ const CommandInfo* FindCommand(std::string_view name) {
 std::string_view NearestCommand(std::string_view word) {
   // What other profilers call it.
   constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
-      {"record", "profile"},  {"run", "profile"},    {"trace", "profile"},   {"summary", "report"},
-      {"analyse", "report"},  {"ui", "view"},        {"html", "view"},       {"open", "view"},
-      {"timeline", "view"},   {"recipe", "analyze"}, {"sessions", "status"}, {"convert", "export"},
-      {"metrics", "counters"}};
+      {"run", "profile"},  {"trace", "profile"},   {"summary", "report"}, {"analyse", "report"},
+      {"ui", "view"},      {"html", "view"},       {"open", "view"},      {"timeline", "view"},
+      {"recipe", "ranks"}, {"sessions", "status"}, {"convert", "export"}, {"metrics", "counters"}};
   for (const auto& [name, ours] : kOtherNames) {
     if (word == name) return ours;
   }

@@ -8,6 +8,11 @@
 namespace gprof::cli {
 
 std::unique_ptr<Command> MakeProfile();
+std::unique_ptr<Command> MakeAttach();
+std::unique_ptr<Command> MakeRecord();
+std::unique_ptr<Command> MakeSnapshot();
+std::unique_ptr<Command> MakeTop();
+std::unique_ptr<Command> MakeServe();
 std::unique_ptr<Command> MakeLaunch();
 std::unique_ptr<Command> MakeStart();
 std::unique_ptr<Command> MakeStop();
@@ -24,7 +29,7 @@ std::unique_ptr<Command> MakeDiff();
 std::unique_ptr<Command> MakeBaseline();
 std::unique_ptr<Command> MakePartial();
 std::unique_ptr<Command> MakeMerge();
-std::unique_ptr<Command> MakeAnalyze();
+std::unique_ptr<Command> MakeRanks();
 std::unique_ptr<Command> MakeExport();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDump();

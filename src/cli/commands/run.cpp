@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <new>
 
-#include "base/machine/spill.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/help.h"
 #include "cli/pager.h"
+#include "cli/recording/leftovers.h"
 #include "cli/talk.h"
 #include "import/nsight/nsight_report.h"
 
@@ -106,9 +106,8 @@ int Dispatch(const std::vector<std::string>& arguments) {
   if (first.starts_with('-')) FailUsage("unknown option " + first, "run gprof-cli help for a list of commands");
 
   if (first == "recipe") {
-    FailUsage(
-        "'recipe' is not a command",
-        "recipes of nsys: gprof-cli stats -r NAME TRACE, or for many ranks gprof-cli analyze --recipe NAME FOLDER");
+    FailUsage("'recipe' is not a command",
+              "recipes of nsys: gprof-cli stats -r NAME TRACE, or for many ranks gprof-cli ranks --recipe NAME FOLDER");
   }
   const std::string nearest(NearestCommand(first));
   std::error_code ignored;
@@ -132,13 +131,11 @@ int CodeFor(ExitCode code, const std::string& name) {
   return CodeOf(code);
 }
 
-Error NoMemory(const std::string& name) {
-  const std::string why = WhySpillingFailed();
-  if (!why.empty()) return Error(ExitCode::kUnreadable, why, "use --temp-dir FOLDER on a disk with more space");
-  const bool can_spill = (name == "report" || name == "info") && !IsSpilling();
-  return Error(ExitCode::kUnreadable, "not enough memory",
-               can_spill ? "try --low-memory, which keeps the trace in a file on disk"
-                         : "record a shorter range (--delay, --duration), or use a machine with more memory");
+Error NoMemory() {
+  return Error(
+      ExitCode::kUnreadable, "not enough memory",
+      "use a machine with more memory, or record a shorter range (profile --delay, --duration); of many ranks, "
+      "gprof-cli ranks reads one trace at a time");
 }
 
 }  // namespace
@@ -163,10 +160,15 @@ int RunCommandLine(const std::vector<std::string>& arguments) {
   try {
     return Dispatch(arguments);
   } catch (const Error& error) {
-    Tell(error);
+    Error told = error;
+    for (const std::string& argument : arguments) told = Explained(told, argument);
+    Tell(told);
     return CodeFor(error.code(), name);
   } catch (const std::bad_alloc&) {
-    Tell(NoMemory(name));
+    Tell(NoMemory());
+    return CodeFor(ExitCode::kUnreadable, name);
+  } catch (const std::filesystem::filesystem_error& error) {  // a loop of links, a folder that went away
+    Tell(Error(ExitCode::kUnreadable, "cannot use '" + error.path1().string() + "': " + error.code().message()));
     return CodeFor(ExitCode::kUnreadable, name);
   } catch (const std::exception& error) {
     Tell(Error(ExitCode::kBug, std::string("internal error: ") + error.what(),

@@ -1,4 +1,4 @@
-// A second look at the traces of a run, for exact percentiles (analyze --exact).
+// A second look at the traces of a run, for exact percentiles (ranks --exact).
 #pragma once
 
 #include <cstddef>

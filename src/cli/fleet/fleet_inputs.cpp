@@ -4,13 +4,14 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
+#include "base/input_file.h"
 #include "base/text.h"
 #include "gprof/error.h"
 #include "gprof/trace/rank_variables.h"
@@ -62,8 +63,7 @@ void AddFolder(const std::string& folder, std::vector<std::string>* paths) {
 }
 
 void AddList(const std::string& list, std::vector<std::string>* paths) {
-  std::ifstream lines(list);
-  if (!lines) throw Error(ExitCode::kUnreadable, "cannot read '" + list + "'");
+  std::istringstream lines(ReadInputFile(list));
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty()) paths->push_back(line);
   }
@@ -127,7 +127,7 @@ MpiPlace FindMpiPlace() {
     return {{static_cast<uint32_t>(found.rank), static_cast<uint32_t>(found.world_size)}, Job()};
   }
   throw Error(ExitCode::kUsage, "--engine mpi was not started by mpirun or srun",
-              "mpirun -n 4 gprof-cli analyze TRACES --engine mpi -o FOLDER");
+              "mpirun -n 4 gprof-cli ranks TRACES --engine mpi -o FOLDER");
 }
 
 }  // namespace gprof::cli

@@ -1,4 +1,4 @@
-// The traces of a run that `partial` and `analyze` are told of.
+// The traces of a run that `partial` and `ranks` are told of.
 #pragma once
 
 #include <cstdint>

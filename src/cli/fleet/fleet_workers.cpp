@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/machine/parallel.h"
+#include "base/machine/scratch_folder.h"
 #include "base/text.h"
 #include "cli/recording/progress_line.h"
 #include "cli/talk.h"
@@ -47,7 +48,7 @@ int RunProgram(const std::string& program, std::vector<std::string> words) {
 // Workers that fill the machine by themselves have one thread each: more would only wait for each other.
 int RunWorker(const WorkerOptions& options, const Batch& traces, const std::string& out) {
   const std::size_t threads = std::max<std::size_t>(UsableCores() / options.workers, 1);
-  std::vector<std::string> words = {"gprof-cli", "partial", "--quiet", "--threads", std::to_string(threads), "-o", out};
+  std::vector<std::string> words = {"gprof-cli", "partial", "-qq", "--threads", std::to_string(threads), "-o", out};
   if (!options.keeps_results) words.emplace_back("--no-results");
   words.emplace_back("--");
   words.insert(words.end(), traces.begin(), traces.end());
@@ -122,19 +123,6 @@ std::vector<std::string> MakeBatch(const Batch& batch, const std::string& out, c
 
 }  // namespace
 
-WorkFolder::WorkFolder() {
-  path_ = EnvironmentText({"TMPDIR"}, "/tmp") + "/gprof-analyze-XXXXXX";
-  if (mkdtemp(path_.data()) != nullptr) return;
-  throw Error(ExitCode::kUnreadable,
-              "cannot make a folder in '" + path_.substr(0, path_.rfind('/')) + "': " + std::strerror(errno),
-              "set TMPDIR to a folder with enough space");
-}
-
-WorkFolder::~WorkFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::vector<std::string> MakePartials(const std::vector<std::string>& traces, const std::string& folder,
                                       WorkerOptions options) {
   options.workers = std::clamp<std::size_t>(options.workers, 1, std::max<std::size_t>(traces.size(), 1));
@@ -157,7 +145,7 @@ std::vector<std::string> MakePartials(const std::vector<std::string>& traces, co
 
 std::string MakeWithPython(const std::vector<std::string>& traces, const std::string& engine, std::size_t workers,
                            const std::string& cluster) {
-  const WorkFolder folder;
+  const ScratchFolder folder("ranks");
   const std::string list = folder.path() + "/list", out = folder.path() + "/all.gpart";
   std::string lines;
   for (const std::string& trace : traces) lines += std::filesystem::absolute(trace).string() + "\n";

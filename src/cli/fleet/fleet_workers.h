@@ -13,19 +13,6 @@ struct WorkerOptions {
   bool keeps_results = true;               // false: for a verdict alone
 };
 
-// A folder that goes with it.
-class WorkFolder {
- public:
-  WorkFolder();
-  ~WorkFolder();
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // Partials of the traces, in files of the folder. What a worker died of is tried again, each trace by itself; one that
 // its worker dies of once more is in the result as one that cannot be read. A terminal sees how far it is; a signal
 // that ends this process removes the folder.

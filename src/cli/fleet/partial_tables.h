@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fleet/rank_summary.h"
+#include "fleet/rank/rank_summary.h"
 
 namespace gprof::cli {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "analysis/counters/counter_sections.h"
+#include "analysis/facts/counters/counter_sections.h"
 #include "base/json_style.h"
 #include "base/table.h"
 #include "base/terminal.h"

@@ -76,9 +76,6 @@ std::string CounterRequest(const CounterWishes& wishes) {
     text.Add(words::kSampling, std::to_string(wishes.sampling_period));
     text.Add(words::kCodeFolder, wishes.code_folder);
   }
-  text.Add(words::kReplayFolder, wishes.replay_folder);
-  text.Add(words::kReplayRun, wishes.replay_run);
-  text.Add(words::kBudget, wishes.budget_permille);
   text.Add(words::kHangLimit, std::to_string(wishes.hang_limit_s));
   return text.Take();
 }

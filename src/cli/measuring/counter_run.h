@@ -14,9 +14,7 @@ namespace gprof::cli {
 struct CounterWishes {
   counters::Wanted wanted;
   std::vector<std::vector<std::string>> more_metrics;  // of words that a chip answered
-  std::string replay;                                  // auto, none, kernel, application, range
-  std::string replay_folder;                           // of application replay
-  uint32_t replay_run = 0;                             // and the number of the run
+  std::string replay;                                  // auto, none, kernel, range
   std::string kernel, name_base, kernel_id;
   uint32_t skip_before = 0, skip = 0, count = 0;
   std::string mode;
@@ -27,7 +25,6 @@ struct CounterWishes {
   std::string range_lines;       // of gprof/trace/counter_request.h
   std::string code_folder;       // instructions are sampled instead of counting, and their code is left here
   uint32_t sampling_period = 0;  // 2^n cycles; 0: as CUPTI has it
-  uint32_t budget_permille = 0;  // of the run, for a few launches now and then; 0: the run is for measuring
   uint32_t hang_limit_s = 20;    // 0: none
 };
 

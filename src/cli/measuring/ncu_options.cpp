@@ -22,7 +22,7 @@ struct NcuOption {
 };
 
 constexpr bool kNoValue = true, kTakesValue = false;
-constexpr std::string_view kLaunchMatching = "launches are matched by process, kernel, grid, block and order";
+constexpr std::string_view kOneRun = "the program runs once";
 constexpr std::string_view kOverTime =
     "counters over time are sampled by gprof-cli profile --gpu-metrics-devices all, instructions by --page source";
 constexpr std::string_view kCallStacks = "gprof-cli profile records the call stacks of launches";
@@ -32,8 +32,8 @@ constexpr std::string_view kByExpression = "-k regex:EXPRESSION chooses kernels 
 
 constexpr NcuOption kNcuOptions[] = {
     {"--app-replay-buffer", NcuEffect::kDone, kTakesValue, ""},
-    {"--app-replay-match", NcuEffect::kNone, kTakesValue, kLaunchMatching},
-    {"--app-replay-mode", NcuEffect::kNone, kTakesValue, kLaunchMatching},
+    {"--app-replay-match", NcuEffect::kNone, kTakesValue, kOneRun},
+    {"--app-replay-mode", NcuEffect::kNone, kTakesValue, kOneRun},
     {"--apply-rules", NcuEffect::kDone, kTakesValue, ""},
     {"--call-stack", NcuEffect::kNone, kNoValue, kCallStacks},
     {"--call-stack-type", NcuEffect::kNone, kTakesValue, kCallStacks},
@@ -70,6 +70,8 @@ constexpr NcuOption kNcuOptions[] = {
      "leave it out: --query-metrics lists what a kernel can have"},
     {"--query-metrics-mode", NcuEffect::kRefused, kTakesValue,
      "leave it out: --query-metrics lists base metrics, and --metrics takes them with .sum, .avg, .min and .max"},
+    {"--range-filter", NcuEffect::kRefused, kTakesValue,
+     "--nvtx-include and --profile-from-start off choose ranges, and -s and -c which of them"},
     {"--range-replay-options", NcuEffect::kNone, kTakesValue, "ranges are not replayed"},
     {"--rule", NcuEffect::kNone, kTakesValue, "all findings are shown"},
     {"--sampling-buffer-size", NcuEffect::kNone, kTakesValue, "CUPTI chooses the size"},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/expression/regular_expression.h"
 #include "gprof/error.h"
 #include "gprof/trace/counter_request.h"
 
@@ -72,6 +73,12 @@ void TakeEnds(std::string_view* text, NvtxPlace* place) {
   if (place->is_to_top) text->remove_suffix(1);
 }
 
+// The tracer would say this after the program has begun.
+void RequireExpressions(std::string_view option, const NvtxPlace& place) {
+  RequirePosixExpression(option, place.domain);
+  for (const Part& part : place.parts) RequirePosixExpression(option, part.name);
+}
+
 std::string KindOf(const NvtxPlace& place) {
   std::string kind = place.is_stack ? "stack" : "any";
   if (place.has_expressions) kind += ",regex";
@@ -99,6 +106,7 @@ NvtxPlace ReadNvtxPlace(std::string_view option, std::string_view text) {
                 "write NAME, NAME/ for a pushed range, or DOMAIN@OUTER/INNER/");
   if (place.parts.size() > kMostParts)
     throw Error(ExitCode::kUsage, fmt::format("{}: '{}' has more than {} ranges", option, given, kMostParts));
+  if (place.has_expressions) RequireExpressions(option, place);
   return place;
 }
 

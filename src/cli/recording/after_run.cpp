@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "cli/arguments/options.h"
 #include "cli/commands/command.h"
 #include "cli/commands/run.h"
+#include "cli/recording/recorded.h"
 #include "cli/talk.h"
 #include "export/export.h"
 #include "gprof/error.h"
@@ -40,10 +40,7 @@ void RunLater(const std::string& command, const std::vector<std::string>& argume
   }
 }
 
-bool IsEmpty(const std::string& path) {
-  std::error_code error;
-  return path.empty() || std::filesystem::file_size(path, error) == 0 || error;
-}
+bool HasNothing(const std::string& path) { return path.empty() || ScanTrace(path).HasNothing(); }
 
 }  // namespace
 
@@ -80,7 +77,7 @@ void AfterRun::Run(const std::string& trace_path, bool is_quiet) const {
   for (const std::string& name : unknown_) {
     if (!is_quiet) Warn("--export=" + name + ": this format is not supported; most tools read sqlite or jsonl");
   }
-  if (IsEmpty(trace_path)) return;
+  if (HasNothing(trace_path)) return;
   for (const std::string& name : formats_) {
     // The trace is new, so what lies beside it by that name is of an earlier one.
     std::vector<std::string> arguments = {trace_path, "--format", name, "--force-overwrite"};

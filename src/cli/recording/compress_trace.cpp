@@ -10,6 +10,7 @@
 #include "cli/recording/progress_line.h"
 #include "cli/talk.h"
 #include "export/output/fresh_output.h"
+#include "gprof/trace/file.h"
 #include "launch/run/relay.h"
 #include "trace/file/mapped_file.h"
 #include "trace/write/compress.h"
@@ -30,7 +31,7 @@ uint64_t SizeOf(const FinishedTrace& trace) {
 
 // Returns why the trace is not compressed; empty: it is, or there is nothing to compress.
 std::string Compress(const FinishedTrace& trace, bool is_quiet) {
-  if (SizeOf(trace) == 0) return {};
+  if (trace::HoldsNothing(SizeOf(trace))) return {};
   const std::string why = trace.why_not_final();
   if (!why.empty()) return why;
   const MappedFile file(trace.path);

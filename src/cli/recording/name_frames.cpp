@@ -6,6 +6,7 @@
 
 #include "cli/talk.h"
 #include "collect/symbols/missing_symbols.h"
+#include "gprof/trace/file.h"
 #include "trace/file/mapped_file.h"
 #include "trace/write/append.h"
 
@@ -14,9 +15,9 @@ namespace {
 
 // Why they have no names; empty: they have.
 std::string TryToName(const FinishedTrace& trace) {
-  const TraceFile file = {trace.path, trace.device, trace.inode};
+  const TraceFile file = {trace.path, trace.device, trace.inode, trace.run};
   try {
-    if (SizeOf(file).value_or(0) == 0) return {};
+    if (trace::HoldsNothing(SizeOf(file).value_or(0))) return {};
     const MappedFile mapped(trace.path);
     DebugFileOptions options;
     options.takes_exports = true;

@@ -4,13 +4,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "base/units.h"
 #include "gprof/trace/file.h"
 #include "gprof/trace/record.h"
 #include "gprof/trace/seen_process.h"
+#include "trace/file/mapped_file.h"
+#include "trace/file/reader.h"
 
 namespace gprof::cli {
 namespace {
@@ -49,42 +53,68 @@ void Count(const trace::ChunkHeader& header, Recorded* recorded) {
   }
 }
 
-void Scan(int descriptor, Recorded* recorded) {
+class Scan {
+ public:
+  explicit Scan(uint64_t bytes) { recorded_.bytes = bytes; }
+
+  void Add(const trace::ChunkHeader& header) {
+    if (header.process.image == trace::kFirstChunkImage) return;
+    ++recorded_.chunks;
+    Count(header, &recorded_);
+    const bool is_packed = (header.flags & trace::kChunkZstd) != 0 && header.unpacked_bytes > header.body_bytes;
+    if (is_packed) recorded_.saved_bytes += header.unpacked_bytes - header.body_bytes;
+    if ((header.flags & trace::kChunkCollector) != 0) return;
+    const bool is_seen = header.process.image == trace::kSeenImage;
+    (is_seen ? seen_ : processes_).emplace(header.process.host, header.process.start_ticks, header.process.pid);
+  }
+  Recorded Finish(bool is_damaged) {
+    recorded_.processes = processes_.size();
+    recorded_.seen_processes = seen_.size();
+    recorded_.is_damaged = is_damaged;
+    return recorded_;
+  }
+
+ private:
+  Recorded recorded_;
   // A process that called exec has several images, and is one process.
-  std::set<std::tuple<uint64_t, uint64_t, uint32_t>> processes, seen;
+  std::set<std::tuple<uint64_t, uint64_t, uint32_t>> processes_, seen_;
+};
+
+// From header to header. Nothing: there is damage.
+std::optional<Recorded> ScanHeaders(int descriptor, uint64_t size_bytes) {
+  Scan scan(size_bytes);
   unsigned char bytes[trace::kChunkHeaderBytes];
   trace::ChunkHeader header;
   off_t at = 0;
   while (pread(descriptor, bytes, sizeof bytes, at) == static_cast<ssize_t>(sizeof bytes) &&
          trace::ReadHeader(bytes, &header) == trace::HeaderStatus::kGood) {
-    Count(header, recorded);
-    const bool is_packed = (header.flags & trace::kChunkZstd) != 0 && header.unpacked_bytes > header.body_bytes;
-    if (is_packed) recorded->saved_bytes += header.unpacked_bytes - header.body_bytes;
-    const bool is_collector = (header.flags & trace::kChunkCollector) != 0;
-    const bool is_seen = header.process.image == trace::kSeenImage;
-    if (!is_collector) {
-      (is_seen ? seen : processes).emplace(header.process.host, header.process.start_ticks, header.process.pid);
-    }
+    scan.Add(header);
     at += static_cast<off_t>(trace::kChunkHeaderBytes + header.body_bytes);
   }
-  recorded->processes = processes.size();
-  recorded->seen_processes = seen.size();
-  recorded->is_readable = static_cast<uint64_t>(at) == recorded->bytes;
+  return static_cast<uint64_t>(at) == size_bytes ? std::optional(scan.Finish(false)) : std::nullopt;
+}
+
+// As a report reads it.
+Recorded ScanDamaged(std::string_view bytes) {
+  Scan scan(bytes.size());
+  Reader reader(bytes);
+  for (Chunk chunk; reader.Next(&chunk);) {
+    if (!chunk.is_duplicate) scan.Add(chunk.header);
+  }
+  const TraceHealth& health = reader.health();
+  return scan.Finish(health.damaged_chunks + health.skipped_bytes + health.missing_chunks != 0 || health.is_truncated);
 }
 
 }  // namespace
 
 Recorded ScanTrace(const std::string& path) {
-  Recorded recorded;
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return recorded;
+  if (descriptor < 0) return {};
   struct stat status;
-  if (fstat(descriptor, &status) == 0) {
-    recorded.bytes = static_cast<uint64_t>(status.st_size);
-    Scan(descriptor, &recorded);
-  }
+  std::optional<Recorded> recorded = Recorded{};
+  if (fstat(descriptor, &status) == 0) recorded = ScanHeaders(descriptor, static_cast<uint64_t>(status.st_size));
   close(descriptor);
-  return recorded;
+  return recorded ? *recorded : ScanDamaged(MappedFile(path).bytes());
 }
 
 std::string Describe(const Recorded& recorded) {

@@ -39,28 +39,6 @@ Json Facts(const Session& session, const std::string& app, const Progress& progr
           {"processes_recording", progress.recording}};
 }
 
-Answer Ready(const Json& json) {
-  return [text = json.dump(-1, ' ', true)]() -> std::optional<std::string> { return text; };
-}
-
-Answer Refusal(const Error& error) {
-  return Ready({{"ok", false},
-                {"code", CodeOf(error.code())},
-                {"error", TextOfPath(error.what())},
-                {"hint", TextOfPath(error.hint())}});
-}
-
-// The whole number at `key`, or `otherwise` where there is none.
-uint64_t NumberAt(const Json& request, const char* key, uint64_t otherwise) {
-  const auto found = request.find(key);
-  return found != request.end() && found->is_number_unsigned() ? found->get<uint64_t>() : otherwise;
-}
-
-std::string TextAt(const Json& request, const char* key) {
-  const auto found = request.find(key);
-  return found != request.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // Answers when the session is idle again, or when somebody else has taken it over.
 Answer WhenIdle(Session& session, const std::string& app) {
   return [&session, app, captures = session.captures()]() -> std::optional<std::string> {
@@ -84,13 +62,13 @@ Answer WhenStarted(Session& session, const std::string& app) {
   };
 }
 
-Answer Carry(Session& session, const std::string& app, const Json& request) {
+Answer CarryOut(Session& session, const std::string& app, const Json& request) {
   const std::string what = TextAt(request, "do");
   if (what == "status") return Ready(Facts(session, app, session.Now()));
   if (what == "start") {
     const std::string output = PathOfText(TextAt(request, "output"));
     if (!output.starts_with('/')) throw Error(ExitCode::kUsage, "'output' is not an absolute path");
-    session.Start(output, NumberAt(request, "device", 0), NumberAt(request, "inode", 0));
+    session.Start(output, NumberAt(request, "device", 0), NumberAt(request, "inode", 0), NumberAt(request, "run", 0));
     return WhenStarted(session, app);
   }
   if (what == "stop") {
@@ -137,16 +115,43 @@ std::string PathOfText(const std::string& text) {
   return path;
 }
 
-Answer AnswerSession(Session& session, const std::string& app, const std::string& line) {
+Answer Ready(const Json& json) {
+  return [text = LineOf(json)]() -> std::optional<std::string> { return text; };
+}
+
+uint64_t NumberAt(const Json& json, const char* key, uint64_t otherwise) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_unsigned() ? found->get<uint64_t>() : otherwise;
+}
+
+std::string TextAt(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string LineOf(const Json& json) { return json.dump(-1, ' ', true); }
+
+Json JsonOf(const Error& error) {
+  return {{"ok", false},
+          {"code", CodeOf(error.code())},
+          {"error", TextOfPath(error.what())},
+          {"hint", TextOfPath(error.hint())}};
+}
+
+Answer AnswerLine(const std::string& line, const std::function<Answer(const Json& request)>& carry_out) {
   try {
     const Json request = Json::parse(line, nullptr, false);
     if (!request.is_object()) throw Error(ExitCode::kUsage, "not a valid request");
-    return Carry(session, app, request);
+    return carry_out(request);
   } catch (const Error& error) {
-    return Refusal(error);
+    return Ready(JsonOf(error));
   } catch (const std::exception& error) {
-    return Refusal(Error(ExitCode::kBug, error.what()));
+    return Ready(JsonOf(Error(ExitCode::kBug, error.what())));
   }
+}
+
+Answer AnswerSession(Session& session, const std::string& app, const std::string& line) {
+  return AnswerLine(line, [&](const Json& request) { return CarryOut(session, app, request); });
 }
 
 Json AskSession(const FoundRun& session, const Json& request) {

@@ -8,15 +8,29 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
+#include "gprof/error.h"
 #include "launch/run/launch.h"
+#include "launch/session/session.h"
 #include "launch/session/session_socket.h"
 #include "report/json_values.h"
 
 namespace gprof::cli {
 
-// In the launcher. `app` is the program, for status. Whatever the line is, there is an answer.
+std::string LineOf(const Json& json);
+Json JsonOf(const Error& error);
+// The whole number at `key`, or `otherwise` where there is none; the text there, or an empty one.
+uint64_t NumberAt(const Json& json, const char* key, uint64_t otherwise);
+std::string TextAt(const Json& json, const char* key);
+
+// Something to answer at once.
+Answer Ready(const Json& json);
+// What `carry_out` answers to a line, or the Error that it throws. Whatever the line is, there is an answer.
+Answer AnswerLine(const std::string& line, const std::function<Answer(const Json& request)>& carry_out);
+
+// In the launcher. `app` is the program, for status.
 Answer AnswerSession(Session& session, const std::string& app, const std::string& line);
 
 // In a command: asks, and throws the Error that comes back. Only what waits for processes may take long.

@@ -1,7 +1,9 @@
 #include "cli/recording/tell_recorded.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/text.h"
@@ -53,18 +55,32 @@ std::string WhatIsInSeries(const LaunchOptions& options, const RunFile& file) {
                                ? std::to_string(good) + " of " + std::to_string(file.planned_runs) + " runs"
                                : CountOf(good, "run", "runs");
   const Recorded recorded = ScanTrace(first->trace);
-  if (recorded.bytes == 0) return "nothing was recorded in " + runs + WhyNothing(options, "'" + file.command[0] + "'");
+  if (recorded.HasNothing())
+    return "nothing was recorded in " + runs + WhyNothing(options, "'" + file.command[0] + "'");
   return "recorded " + runs + " of " + WallText(file) + (good > 1 ? "; the first has " : "; it has ") +
          Describe(recorded) + ". Next: gprof-cli check " + ShellQuoted(file.path) +
          " --budget FILE, or gprof-cli diff BASE " + ShellQuoted(file.path);
 }
 
+// "12 records are lost: disk full"; empty where none are, or the trace tells of them.
+std::string LossText(const LaunchResult& result) {
+  if (result.lost_records == 0) return {};
+  const bool is_full = result.write_error == ENOSPC || result.write_error == EDQUOT;
+  return CountOf(static_cast<int64_t>(result.lost_records), "record", "records") +
+         (result.lost_records == 1 ? " is" : " are") +
+         " lost: " + (is_full ? "disk full" : std::strerror(result.write_error));
+}
+
 }  // namespace
+
+bool HasLosses(const LaunchResult& result) {
+  return result.lost_records != 0 || ScanTrace(result.trace_path).HasLosses();
+}
 
 std::string WhatIsIn(const std::string& trace_path) {
   const Recorded recorded = ScanTrace(trace_path);
-  if (recorded.bytes == 0) return {};
-  const char* const loss = recorded.loss_records != 0 ? " (records were lost, see the report)" : "";
+  if (recorded.HasNothing()) return {};
+  const char* const loss = recorded.HasLosses() ? " (records were lost, see the report)" : "";
   const char* const doubt = recorded.IsSeenOnly() ? " (gprof-cli doctor says whether CUDA can be recorded)" : "";
   return Describe(recorded) + loss + ". Next: gprof-cli report " + ShellQuoted(trace_path) + doubt;
 }
@@ -74,11 +90,23 @@ void TellRecorded(const LaunchOptions& options, const LaunchResult& result) {
   try {
     const std::string app = "'" + options.command.front() + "'";
     const std::string end = result.signal != 0 ? app + " " + EndingText(0, result.signal) + "; " : "";
-    const std::string what = WhatIsIn(result.trace_path);
-    Say(end + (what.empty() ? "nothing was recorded" + WhyNothing(options, app) : "recorded " + what));
+    const std::string what = WhatIsIn(result.trace_path), loss = LossText(result);
+    if (what.empty()) {
+      const bool is_damaged = ScanTrace(result.trace_path).is_damaged;
+      const std::string why = is_damaged ? "; records were lost" : WhyNothing(options, app);
+      Say(end + "nothing was recorded" + (loss.empty() ? why : "; " + loss));
+    } else {
+      Say(end + (loss.empty() ? "" : loss + "; ") + "recorded " + what);
+    }
   } catch (const std::exception& error) {
     Warn(std::string("cannot summarise the recording: ") + error.what());
   }
+}
+
+bool MissedWhatWasAskedFor(const LaunchOptions& options, const LaunchResult& result) {
+  const bool is_of_host_only = options.TracesHostCalls() && !options.trace_cuda && !options.trace_nvtx;
+  const bool is_throughout = !options.capture.IsCommanded() && options.capture.begin.empty();
+  return is_of_host_only && is_throughout && !result.is_displaced && ScanTrace(result.trace_path).processes == 0;
 }
 
 void TellSeries(const LaunchOptions& options, const RunFile& file, const SeriesResult& result) {

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/kept_results.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/render/render_fleet.h"
@@ -64,12 +63,12 @@ PageContents PageOfDiff(const Diff& diff, std::string document) {
   return contents;
 }
 
-void SayWhatPartialsLack(const Trace& trace) {
-  if (trace.kept == nullptr) return;
-  const bool is_one = trace.kept->traces.size() == 1;
+void SayWhatPartialsLack(const RunFacts& run) {
+  if (run.stands_for.empty()) return;
+  const bool is_one = run.stands_for.size() == 1;
   Say("a partial has no events, so its page has no timeline; " +
-      (is_one ? "'gprof-cli view " + ShellQuoted(trace.kept->traces.front().path) + "' shows that of its trace"
-              : "'gprof-cli view " + ShellQuoted(trace.path) + "' compares its ranks"));
+      (is_one ? "'gprof-cli view " + ShellQuoted(run.stands_for.front().path) + "' shows that of its trace"
+              : "'gprof-cli view " + ShellQuoted(run.head->path) + "' compares its ranks"));
 }
 
 PageContents PageOfRanks(const FleetVerdict& verdict, const std::vector<std::string>& paths) {

@@ -7,6 +7,7 @@
 #include "fleet/verdict/fleet_verdict.h"
 #include "gate/diff/diff.h"
 #include "html/page/page.h"
+#include "report/run_facts.h"
 
 namespace gprof::cli {
 
@@ -15,9 +16,9 @@ namespace gprof::cli {
 void RequirePage(const std::string& path);
 
 // Of a partial: that its page has no timeline, and what does.
-void SayWhatPartialsLack(const Trace& trace);
+void SayWhatPartialsLack(const RunFacts& run);
 
-// The page of `analyze` on many ranks. A rank whose trace is in `paths`, or beside a partial in it, says how to see its
+// The page of `ranks` on many ranks. A rank whose trace is in `paths`, or beside a partial in it, says how to see its
 // timeline.
 PageContents PageOfRanks(const FleetVerdict& verdict, const std::vector<std::string>& paths);
 

@@ -6,7 +6,7 @@
 
 namespace gprof::cli {
 
-// What Markdown would take for a mark or for HTML, written out, on one line.
+// What Markdown would take for a mark, HTML or a link, written out, on one line. Nobody is told of a name with @.
 std::string MarkdownEscaped(std::string_view text);
 
 // As code. With `is_in_table` the bars in it do not end the cell.

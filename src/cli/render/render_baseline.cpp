@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "gate/budget/value_text.h"
 #include "report/json_values.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/render/render_check.h"
 #include "cli/render/text_layout.h"
 #include "gate/check/check.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof::cli {
 namespace {

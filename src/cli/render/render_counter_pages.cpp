@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/result/tables.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/render/text_layout.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof::cli {
 namespace {
@@ -75,17 +76,18 @@ class PageText {
       }
       out_ += text + "\n";
     }
-    Note(table.note);
+    Note(NoteOf(table));
   }
 
   void Part(const Table& table) {
     Heading(table.title);
     out_ += RenderTable(TextOf(table, 0), width_, style_, kInner);
-    Note(table.note);
+    Note(NoteOf(table));
   }
 
   void AddFinding(const Finding& finding) {
     Prose(finding.message, kInner);
+    for (const std::string& line : finding.evidence) Prose(line, kInner + kMargin);
     if (!finding.advice.empty()) Prose(finding.advice, kInner + kMargin);
     std::string tail = "[" + finding.id + "]";
     if (finding.gain_ns > 0)

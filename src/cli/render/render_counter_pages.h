@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "analysis/counters/counter_pages.h"
+#include "analysis/topics/counters/counter_pages.h"
 #include "base/terminal.h"
 
 namespace gprof::cli {

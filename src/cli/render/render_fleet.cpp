@@ -4,16 +4,20 @@
 
 #include <algorithm>
 
+#include "analysis/result/tables.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/render/text_layout.h"
-#include "report/trace_summary.h"
+#include "fleet/verdict/rank_numbers.h"
+#include "report/trace_words.h"
 
 namespace gprof::cli {
 namespace {
 
 constexpr std::size_t kMapRows = 12, kMapColumns = 60;
+// Of the short form.
+constexpr std::size_t kFindingsTold = 3, kMapRowsTold = 4, kGroupsTold = 4;
 
 std::string AlignmentText(const Alignment& alignment) {
   std::string unfit;
@@ -51,24 +55,60 @@ class FleetText {
   }
 
   std::string Render() {
-    out_ += LabeledLine("Ranks", RanksLine(verdict_), prose_);
-    out_ += LabeledLine("Clocks", ClocksLine(verdict_), prose_);
-    if (const std::string path = PathText(verdict_); !path.empty()) out_ += LabeledLine("Path", path, prose_);
-    AddFindings();
-    AddMap();
+    AddHead();
+    AddFindings(verdict_.findings.size());
+    AddMap(kMapRows);
     return RenderTables();
   }
 
+  std::string RenderBriefly(const std::string& input) {
+    AddHead();
+    AddFindings(kFindingsTold);
+    AddMap(kMapRowsTold);
+    for (const Table& table : verdict_.tables) {
+      if (table.id == "groups" && table.rows.size() > 1) AddTable(FirstRows(table, kGroupsTold));
+    }
+    out_ += "\n" + LabeledLine("More", "gprof-cli ranks " + input + " --full", prose_);
+    return std::move(out_);
+  }
+
  private:
-  void AddFindings() {
+  void AddHead() {
+    const auto add = [this](const char* label, const std::string& text) {
+      if (!text.empty()) out_ += LabeledLine(label, text, prose_);
+    };
+    add("Ranks", RanksLine(verdict_));
+    add("Clocks", ClocksLine(verdict_));
+    add("Time", TimeText(verdict_));
+    add("Path", PathText(verdict_));
+  }
+
+  static Table FirstRows(Table table, std::size_t rows) {
+    if (table.rows.size() > rows) table.rows.resize(rows);
+    return table;
+  }
+
+  void AddFindings(std::size_t most) {
     Heading("Findings");
-    if (verdict_.findings.empty()) out_ += "  No rank stands out.\n";
-    for (std::size_t i = 0; i < verdict_.findings.size(); ++i) {
+    if (verdict_.findings.empty()) out_ += "  " + NothingText(verdict_) + "\n";
+    AddSomeFindings(std::min(most, verdict_.findings.size()));
+    if (verdict_.findings.size() > most) {
+      out_ += fmt::format("     {}\n", CountOf(static_cast<int64_t>(verdict_.findings.size() - most), "more finding"));
+    }
+  }
+
+  void AddSomeFindings(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
       const Finding& finding = verdict_.findings[i];
       const std::string label = fmt::format("{:>3}  ", i + 1);
       std::size_t line_number = 0;
       for (const std::string& line : Wrap(Printable(finding.message), prose_.columns - label.size())) {
         out_ += (line_number++ == 0 ? label : std::string(label.size(), ' ')) + style_.Bold(line) + "\n";
+      }
+      for (const std::string& evidence : finding.evidence) {
+        for (const std::string& line : Wrap(Printable(evidence), prose_.columns - label.size())) {
+          out_ += std::string(label.size(), ' ') + style_.Dim(line) + "\n";
+        }
       }
       const std::string tail = finding.advice + (finding.advice.empty() ? "" : " ") + "[" + finding.id + "]";
       for (const std::string& line : Wrap(Printable(tail), prose_.columns - label.size())) {
@@ -77,7 +117,7 @@ class FleetText {
     }
   }
 
-  void AddMap() {
+  void AddMap(std::size_t most) {
     const StepMatrix& matrix = verdict_.steps;
     if (matrix.median_ns.empty() || verdict_.ranks.size() < 2) return;
     std::vector<std::size_t> order;
@@ -89,7 +129,7 @@ class FleetText {
     });
     const bool is_time = matrix.IsOverTime();
     Heading(is_time ? "Ranks over time" : "Ranks by step: " + matrix.path);
-    const std::size_t shown = order.size() > kMapRows + 1 ? kMapRows : order.size();
+    const std::size_t shown = order.size() > most + 1 ? most : order.size();
     for (std::size_t i = 0; i < shown; ++i) AddMapRow(NameOnMap(*verdict_.ranks[order[i]].rank), {order[i]});
     if (shown < order.size()) {
       AddMapRow(FormatCount(static_cast<int64_t>(order.size() - shown)) + " more",
@@ -135,7 +175,7 @@ class FleetText {
     text.rows = FormatRows(table, terminal_.columns / 3);
     Heading(table.title);
     out_ += RenderTable(text, terminal_.columns, style_, kMargin);
-    for (const std::string& line : Wrap(Printable(table.note), prose_.columns - kMargin)) {
+    for (const std::string& line : Wrap(Printable(NoteOf(table)), prose_.columns - kMargin)) {
       if (!line.empty()) out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
     }
   }
@@ -163,10 +203,17 @@ std::string RanksLine(const FleetVerdict& verdict) {
                                              [](const RankVerdict& r) { return !r.rank->is_complete; })),
       "incomplete");
   add(verdict.duplicates.size(), "given twice");
-  return text;
+  if (verdict.ranks.empty()) return text;
+  const std::string& source = verdict.ranks.front().rank->rank_source;
+  const bool is_by_files = source == kByFileNames || source == kByOrderOfFiles;
+  return text + (is_by_files ? "; numbered by " + source : "");
 }
 
 std::string ClocksLine(const FleetVerdict& verdict) { return AlignmentText(verdict.alignment); }
+
+std::string RenderFleetBriefly(const FleetVerdict& verdict, const std::string& input, const Terminal& terminal) {
+  return FleetText(verdict, terminal).RenderBriefly(input);
+}
 
 std::string RenderFleetText(const FleetVerdict& verdict, const Terminal& terminal) {
   return FleetText(verdict, terminal).Render();

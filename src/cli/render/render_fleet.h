@@ -12,6 +12,10 @@ namespace gprof::cli {
 std::string RanksLine(const FleetVerdict& verdict);
 std::string ClocksLine(const FleetVerdict& verdict);
 
+// The verdict, what the time of all ranks went to, three findings, the slowest ranks and the groups. `input`: what the
+// command line has to name for more.
+std::string RenderFleetBriefly(const FleetVerdict& verdict, const std::string& input, const Terminal& terminal);
+// With everything.
 std::string RenderFleetText(const FleetVerdict& verdict, const Terminal& terminal);
 std::string RenderFleetTables(const FleetVerdict& verdict, const Terminal& terminal);  // alone
 

@@ -10,6 +10,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "report/live/live_totals.h"
 
 namespace gprof::cli {
 namespace {
@@ -47,23 +48,13 @@ std::string Bytes(const std::optional<double>& value) { return value ? FormatByt
 
 std::string Rate(const std::optional<double>& value) { return value ? FormatBytes(*value) + "/s" : "-"; }
 
-// A label of Prometheus: backslash, quote and line end are escaped.
-std::string Label(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? std::string("\\n") : std::string(1, c);
-  }
-  return out;
-}
-
 std::string LabelsOf(const GpuReading& reading) {
   std::string runs;
   for (const GpuProcess& process : reading.processes) {
     if (!process.run.empty()) runs = process.run;
   }
-  return fmt::format("gpu=\"{}\",uuid=\"{}\",name=\"{}\",run=\"{}\"", reading.index, Label(reading.uuid),
-                     Label(reading.name), Label(runs));
+  return fmt::format("gpu=\"{}\",uuid=\"{}\",name=\"{}\",run=\"{}\"", reading.index, LabelValue(reading.uuid),
+                     LabelValue(reading.name), LabelValue(runs));
 }
 
 }  // namespace

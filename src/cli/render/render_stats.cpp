@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/csv_text.h"
 #include "base/table.h"
 #include "report/json_values.h"
 
@@ -52,11 +53,10 @@ std::string WithSeparators(std::string digits) {
   return digits;
 }
 
-std::string Quoted(const std::string& text, char separator) {
-  if (text.find_first_of("\"\n") == std::string::npos && text.find(separator) == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+std::string Quoted(std::string_view text, char separator) {
+  std::string quoted;
+  AppendCsvText(text, separator, CsvQuotes::kWhereNeeded, &quoted);
+  return quoted;
 }
 
 Json RowsJson(const Table& table) {
@@ -66,7 +66,7 @@ Json RowsJson(const Table& table) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string digits = Digits(row[i], table.columns[i].unit);
       // Read back, so that JSON has the figures that the other formats print.
-      object[table.columns[i].key] = IsNumber(row[i]) ? Json::parse(digits) : Json(digits);
+      object[table.columns[i].title] = IsNumber(row[i]) ? Json::parse(digits) : Json(digits);
     }
     rows.push_back(std::move(object));
   }
@@ -93,7 +93,7 @@ std::string RenderStatsTable(const Table& table, const Terminal& terminal) {
 std::string RenderStatsCsv(const Table& table, char separator) {
   std::string out;
   for (const Column& column : table.columns) {
-    out += (out.empty() ? std::string() : std::string(1, separator)) + Quoted(column.key, separator);
+    out += (out.empty() ? std::string() : std::string(1, separator)) + Quoted(column.title, separator);
   }
   out += "\n";
   for (const auto& row : table.rows) {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof::cli {
 

@@ -26,7 +26,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[3]
 NAME = "gprof_cli"
 SUMMARY = "Command-line CUDA profiler: records any program, says why the GPU was idle"
 SHARED = ("lib/gprof-cli", "share/man", "share/bash-completion", "share/zsh", "share/fish")
-TARGETS = ("gprof-cli", "gprof_tracer", "completions", "manuals")
+LICENCES = "share/doc/gprof-cli/third-party-licences.txt"
+TARGETS = ("gprof-cli", "gprof_tracer", "completions", "manuals", "licences_gprof")
 OLDEST_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -36,7 +37,7 @@ def version():
 
 def header_wheels():
     """NVIDIA's packages with the headers of CUDA, as setup.sh fetches them."""
-    return re.search(r"^header_wheels=\((.*?)\)", (SOURCE / "setup.sh").read_text(), re.M).group(1).split()
+    return re.findall(r"^[\w-]+==[\d.]+", (SOURCE / "src/cmake/requirements/cuda_headers.txt").read_text(), re.M)
 
 
 def has_toolkit():
@@ -82,7 +83,7 @@ def installed(folder, prefix):
 def metadata():
     readme = (SOURCE / "README.md").read_text(encoding="utf-8")
     return (f"Metadata-Version: 2.4\nName: gprof-cli\nVersion: {version()}\nSummary: {SUMMARY}\nLicense-Expression: Apache-2.0\n"
-            "License-File: LICENSE\nRequires-Python: >=3.9\nKeywords: CUDA,profiler,CUPTI,NVTX\n"
+            "License-File: LICENSE\nLicense-File: third-party-licences.txt\nRequires-Python: >=3.9\nKeywords: CUDA,profiler,CUPTI,NVTX\n"
             "Classifier: Environment :: Console\nClassifier: Environment :: GPU :: NVIDIA CUDA\n"
             "Classifier: Operating System :: POSIX :: Linux\nClassifier: Topic :: Software Development :: Debuggers\n"
             f"Description-Content-Type: text/markdown\n\n{readme}")
@@ -126,6 +127,7 @@ def pack(folder, wheel_directory, tag):
         wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: gprof-cli native_wheel.py\nRoot-Is-Purelib: false\n"
                                    f"Tag: py3-none-{tag}\n".encode())
         wheel.add(f"{info}/licenses/LICENSE", (SOURCE / "LICENSE").read_bytes())
+        wheel.add(f"{info}/licenses/third-party-licences.txt", (pathlib.Path(prefix) / LICENCES).read_bytes())
         wheel.add(f"{info}/sboms/gprof-cli.cdx.json", sbom.text(version()).encode())
         wheel.close(f"{info}/RECORD")
         return name

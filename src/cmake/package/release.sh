@@ -2,8 +2,8 @@
 # The steps of a release, as .github/workflows/release.yml takes them.
 #
 #   release.sh packages DIST        on each kind of machine: .deb, .rpm, archive, wheels and list of parts of what is built
-#   release.sh publish TAG DIST     once, when the packages of all machines are in DIST: source archive, recipes, checksums;
-#                                   the notes are printed
+#   release.sh publish TAG DIST     once, when the packages of all machines are in DIST: source archive, recipes, captures,
+#                                   checksums; the notes are printed
 #   release.sh rehearse DIST        both on this machine, with the tag that the version in CMakeLists.txt will have and the
 #                                   unreleased changes for notes, which go to DIST/notes.md; nothing is tagged or published
 #
@@ -17,6 +17,9 @@ build=$(realpath -m "${BUILD:-$source/build/release}")
 components=${COMPONENTS:-all}
 with_module=${MODULE:-1}
 machine=$(uname -m)
+
+# The last commit whose tree has all labelled captures of tests/judgement: 86 MB that a clone of today's tree need not carry.
+captures_commit=e0aaf905ca3d2f79619f8f5e95351e43b13b61d7
 
 say() { printf '== %s\n' "$*" >&2; }
 release() { python3 -B "$here/release.py" "$@"; }
@@ -40,15 +43,24 @@ native_wheel.build_wheel(*sys.argv[1:2], {"build-dir": sys.argv[2], "tag": sys.a
     "$1" "$build" "manylinux_2_28_$machine")
   ((with_module)) || return 0
   python3 -m venv "$build/../env"
-  "$build/../env/bin/pip" wheel -q "$source/src/python" --no-deps -w "$1"
+  "$build/../env/bin/pip" install -q --only-binary :all: --require-hashes -r "$source/src/cmake/requirements/python_module.txt"
+  "$build/../env/bin/pip" wheel -q "$source/src/python" --no-deps --no-build-isolation -w "$1"
 }
 
 packages() {
   mkdir -p "$1"
+  say "licences"
+  python3 -B "$here/licences.py" --strict >/dev/null
   make_packages "$1"
   make_wheels "$1"
   say "list of parts"
   python3 -B "$here/sbom.py" >"$1/gprof-cli-$machine.cdx.json"
+}
+
+captures() {
+  say "labelled captures"
+  git -C "$source" cat-file -e "$captures_commit" 2>/dev/null || { say "left out: this clone lacks the history that has them"; return 0; }
+  git -C "$source" archive --format=tar --prefix=judgement/ -o "$1" "$captures_commit:tests/judgement/data"
 }
 
 # publish TAG DIST SECTION: the section of the changelog is that of the version, or the unreleased one.
@@ -59,6 +71,7 @@ publish() {
   (cd "$here" && python3 -B -c 'import sys, native_wheel; native_wheel.build_sdist(sys.argv[1])' "$2")
   release spack "$2/gprof_cli-$version.tar.gz" >"$2/spack_package.py"
   cp "$here/Dockerfile" "$here/gprof-cli.def" "$here/spack_protozero.py" "$2/"
+  captures "$2/gprof-cli-captures-$version.tar"
   release checksums "$2" >&2
   release notes "${3:-$version}"
 }

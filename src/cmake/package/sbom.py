@@ -1,18 +1,25 @@
 """What is inside gprof-cli besides its own code, as a CycloneDX document: sbom.py [VERSION] > gprof-cli.cdx.json
 
-The list is kept here, a test holds it against src/cmake/GprofDependencies.cmake. Versions are those of the headers that the
-compiler finds, as these are what the program is built with; one that is not there has no version.
+The list is kept here, tests hold it against src/cmake/GprofDependencies.cmake and against what is linked. Versions are those of the
+Debian packages with the headers that the compiler finds, as these are what the program is built with, and the checksums are those
+of these packages in Debian's index. Where a header is in no Debian package, its version is what its macros say, and there is no
+checksum; a part that is not there has no version. licences.py beside this file has the licences of the same parts.
 """
 
+import collections
+import functools
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import urllib.parse
 import uuid
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
+DOCS = pathlib.Path("/usr/share/doc")
 
 # Name, licence, header, the macros that make the version, and what is in the program. A macro with a base holds several
 # numbers: 90100 to the base of 100 is 9.1.0.
@@ -24,19 +31,31 @@ COMPONENTS = (
     ("zstd", "BSD-3-Clause", "zstd.h", "ZSTD_VERSION_MAJOR ZSTD_VERSION_MINOR ZSTD_VERSION_RELEASE", "static library"),
     ("zlib", "Zlib", "zlib.h", "ZLIB_VER_MAJOR ZLIB_VER_MINOR ZLIB_VER_REVISION", "static library"),
     ("sqlite3", "blessing", "sqlite3.h", "SQLITE_VERSION_NUMBER/1000", "static library"),
+    ("re2", "BSD-3-Clause", "re2/re2.h", "", "static library"),
     ("protozero", "BSD-2-Clause", "protozero/version.hpp",
      "PROTOZERO_VERSION_MAJOR PROTOZERO_VERSION_MINOR PROTOZERO_VERSION_PATCH", "headers"),
     ("libstdc++", "GPL-3.0-or-later WITH GCC-exception-3.1", "cstddef", "__GNUC__ __GNUC_MINOR__ __GNUC_PATCHLEVEL__",
      "static library"),
+    ("libgcc", "GPL-3.0-or-later WITH GCC-exception-3.1", "unwind.h", "__GNUC__ __GNUC_MINOR__ __GNUC_PATCHLEVEL__", "static library"),
     ("NVTX", "Apache-2.0 WITH LLVM-exception", "nvtx3/nvToolsExt.h", "NVTX_VERSION", "headers"),
     ("CUPTI", "LicenseRef-NVIDIA-CUDA-Toolkit-EULA", "cupti_version.h", "CUPTI_API_VERSION", "headers"),
+    ("CUDA occupancy calculator", "LicenseRef-NVIDIA-CUDA-Toolkit-EULA", "cuda_occupancy.h", "", "headers"),
+)
+# In programs of gprof-cli-examples alone.
+OF_EXAMPLES = (
+    ("CUDA runtime", "LicenseRef-NVIDIA-CUDA-Toolkit-EULA", "cuda_runtime_api.h", "CUDART_VERSION", "CUDA library"),
 )
 
+Part = collections.namedtuple("Part", "name licence kind header version package debian")
+DebianPackage = collections.namedtuple("DebianPackage", "name version architecture source source_version sha256")
 
-def compiler(*words, given=""):
-    command = [os.environ.get("CXX", "c++"), "-x", "c++", *words, "-"]
+
+def run(*command, given=None):
+    """What it prints, or None where it fails or is not there."""
+    if not shutil.which(command[0]):
+        return None
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, check=False)
-    return done.stdout if done.returncode == 0 else None
+    return done if done.returncode == 0 else None
 
 
 def folders():
@@ -50,26 +69,59 @@ def split(number, base):
     return [str(number // base // base), str(number // base % base), str(number % base)]
 
 
-def version_of(header, macros):
-    """"1.5.4", or None where the compiler does not find the header."""
+def header_of(header, macros):
+    """(path, version such as "1.5.4") of a header, or None for what the compiler does not find or the header does not say."""
     macros, _, base = macros.partition("/")
-    printed = compiler("-std=c++20", "-E", "-P", *folders(), given=f"#include <{header}>\nGPROF_VERSION {macros}\n")
-    line = re.search(r"^GPROF_VERSION ([\d ]+)$", printed or "", re.M)
+    done = run(os.environ.get("CXX", "c++"), "-x", "c++", "-std=c++20", "-E", "-P", "-H", *folders(), "-",
+               given=f"#include <{header}>\nGPROF_VERSION {macros}\n")
+    if not done:
+        return None, None
+    path = pathlib.Path(re.search(r"^[.!] (.*)$", done.stderr, re.M).group(1))
+    line = re.search(r"^GPROF_VERSION ([\d ]+)$", done.stdout, re.M)
     if not line:
+        return path, None
+    return path, ".".join(split(int(line.group(1)), int(base)) if base else line.group(1).split())
+
+
+@functools.lru_cache(None)
+def debian_package(file):
+    """The package that a file belongs to, with the checksum that apt's lists have of it; None for a file of no package."""
+    owner = run("dpkg-query", "-S", str(file.resolve()))
+    if not owner:
         return None
-    return ".".join(split(int(line.group(1)), int(base)) if base else line.group(1).split())
+    name = owner.stdout.partition(": ")[0].partition(",")[0]
+    fields = "${Version} ${Architecture} ${source:Package} ${source:Version}"
+    version, architecture, source, source_version = run("dpkg-query", "-W", "-f", fields, name).stdout.split()
+    shown = run("apt-cache", "show", f"{name}={version}")
+    sha256 = re.search(r"^SHA256: ([0-9a-f]{64})$", shown.stdout if shown else "", re.M)
+    return DebianPackage(name.partition(":")[0], version, architecture, source, source_version, sha256 and sha256.group(1))
 
 
-def component(name, licence, header, macros, part):
-    version = version_of(header, macros)
-    is_expression = " " in licence
-    found = {"type": "library", "bom-ref": name, "name": name,
-             "licenses": [{"expression": licence}] if is_expression else [{"license": licence_of(licence)}],
-             "properties": [{"name": "gprof-cli:part", "value": part}]}
-    if version:
-        found["version"] = version
-        found["purl"] = f"pkg:generic/{name.replace('+', '%2B')}@{version}"
-    return found
+def find(name, licence, header, macros, kind):
+    path, version = header_of(header, macros)
+    debian = debian_package(path) if path else None
+    return Part(name, licence, kind, path, debian.version if debian else version, debian and debian.name, debian)
+
+
+def debian_facts(debian):
+    distribution = re.search(r"^ID=\"?(\w+)", pathlib.Path("/etc/os-release").read_text(encoding="utf-8"), re.M).group(1)
+    version = urllib.parse.quote(debian.version, safe="")
+    facts = {"version": debian.version,
+             "purl": f"pkg:deb/{distribution}/{urllib.parse.quote(debian.name, safe='')}@{version}?arch={debian.architecture}"}
+    return {**facts, "hashes": [{"alg": "SHA-256", "content": debian.sha256}]} if debian.sha256 else facts
+
+
+def component(part):
+    is_expression = " " in part.licence
+    facts = {"type": "library", "bom-ref": part.name, "name": part.name,
+             "licenses": [{"expression": part.licence}] if is_expression else [{"license": licence_of(part.licence)}]}
+    properties = [("part", part.kind)]
+    if part.debian:
+        facts.update(debian_facts(part.debian))
+        properties.append(("source", f"{part.debian.source} {part.debian.source_version}"))
+    elif part.version:
+        facts.update(version=part.version, purl=f"pkg:generic/{urllib.parse.quote(part.name, safe='')}@{part.version}")
+    return {**facts, "properties": [{"name": f"gprof-cli:{name}", "value": value} for name, value in properties]}
 
 
 def licence_of(licence):
@@ -77,7 +129,7 @@ def licence_of(licence):
 
 
 def document(version):
-    components = [component(*row) for row in COMPONENTS]
+    components = [component(find(*row)) for row in COMPONENTS]
     ours = f"pkg:generic/gprof-cli@{version}"
     return {
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,

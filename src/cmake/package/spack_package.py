@@ -27,6 +27,7 @@ class GprofCli(CMakePackage):
     depends_on("zlib-api")
     depends_on("sqlite")
     depends_on("protozero")
+    depends_on("re2")
     depends_on("cuda@11.8:", when="+tracer")  # headers alone; libcupti is that of the profiled program
 
     def cmake_args(self):

@@ -54,10 +54,7 @@ bool Load(Api* api, std::string* why) {
     *why = error != nullptr ? error : "cannot be loaded";
     return false;
   }
-#define GPROF_NVML_FIND(name, parameters) api->name = reinterpret_cast<int(*) parameters>(dlsym(library, #name));
-  GPROF_NVML_FUNCTIONS(GPROF_NVML_FIND)
-#undef GPROF_NVML_FIND
-  api->nvmlErrorString = reinterpret_cast<const char* (*)(int)>(dlsym(library, "nvmlErrorString"));
+  *api = Api{LibrarySymbols(library)};
   const int result = Call(api->nvmlInit_v2);
   if (result == kSuccess) return true;
   *why = "nvmlInit fails: " +

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "gprof/library_symbols.h"
+
 namespace gprof::nvml {
 
 using Device = void*;
@@ -65,37 +67,39 @@ inline constexpr unsigned kFieldPowerCapNs = 74, kFieldThermalNs = 75, kFieldMem
 inline constexpr unsigned kClockSm = 1, kClockMemory = 2, kSensorGpu = 0, kEccUncorrected = 1, kEccVolatile = 0;
 inline constexpr unsigned kMigEnabled = 1;
 
-// visit(name of the function, its parameters)
-#define GPROF_NVML_FUNCTIONS(visit)                                                                                   \
-  visit(nvmlInit_v2, ()) visit(nvmlDeviceGetCount_v2, (unsigned*))                                                    \
-      visit(nvmlDeviceGetHandleByIndex_v2, (unsigned, Device*)) visit(nvmlDeviceGetUUID, (Device, char*, unsigned))   \
-          visit(nvmlDeviceGetName, (Device, char*, unsigned)) visit(nvmlDeviceGetPowerUsage, (Device, unsigned*))     \
-              visit(nvmlDeviceGetEnforcedPowerLimit, (Device, unsigned*))                                             \
-                  visit(nvmlDeviceGetTotalEnergyConsumption, (Device, unsigned long long*)) visit(                    \
-                      nvmlDeviceGetTemperature, (Device, unsigned, unsigned*)) visit(nvmlDeviceGetClockInfo,          \
-                                                                                     (Device, unsigned, unsigned*))   \
-                      visit(nvmlDeviceGetMaxClockInfo, (Device, unsigned, unsigned*)) visit(                          \
-                          nvmlDeviceGetCurrentClocksEventReasons, (Device, unsigned long long*))                      \
-                          visit(nvmlDeviceGetCurrentClocksThrottleReasons, (Device, unsigned long long*)) visit(      \
-                              nvmlDeviceGetUtilizationRates, (Device, Utilization*))                                  \
-                              visit(nvmlDeviceGetMemoryInfo, (Device, Memory*)) visit(                                \
-                                  nvmlDeviceGetTotalEccErrors, (Device, unsigned, unsigned, unsigned long long*))     \
-                                  visit(nvmlDeviceGetPcieThroughput, (Device, unsigned, unsigned*))                   \
-                                      visit(nvmlDeviceGetFieldValues, (Device, int, FieldValue*)) visit(              \
-                                          nvmlDeviceGetComputeRunningProcesses_v3, (Device, unsigned*, ProcessInfo*)) \
-                                          visit(nvmlDeviceGetMigMode, (Device, unsigned*, unsigned*))                 \
-                                              visit(nvmlDeviceGetMaxMigDeviceCount, (Device, unsigned*)) visit(       \
-                                                  nvmlDeviceGetMigDeviceHandleByIndex, (Device, unsigned, Device*))   \
-                                                  visit(nvmlGpmQueryDeviceSupport, (Device, GpmSupport*))             \
-                                                      visit(nvmlGpmSampleAlloc, (GpmSample*))                         \
-                                                          visit(nvmlGpmSampleGet, (Device, GpmSample))                \
-                                                              visit(nvmlGpmMetricsGet, (GpmMetrics*))
-
 struct Api {
-#define GPROF_NVML_MEMBER(name, parameters) int(*name) parameters = nullptr;
-  GPROF_NVML_FUNCTIONS(GPROF_NVML_MEMBER)
-#undef GPROF_NVML_MEMBER
-  const char* (*nvmlErrorString)(int) = nullptr;
+  LibrarySymbols in;
+  int (*nvmlInit_v2)() = in("nvmlInit_v2");
+  int (*nvmlDeviceGetCount_v2)(unsigned*) = in("nvmlDeviceGetCount_v2");
+  int (*nvmlDeviceGetHandleByIndex_v2)(unsigned, Device*) = in("nvmlDeviceGetHandleByIndex_v2");
+  int (*nvmlDeviceGetUUID)(Device, char*, unsigned) = in("nvmlDeviceGetUUID");
+  int (*nvmlDeviceGetName)(Device, char*, unsigned) = in("nvmlDeviceGetName");
+  int (*nvmlDeviceGetPowerUsage)(Device, unsigned*) = in("nvmlDeviceGetPowerUsage");
+  int (*nvmlDeviceGetEnforcedPowerLimit)(Device, unsigned*) = in("nvmlDeviceGetEnforcedPowerLimit");
+  int (*nvmlDeviceGetTotalEnergyConsumption)(Device, unsigned long long*) = in("nvmlDeviceGetTotalEnergyConsumption");
+  int (*nvmlDeviceGetTemperature)(Device, unsigned, unsigned*) = in("nvmlDeviceGetTemperature");
+  int (*nvmlDeviceGetClockInfo)(Device, unsigned, unsigned*) = in("nvmlDeviceGetClockInfo");
+  int (*nvmlDeviceGetMaxClockInfo)(Device, unsigned, unsigned*) = in("nvmlDeviceGetMaxClockInfo");
+  int (*nvmlDeviceGetCurrentClocksEventReasons)(Device,
+                                                unsigned long long*) = in("nvmlDeviceGetCurrentClocksEventReasons");
+  int (*nvmlDeviceGetCurrentClocksThrottleReasons)(Device, unsigned long long*) =
+      in("nvmlDeviceGetCurrentClocksThrottleReasons");
+  int (*nvmlDeviceGetUtilizationRates)(Device, Utilization*) = in("nvmlDeviceGetUtilizationRates");
+  int (*nvmlDeviceGetMemoryInfo)(Device, Memory*) = in("nvmlDeviceGetMemoryInfo");
+  int (*nvmlDeviceGetTotalEccErrors)(Device, unsigned, unsigned,
+                                     unsigned long long*) = in("nvmlDeviceGetTotalEccErrors");
+  int (*nvmlDeviceGetPcieThroughput)(Device, unsigned, unsigned*) = in("nvmlDeviceGetPcieThroughput");
+  int (*nvmlDeviceGetFieldValues)(Device, int, FieldValue*) = in("nvmlDeviceGetFieldValues");
+  int (*nvmlDeviceGetComputeRunningProcesses_v3)(Device, unsigned*,
+                                                 ProcessInfo*) = in("nvmlDeviceGetComputeRunningProcesses_v3");
+  int (*nvmlDeviceGetMigMode)(Device, unsigned*, unsigned*) = in("nvmlDeviceGetMigMode");
+  int (*nvmlDeviceGetMaxMigDeviceCount)(Device, unsigned*) = in("nvmlDeviceGetMaxMigDeviceCount");
+  int (*nvmlDeviceGetMigDeviceHandleByIndex)(Device, unsigned, Device*) = in("nvmlDeviceGetMigDeviceHandleByIndex");
+  int (*nvmlGpmQueryDeviceSupport)(Device, GpmSupport*) = in("nvmlGpmQueryDeviceSupport");
+  int (*nvmlGpmSampleAlloc)(GpmSample*) = in("nvmlGpmSampleAlloc");
+  int (*nvmlGpmSampleGet)(Device, GpmSample) = in("nvmlGpmSampleGet");
+  int (*nvmlGpmMetricsGet)(GpmMetrics*) = in("nvmlGpmMetricsGet");
+  const char* (*nvmlErrorString)(int) = in("nvmlErrorString");
 };
 
 template <class... Parameters, class... Arguments>

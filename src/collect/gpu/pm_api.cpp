@@ -45,20 +45,17 @@ std::string FileOf(void* symbol) {
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-bool Bind(void* library, Api* api) {
-#define GPROF_PM_FIND(name, params, last)                                \
-  api->name = reinterpret_cast<int (*)(params*)>(dlsym(library, #name)); \
-  if (api->name == nullptr) return false;
-  GPROF_PM_FUNCTIONS(GPROF_PM_FIND)
-#undef GPROF_PM_FIND
-  api->cuptiGetVersion = reinterpret_cast<int (*)(uint32_t*)>(dlsym(library, "cuptiGetVersion"));
-  api->cuptiGetResultString = reinterpret_cast<int (*)(int, const char**)>(dlsym(library, "cuptiGetResultString"));
-  api->path = FileOf(reinterpret_cast<void*>(api->cuptiPmSamplingEnable));
-  return true;
-}
-
 struct Uuid {
   unsigned char bytes[16];
+};
+
+struct Driver {
+  LibrarySymbols in;
+  int (*cuInit)(unsigned) = in("cuInit");
+  int (*cuDeviceGetCount)(int*) = in("cuDeviceGetCount");
+  int (*cuDeviceGet)(int*, int) = in("cuDeviceGet");
+  // Of an instance of MIG this is the UUID of its GPU, as CUPTI tells it to the tracer; _v2 is that of the instance.
+  int (*cuDeviceGetUuid)(Uuid*, int) = in.OneOf("cuDeviceGetUuid", "cuDeviceGetUuid_v2");
 };
 
 // "GPU-01234567-89ab-cdef-0123-456789abcdef", as the tracer writes it.
@@ -90,11 +87,12 @@ bool Open(const std::vector<std::string>& files, Api* api, std::string* why) {
     }
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) continue;
-    *api = Api();
-    if (!Bind(library, api)) {
+    *api = Api{LibrarySymbols(library)};
+    if (api->in.missing() != nullptr) {
       *why = file + " cannot sample GPU metrics: CUDA 12.8 or later is needed";
       continue;
     }
+    api->path = FileOf(reinterpret_cast<void*>(api->cuptiPmSamplingEnable));
     OpenCompanions(FolderOf(api->path));
     return true;
   }
@@ -130,28 +128,24 @@ std::string CuptiOf(int pid) {
 }
 
 bool FindGpus(std::vector<Gpu>* gpus, std::string* why) {
-  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == nullptr) {
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
     *why = "there is no NVIDIA driver (libcuda.so.1)";
     return false;
   }
-  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  const auto count_of = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
-  const auto device_of = reinterpret_cast<int (*)(int*, int)>(dlsym(driver, "cuDeviceGet"));
-  // Of an instance of MIG this is the UUID of its GPU, as CUPTI tells it to the tracer; _v2 is that of the instance.
-  auto uuid_of = reinterpret_cast<int (*)(Uuid*, int)>(dlsym(driver, "cuDeviceGetUuid"));
-  if (uuid_of == nullptr) uuid_of = reinterpret_cast<int (*)(Uuid*, int)>(dlsym(driver, "cuDeviceGetUuid_v2"));
-  const int result = init == nullptr ? kNotFound : init(0);
-  if (result != 0 || count_of == nullptr || device_of == nullptr || uuid_of == nullptr) {
+  const Driver driver{LibrarySymbols(library)};
+  const int result = driver.cuInit == nullptr ? kNotFound : driver.cuInit(0);
+  if (result != 0 || driver.in.missing() != nullptr) {
     *why = "the NVIDIA driver does not start: cuInit fails with error " + std::to_string(result);
     return false;
   }
   int count = 0;
-  count_of(&count);
+  driver.cuDeviceGetCount(&count);
   for (int i = 0; i < count; ++i) {
     int device = 0;
     Uuid uuid;
-    if (device_of(&device, i) == 0 && uuid_of(&uuid, device) == 0) gpus->push_back({i, TextOf(uuid)});
+    if (driver.cuDeviceGet(&device, i) == 0 && driver.cuDeviceGetUuid(&uuid, device) == 0)
+      gpus->push_back({i, TextOf(uuid)});
   }
   if (gpus->empty()) *why = "the driver shows no GPU";
   return !gpus->empty();

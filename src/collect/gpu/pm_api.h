@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "gprof/library_symbols.h"
+
 namespace gprof::pm {
 
 struct Sampler;  // CUpti_PmSampling_Object
@@ -119,27 +121,6 @@ struct SampleInfoParams : Head {
   uint64_t start = 0, end = 0;
 };
 
-// visit(name, its parameters, the last field of those)
-#define GPROF_PM_FUNCTIONS(visit)                                                                                     \
-  visit(cuptiProfilerInitialize, InitializeParams, reserved) visit(cuptiDeviceGetChipName, ChipNameParams, name)      \
-      visit(cuptiPmSamplingGetCounterAvailability, AvailabilityParams, image) visit(                                  \
-          cuptiProfilerHostInitialize, HostInitializeParams,                                                          \
-          host) visit(cuptiProfilerHostDeinitialize, HostDeinitializeParams,                                          \
-                      host) visit(cuptiProfilerHostConfigAddMetrics, AddMetricsParams, count)                         \
-          visit(cuptiProfilerHostGetConfigImageSize, ConfigImageSizeParams, image_size) visit(                        \
-              cuptiProfilerHostGetConfigImage, ConfigImageParams, image) visit(cuptiProfilerHostGetNumOfPasses,       \
-                                                                               PassesParams, passes)                  \
-              visit(cuptiProfilerHostEvaluateToGpuValues, EvaluateParams, values) visit(                              \
-                  cuptiPmSamplingEnable, EnableParams, sampler) visit(cuptiPmSamplingDisable, SamplerParams, sampler) \
-                  visit(cuptiPmSamplingSetConfig, SetConfigParams, append)                                            \
-                      visit(cuptiPmSamplingStart, SamplerParams, sampler)                                             \
-                          visit(cuptiPmSamplingStop, SamplerParams, sampler)                                          \
-                              visit(cuptiPmSamplingGetCounterDataSize, DataSizeParams, data_size)                     \
-                                  visit(cuptiPmSamplingCounterDataImageInitialize, DataInitializeParams, data)        \
-                                      visit(cuptiPmSamplingDecodeData, DecodeParams, overflow)                        \
-                                          visit(cuptiPmSamplingGetCounterDataInfo, DataInfoParams, completed)         \
-                                              visit(cuptiPmSamplingCounterDataGetSampleInfo, SampleInfoParams, end)
-
 // Sizes as libcupti wants them: up to the last field.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
@@ -154,12 +135,31 @@ constexpr std::size_t SizeOfParams<DecodeParams>() {
 #pragma GCC diagnostic pop
 
 struct Api {
-#define GPROF_PM_MEMBER(name, params, last) int (*name)(params*) = nullptr;
-  GPROF_PM_FUNCTIONS(GPROF_PM_MEMBER)
-#undef GPROF_PM_MEMBER
-  int (*cuptiGetVersion)(uint32_t*) = nullptr;
-  int (*cuptiGetResultString)(int, const char**) = nullptr;
-  std::string path;  // of the library
+  LibrarySymbols in;
+  int (*cuptiProfilerInitialize)(InitializeParams*) = in("cuptiProfilerInitialize");
+  int (*cuptiDeviceGetChipName)(ChipNameParams*) = in("cuptiDeviceGetChipName");
+  int (*cuptiPmSamplingGetCounterAvailability)(AvailabilityParams*) = in("cuptiPmSamplingGetCounterAvailability");
+  int (*cuptiProfilerHostInitialize)(HostInitializeParams*) = in("cuptiProfilerHostInitialize");
+  int (*cuptiProfilerHostDeinitialize)(HostDeinitializeParams*) = in("cuptiProfilerHostDeinitialize");
+  int (*cuptiProfilerHostConfigAddMetrics)(AddMetricsParams*) = in("cuptiProfilerHostConfigAddMetrics");
+  int (*cuptiProfilerHostGetConfigImageSize)(ConfigImageSizeParams*) = in("cuptiProfilerHostGetConfigImageSize");
+  int (*cuptiProfilerHostGetConfigImage)(ConfigImageParams*) = in("cuptiProfilerHostGetConfigImage");
+  int (*cuptiProfilerHostGetNumOfPasses)(PassesParams*) = in("cuptiProfilerHostGetNumOfPasses");
+  int (*cuptiProfilerHostEvaluateToGpuValues)(EvaluateParams*) = in("cuptiProfilerHostEvaluateToGpuValues");
+  int (*cuptiPmSamplingEnable)(EnableParams*) = in("cuptiPmSamplingEnable");
+  int (*cuptiPmSamplingDisable)(SamplerParams*) = in("cuptiPmSamplingDisable");
+  int (*cuptiPmSamplingSetConfig)(SetConfigParams*) = in("cuptiPmSamplingSetConfig");
+  int (*cuptiPmSamplingStart)(SamplerParams*) = in("cuptiPmSamplingStart");
+  int (*cuptiPmSamplingStop)(SamplerParams*) = in("cuptiPmSamplingStop");
+  int (*cuptiPmSamplingGetCounterDataSize)(DataSizeParams*) = in("cuptiPmSamplingGetCounterDataSize");
+  int (*cuptiPmSamplingCounterDataImageInitialize)(DataInitializeParams*) =
+      in("cuptiPmSamplingCounterDataImageInitialize");
+  int (*cuptiPmSamplingDecodeData)(DecodeParams*) = in("cuptiPmSamplingDecodeData");
+  int (*cuptiPmSamplingGetCounterDataInfo)(DataInfoParams*) = in("cuptiPmSamplingGetCounterDataInfo");
+  int (*cuptiPmSamplingCounterDataGetSampleInfo)(SampleInfoParams*) = in("cuptiPmSamplingCounterDataGetSampleInfo");
+  int (*cuptiGetVersion)(uint32_t*) = in.Optional("cuptiGetVersion");
+  int (*cuptiGetResultString)(int, const char**) = in.Optional("cuptiGetResultString");
+  std::string path = {};  // of the library
 };
 
 template <class P>

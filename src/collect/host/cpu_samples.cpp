@@ -18,7 +18,6 @@
 #include "collect/run/arenas.h"
 #include "collect/run/open_proc_file.h"
 #include "collect/run/system_clocks.h"
-#include "collect/run/trace_writers.h"
 
 namespace gprof {
 namespace {

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kThoroughNs = kSecondNs;
 // Threads are asked one by one, so processes take turns where there are many.
 constexpr std::size_t kThreadsATime = 32;
-constexpr CostLimit kCostLimit = {1, kSecondNs};
+constexpr CostLimit kHostLoadCostLimit = {1, kSecondNs};
 constexpr int64_t kWatchedPeriods = 10;
 // The kernel puts /proc/stat together from all processors and interrupts, which takes it a millisecond on large
 // machines: 1 part in 5,000 is spent on that.
@@ -108,7 +108,7 @@ int64_t HostLoad::Drain(int64_t now_ns, Journal* journal) {
   if (last_ns_ != 0) TakeRunnable(now_ns, journal);
   if (last_ns_ == 0) first_ns_ = now_ns;
   last_ns_ = now_ns;
-  own_cost_.StepDown(kCostLimit, now_ns, kWatchedPeriods * period_ns_, &period_ns_, journal);
+  own_cost_.StepDown(kHostLoadCostLimit, now_ns, kWatchedPeriods * period_ns_, &period_ns_, journal);
   return first_ns_ + ((now_ns - first_ns_) / period_ns_ + 1) * period_ns_;
 }
 

@@ -12,7 +12,6 @@
 #include "collect/host/perf_ring.h"
 #include "collect/run/arenas.h"
 #include "collect/run/system_clocks.h"
-#include "collect/run/trace_writers.h"
 
 namespace gprof {
 namespace {
@@ -22,11 +21,11 @@ constexpr int64_t kLookNs = 100 * kMillisecondNs;
 constexpr double kIdleNs = 1e6;  // in kLookNs
 // Each takes two descriptors.
 constexpr std::size_t kMostBeside = 128;
-constexpr double kUsualHz = 200, kAskedForHz = 1000;
-constexpr CostLimit kCostLimit = {5, 100 * kMillisecondNs};
-constexpr int64_t kWatchNs = 2 * kSecondNs;
+constexpr double kPythonHz = 200, kAskedForHz = 1000;
+constexpr CostLimit kPythonCostLimit = {5, 100 * kMillisecondNs};
+constexpr int64_t kPythonWatchNs = 2 * kSecondNs;
 constexpr uint32_t kMostNodes = 4'000'000;
-constexpr int64_t kLongestTryNs = 16 * kSecondNs, kNever = INT64_MAX;
+constexpr int64_t kLongestPythonTryNs = 16 * kSecondNs, kNever = INT64_MAX;
 
 bool IsRunning(std::string_view stat) { return BehindName(stat).starts_with('R'); }
 
@@ -44,7 +43,7 @@ bool PythonSamples::Start(const RunView& run, std::string* /*why*/) {
   const bool was_asked_for = options_.mode == PythonSampling::kOn;
   replaces_perf_ = !was_asked_for && TryPerfEvents(&wish) != 0;
   samples_launching_ = was_asked_for || replaces_perf_;
-  const double hz = options_.hz > 0 ? options_.hz : was_asked_for ? kAskedForHz : kUsualHz;
+  const double hz = options_.hz > 0 ? options_.hz : was_asked_for ? kAskedForHz : kPythonHz;
   period_ns_ = static_cast<int64_t>(static_cast<double>(kSecondNs) / hz);
   if (options_.threads == CpuScope::kProcessTree || options_.threads == CpuScope::kLaunchingElseTree) {
     tree_ =
@@ -83,7 +82,7 @@ int64_t PythonSamples::Drain(int64_t now_ns, Journal* journal) {
     }
     has_threads |= !process.threads.empty();
   }
-  own_cost_.StepDown(kCostLimit, now_ns, kWatchNs, &period_ns_, journal);
+  own_cost_.StepDown(kPythonCostLimit, now_ns, kPythonWatchNs, &period_ns_, journal);
   if (!has_threads) return next_look_ns_;
   next_sample_ns_ += period_ns_;
   if (next_sample_ns_ <= now_ns) next_sample_ns_ = now_ns + period_ns_;
@@ -191,7 +190,7 @@ void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, J
   if (program != process->program) *process = {};  // it has become another, or is new
   process->program = std::move(program);
   if (process->reader != nullptr || now_ns < process->try_ns) return;
-  process->try_step_ns = std::clamp(2 * process->try_step_ns, kLookNs, kLongestTryNs);
+  process->try_step_ns = std::clamp(2 * process->try_step_ns, kLookNs, kLongestPythonTryNs);
   process->try_ns = now_ns + process->try_step_ns;
   PythonTrial trial = PythonReader::Try(pid);
   // It has ended, or is becoming another program.

@@ -14,7 +14,7 @@ namespace {
 // While libraries are loaded there is one more every few milliseconds, and the list of thousands takes milliseconds.
 constexpr int64_t kRereadNs = 1000 * kMillisecondNs, kRereadMissingNs = 50 * kMillisecondNs;
 // Beyond this many records of stacks a program would be too odd to be told.
-constexpr uint32_t kMostNodes = 4'000'000;
+constexpr uint32_t kMostStackNodes = 4'000'000;
 // Lines of a larger file wait for the end: they take longer than rings may wait.
 constexpr std::size_t kMostLineBytes = 2u << 20;
 
@@ -141,7 +141,7 @@ uint32_t SampledStacks::ModuleOf(const PerfSample& sample, const CodeMapping& ma
 }
 
 uint32_t SampledStacks::NodeOf(uint32_t parent, uint32_t frame, bool is_cut, bool is_guessed, Journal* journal) {
-  if (next_node_ > kMostNodes) return 0;
+  if (next_node_ > kMostStackNodes) return 0;
   std::unordered_map<uint64_t, uint32_t>& nodes = nodes_[(is_cut ? 1 : 0) + (is_guessed ? 2 : 0)];
   const auto [at, is_new] = nodes.try_emplace(uint64_t{parent} << 32 | frame, next_node_);
   if (!is_new) return at->second;

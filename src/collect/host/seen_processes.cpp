@@ -1,5 +1,6 @@
 #include "collect/host/seen_processes.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include "collect/run/arenas.h"
 #include "collect/run/open_proc_file.h"
 #include "collect/run/own_process.h"
-#include "collect/run/trace_writers.h"
 #include "gprof/trace/record.h"
 #include "gprof/trace/seen_process.h"
 #include "trace/write/chunk_writer.h"
@@ -67,6 +67,8 @@ void SeenProcesses::See(pid_t pid, bool is_new, bool is_thorough, int64_t now_ns
   std::string program = PathOfProgram(pid);
   if (process.threads.empty() || program != process.program) Describe(pid, &process);
   process.program = std::move(program);
+  rlimit files = {};
+  if (prlimit(pid, RLIMIT_NOFILE, nullptr, &files) == 0) process.most_files = files.rlim_cur;
   process.threads[pid] = process.name;
   if (!is_thorough) return;
   const std::string tasks = proc_ + "/" + std::to_string(pid) + "/task";
@@ -95,10 +97,19 @@ std::string SeenProcesses::ChunksOf(const Key& key, const Process& process, uint
   for (const auto& [tid, name] : process.threads) {
     writer.Add(trace::ThreadRecord{static_cast<uint32_t>(tid), names.String(name)});
   }
+  // Standard input, output and error, and what opening one library takes.
+  constexpr uint64_t kFilesToLoadTheTracer = 8;
+  const bool may_be_shut_out = process.most_files < kFilesToLoadTheTracer;
+  if (may_be_shut_out) {
+    const std::string text =
+        process.name + " was limited to " + std::to_string(process.most_files) +
+        " open files (RLIMIT_NOFILE), so that the tracer could not be loaded if it made CUDA or NVTX calls";
+    writer.Add(trace::NoticeRecord{last_ns, static_cast<uint8_t>(trace::NoticeLevel::kWarning), names.String(text)});
+  }
   trace::EndRecord end;
   end.time_ns = last_ns;
   end.reason = static_cast<uint8_t>(trace::EndReason::kStopped);
-  end.chunks_written = process.threads.empty() ? 1 : 2;
+  end.chunks_written = 1u + (process.threads.empty() ? 0 : 1) + (may_be_shut_out ? 1 : 0);
   writer.Add(end);
   std::string chunks;
   writer.Take(&chunks);

@@ -34,6 +34,7 @@ class SeenProcesses {
     std::string program, name, command_line;  // program: the file
     int64_t first_ns = 0, last_ns = 0;
     std::map<pid_t, std::string> threads;
+    uint64_t most_files = UINT64_MAX;  // that it may have open
     bool is_written = false;
   };
   using Key = std::pair<pid_t, uint64_t>;  // pid, and when it began in ticks

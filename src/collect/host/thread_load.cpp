@@ -12,9 +12,9 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kPeriodNs = kSecondNs / 20, kLookNs = kSecondNs / 4;
-constexpr CostLimit kCostLimit = {1, kSecondNs};
-constexpr int64_t kWatchNs = 2 * kSecondNs;
+constexpr int64_t kPeriodNs = kSecondNs / 20, kThreadLookNs = kSecondNs / 4;
+constexpr CostLimit kThreadCostLimit = {1, kSecondNs};
+constexpr int64_t kThreadWatchNs = 2 * kSecondNs;
 
 }  // namespace
 
@@ -45,13 +45,13 @@ void ThreadLoad::Reset() {
 int64_t ThreadLoad::Drain(int64_t now_ns, Journal* journal) {
   if (now_ns >= next_look_ns_) {
     LookForThreads();
-    next_look_ns_ = now_ns + kLookNs;
+    next_look_ns_ = now_ns + kThreadLookNs;
   }
   for (auto entry = threads_.begin(); entry != threads_.end();) {
     const auto [pid, tid] = entry->first;
     entry = Take(pid, tid, &entry->second, now_ns, journal) ? std::next(entry) : threads_.erase(entry);
   }
-  own_cost_.StepDown(kCostLimit, now_ns, kWatchNs, &period_ns_, journal);
+  own_cost_.StepDown(kThreadCostLimit, now_ns, kThreadWatchNs, &period_ns_, journal);
   return now_ns + period_ns_;
 }
 

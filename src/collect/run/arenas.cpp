@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/machine/descriptor.h"
 #include "collect/run/open_proc_file.h"
+#include "gprof/trace/file.h"
 #include "gprof/trace/run_folder.h"
+#include "gprof/trace/seen_process.h"
 
 namespace gprof {
 namespace {
@@ -44,11 +47,32 @@ std::optional<TracedProcess> ReadArena(const std::string& path) {
 
 std::vector<TracedProcess> TracedProcessesIn(const std::string& run_folder) {
   std::vector<TracedProcess> processes;
-  ForEachEntry(run_folder, [&](std::string_view name) {
-    if (!name.ends_with(trace::kArenaSuffix)) return;
-    if (auto process = ReadArena(run_folder + "/" + std::string(name))) processes.push_back(std::move(*process));
-  });
+  for (const std::string& folder : {run_folder, run_folder + "/" + trace::kOthersFolder}) {
+    ForEachEntry(folder, [&](std::string_view name) {
+      if (!name.ends_with(trace::kArenaSuffix)) return;
+      if (auto process = ReadArena(folder + "/" + std::string(name))) processes.push_back(std::move(*process));
+    });
+  }
   return processes;
+}
+
+TraceWriters WritersOf(const std::string& path) {
+  TraceWriters writers;
+  const int descriptor = OpenHigh(path.c_str(), O_RDONLY, 0);
+  if (descriptor < 0) return writers;
+  unsigned char bytes[trace::kChunkHeaderBytes];
+  trace::ChunkHeader header;
+  for (off_t at = 0; pread(descriptor, bytes, sizeof bytes, at) == static_cast<ssize_t>(sizeof bytes) &&
+                     trace::ReadHeader(bytes, &header) == trace::HeaderStatus::kGood;
+       at += static_cast<off_t>(trace::kChunkHeaderBytes + header.body_bytes)) {
+    if ((header.flags & trace::kChunkCollector) != 0 || header.process.image == trace::kSeenImage) continue;
+    writers.processes.emplace(static_cast<pid_t>(header.process.pid), header.process.start_ticks);
+    if (header.first_ns == 0 || header.first_ns > header.last_ns) continue;
+    writers.first_ns = std::min(writers.first_ns, header.first_ns);
+    writers.last_ns = std::max(writers.last_ns, header.last_ns);
+  }
+  close(descriptor);
+  return writers;
 }
 
 }  // namespace gprof

@@ -5,7 +5,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gprof {
@@ -21,5 +23,14 @@ struct TracedProcess {
 
 // What a process left that has died is among them.
 std::vector<TracedProcess> TracedProcessesIn(const std::string& run_folder);
+
+// Which processes have written to a trace: those that the tracer is in.
+struct TraceWriters {
+  std::set<std::pair<pid_t, uint64_t>> processes;  // pid, and when it began in ticks
+  uint64_t first_ns = UINT64_MAX, last_ns = 0;     // of their records; first behind last where none has a time
+};
+
+// By the headers of its chunks, as far as they follow each other.
+TraceWriters WritersOf(const std::string& path);
 
 }  // namespace gprof

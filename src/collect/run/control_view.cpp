@@ -57,6 +57,7 @@ bool ControlView::ReadOnce(ControlOrder* order) const {
   order->wish = static_cast<trace::CaptureWish>(page_->wish.load(std::memory_order_relaxed));
   order->output.device = page_->output_device.load(std::memory_order_relaxed);
   order->output.inode = page_->output_inode.load(std::memory_order_relaxed);
+  order->output.run = page_->output_run.load(std::memory_order_relaxed);
   order->output.path.assign(page_->output, strnlen(page_->output, sizeof page_->output));
   std::atomic_thread_fence(std::memory_order_acquire);
   return page_->epoch.load(std::memory_order_relaxed) == before;

@@ -1,6 +1,5 @@
 #include "collect/run/helper.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -12,15 +11,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <exception>
 #include <fstream>
 #include <initializer_list>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/machine/descriptor.h"
 #include "collect/run/control_view.h"
 #include "collect/run/run_processes.h"
 #include "collect/run/system_clocks.h"
@@ -46,17 +44,9 @@ void CloseEverything() {
   if (syscall(SYS_close_range, 3u, ~0u, 0u) == 0) return;
 #endif
   // A kernel before 5.9. What is closed while it is being listed may hide another, so that is done twice.
-  std::vector<int> open_ones;
-  if (DIR* const listing = opendir("/proc/self/fd")) {
-    while (const dirent* entry = readdir(listing)) {
-      const std::string_view name = entry->d_name;
-      int descriptor = -1;
-      std::from_chars(name.data(), name.data() + name.size(), descriptor);
-      if (descriptor > 2 && descriptor != dirfd(listing)) open_ones.push_back(descriptor);
-    }
-    closedir(listing);
+  for (const int descriptor : NumbersIn("/proc/self/fd")) {
+    if (descriptor > 2) close(descriptor);
   }
-  for (const int descriptor : open_ones) close(descriptor);
 }
 
 void TakeDefaultsFor(std::initializer_list<int> signals) {
@@ -154,7 +144,7 @@ class Helper {
     int64_t now_ns = MonotonicNs();
     if (control_->Read(&order_)) Follow(now_ns);
     header.epoch_done.store(order_.epoch, std::memory_order_release);
-    if (run_.follows_captures && order_.wish == trace::CaptureWish::kTriggered) FollowCaptures(now_ns);
+    if (run_.follows_captures && FollowsTriggers()) FollowCaptures(now_ns);
     if (is_on_ && now_ns >= next_ns_) next_ns_ = collector_->Drain(now_ns, journal_.get());
     if (now_ns >= flush_ns_ || journal_->IsFilling()) Flush(false);
     now_ns = MonotonicNs();
@@ -185,6 +175,11 @@ class Helper {
       case trace::CaptureWish::kTriggered:
         if (!run_.follows_captures) TurnOn(now_ns);
         break;
+      case trace::CaptureWish::kFlush:
+        if (!run_.follows_captures) TurnOn(now_ns);
+        if (is_on_) next_ns_ = collector_->Drain(now_ns, journal_.get());
+        Flush(false);
+        break;
       case trace::CaptureWish::kIdle:
         TurnOff(now_ns);
         Flush(true);
@@ -194,6 +189,10 @@ class Helper {
         journal_->Discard();
         break;
     }
+  }
+
+  bool FollowsTriggers() const {
+    return order_.wish == trace::CaptureWish::kTriggered || order_.wish == trace::CaptureWish::kFlush;
   }
 
   void FollowCaptures(int64_t now_ns) {
@@ -206,9 +205,7 @@ class Helper {
   }
 
   void TurnOn(int64_t now_ns) {
-    const TraceFile before = journal_->output();
-    const bool is_same = before.path == order_.output.path && before.device == order_.output.device &&
-                         before.inode == order_.output.inode;
+    const bool is_same = journal_->output() == order_.output;
     if (is_on_ && is_same) return;
     if (!is_same) {
       Flush(true);
@@ -238,7 +235,7 @@ class Helper {
   void Flush(bool is_last) {
     flush_ns_ = is_on_ ? MonotonicNs() + flush_step_ns_ : kNever;
     if (journal_->IsEmpty() && journal_->lost_records() == 0) return;
-    if (SizeOf(journal_->output()) == uint64_t{0}) {
+    if (IsStillEmpty(journal_->output())) {
       if (!is_last && !journal_->IsFilling()) return;
       if (!run_.wants_untraced) return Forget(is_last);
     }
@@ -301,7 +298,7 @@ int SalvageCollector(const std::string& journal_path, uint64_t died_ns) try {
   const CollectorKind* const kind = FindCollector(journal->collector());
   if (kind != nullptr) kind->make({})->Salvage(journal.get());
   // As in Flush(): there is nothing that this could belong to.
-  if (SizeOf(journal->output()) == uint64_t{0} && !journal->may_be_alone()) return 0;
+  if (IsStillEmpty(journal->output()) && !journal->may_be_alone()) return 0;
   error = journal->Write();
   // A capture that was over when it died lacks nothing.
   if (error != 0 || state != trace::ArenaState::kRecording) return error;

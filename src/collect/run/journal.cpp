@@ -21,7 +21,7 @@
 namespace gprof {
 namespace {
 
-constexpr uint64_t kLayout = 2;
+constexpr uint64_t kLayout = 3;
 constexpr uint32_t kHeadBytes = 12288, kNamesBytes = 4u << 20, kRowsBytes = 4u << 20;
 constexpr uint32_t kFileBytes = kHeadBytes + kNamesBytes + kRowsBytes;
 constexpr uint32_t kStateOffset = 4096;
@@ -81,7 +81,7 @@ struct Journal::State {
   std::atomic<uint64_t> flight;
   std::atomic<uint64_t> sequence;  // of the next chunk
   std::atomic<uint64_t> lost_records;
-  uint64_t output_device, output_inode;
+  uint64_t output_device, output_inode, output_run;
   uint32_t may_be_alone;
   char output[4096];
 };
@@ -232,13 +232,14 @@ void Journal::SetOutput(const TraceFile& output) {
   state_->sequence.store(0, std::memory_order_relaxed);
   state_->output_device = output.device;
   state_->output_inode = output.inode;
+  state_->output_run = output.run;
   std::memset(state_->output, 0, sizeof state_->output);
   output.path.copy(state_->output, sizeof state_->output - 1);
 }
 
 TraceFile Journal::output() const {
   return {std::string(state_->output, strnlen(state_->output, sizeof state_->output)), state_->output_device,
-          state_->output_inode};
+          state_->output_inode, state_->output_run};
 }
 
 void Journal::SetMayBeAlone(bool may_be) { state_->may_be_alone = may_be ? 1 : 0; }
@@ -321,7 +322,8 @@ bool Journal::Encode(uint32_t begin, uint32_t end, uint64_t sequence, uint64_t l
   Dictionary dictionary;
   // Texts get their numbers in this order, here as in Name().
   ForEachName([&dictionary](std::string_view text) { dictionary.String(text); });
-  ChunkWriter writer(&dictionary, {.process = Key(), .sequence = sequence, .is_collector = true});
+  ChunkWriter writer(&dictionary,
+                     {.process = Key(), .sequence = sequence, .run = state_->output_run, .is_collector = true});
   const bool is_sound = begin <= end && AddRowsTo(&writer, begin, end);
   if (lost != 0) {
     const int64_t now_ns = MonotonicNs();

@@ -1,26 +1,17 @@
 #include "collect/run/open_proc_file.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 #include <utility>
 
 #include "base/machine/descriptor.h"
 
 namespace gprof {
-namespace {
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
-
-}  // namespace
 
 ProcFile::ProcFile(const std::string& path) : descriptor_(OpenHigh(path.c_str(), O_RDONLY, 0)) {}
 
@@ -40,14 +31,6 @@ std::string_view ProcFile::Read() const {
   if (descriptor_ < 0) return {};
   const ssize_t size = pread(descriptor_, text, sizeof text, 0);
   return {text, size > 0 ? static_cast<std::size_t>(size) : 0};
-}
-
-void ForEachEntry(const std::string& folder, const std::function<void(std::string_view)>& visit) {
-  const std::unique_ptr<DIR, CloseFolder> listing(opendir(folder.c_str()));
-  if (!listing) return;
-  while (const dirent* entry = readdir(listing.get())) {
-    if (entry->d_name[0] != '.') visit(entry->d_name);
-  }
 }
 
 std::string PathOfProgram(pid_t pid) {

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/machine/descriptor.h"
+
 namespace gprof {
 
 class ProcFile {
@@ -29,8 +31,6 @@ class ProcFile {
   int descriptor_ = -1;
 };
 
-// The names in a folder, but for those that begin with a dot.
-void ForEachEntry(const std::string& folder, const std::function<void(std::string_view)>& visit);
 // The file that it runs; empty when it is gone.
 std::string PathOfProgram(pid_t pid);
 // Numbers between spaces and line ends; what is none is passed over.

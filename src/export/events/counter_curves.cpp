@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analysis/calls/call_kinds.h"
-#include "analysis/memory/memory_use.h"
-#include "analysis/tracks/metric_samples.h"
+#include "analysis/facts/memory/memory_use.h"
+#include "analysis/facts/operations/operations.h"
+#include "analysis/topics/tracks/metric_samples.h"
 #include "base/text.h"
 
 namespace gprof {

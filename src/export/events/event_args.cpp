@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/operations/operations.h"
 #include "base/text.h"
 
 namespace gprof {

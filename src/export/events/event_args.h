@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/result/stack_names.h"
+#include "analysis/facts/places/stack_names.h"
 #include "gprof/trace.h"
 
 namespace gprof {

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/operations/operations.h"
 
 namespace gprof {
 namespace {

@@ -31,7 +31,8 @@ FreshOutput::FreshOutput(const std::string& path, Kind kind) : path_(path), kind
   // Through a link, what it leads to is replaced and the link stays.
   std::error_code failed;
   target_ = fs::weakly_canonical(path, failed).string();
-  if (failed || target_.empty()) target_ = path;
+  if (failed) Fail(failed.value());
+  if (target_.empty()) target_ = path;
   // "out/" is the folder out.
   if (target_.size() > 1 && target_.ends_with('/')) target_.pop_back();
   work_path_ = target_ + ".new" + std::to_string(getpid());

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/operations/operations.h"
 #include "export/exporters.h"
 #include "export/sqlite/sqlite_export.h"
 

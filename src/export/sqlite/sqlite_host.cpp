@@ -1,5 +1,5 @@
 // What the host did: CUDA calls, waits, events, graph building, and what was lost to compilers, loaders and CUPTI.
-#include "analysis/trust/overhead_kinds.h"
+#include "analysis/facts/recording/overhead_kinds.h"
 #include "export/sqlite/sqlite_export.h"
 
 namespace gprof {

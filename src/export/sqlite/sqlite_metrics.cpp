@@ -2,7 +2,7 @@
 // tables of ours.
 #include <string>
 
-#include "analysis/tracks/metric_samples.h"
+#include "analysis/topics/tracks/metric_samples.h"
 #include "export/sqlite/sqlite_export.h"
 
 namespace gprof {

@@ -2,8 +2,8 @@
 #include <set>
 #include <utility>
 
-#include "analysis/gpus/nccl_kernels.h"
-#include "analysis/gpus/nccl_messages.h"
+#include "analysis/facts/operations/nccl_kernels.h"
+#include "analysis/topics/gpus/nccl_messages.h"
 #include "export/sqlite/sqlite_export.h"
 
 namespace gprof {

@@ -173,6 +173,7 @@ std::vector<std::string> HealthTexts(const TraceHealth& h) {
   add(h.unmatched_launches, "launch calls have no GPU operation");
   add(h.unmatched_ops, "GPU operations have no launch call");
   add(h.unfinished_processes, "processes did not finish recording");
+  add(h.gpu_pauses, "times GPU work was not recorded, as the program's own profiler recorded it");
   if (h.is_truncated) texts.emplace_back("the trace ends in the middle of a chunk");
   return texts;
 }

@@ -1,7 +1,7 @@
 // What threads did between CUDA calls: calls of the operating system, CPU samples, and when they did not run.
 #include <vector>
 
-#include "analysis/result/stack_names.h"
+#include "analysis/facts/places/stack_names.h"
 #include "export/sqlite/sqlite_export.h"
 
 namespace gprof {

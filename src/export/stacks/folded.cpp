@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/calls/call_kinds.h"
-#include "analysis/places/running_samples.h"
+#include "analysis/facts/operations/operations.h"
+#include "analysis/facts/places/running_samples.h"
+#include "analysis/facts/places/stack_names.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/stack_names.h"
 #include "base/demangle.h"
 #include "base/short_names.h"
 #include "base/text.h"

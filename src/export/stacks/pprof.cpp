@@ -1,14 +1,18 @@
-// CPU samples for pprof: github.com/google/pprof/blob/main/proto/profile.proto.
+// CPU samples, and GPU time by the stack that launched it, for pprof:
+// github.com/google/pprof/blob/main/proto/profile.proto.
+#include <array>
 #include <map>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "analysis/places/running_samples.h"
+#include "analysis/facts/operations/operations.h"
+#include "analysis/facts/places/running_samples.h"
+#include "analysis/facts/recording/clock_quality.h"
 #include "analysis/result/display_names.h"
-#include "analysis/trust/real_time.h"
 #include "base/text.h"
 #include "export/exporters.h"
 #include "export/stacks/sampled_frames.h"
@@ -50,7 +54,9 @@ class PprofWriter {
   std::string Run(const ExportOptions& options) {
     AddValueType("samples", "count");
     AddValueType("cpu", "nanoseconds");
+    AddValueType("gpu", "nanoseconds");
     AddSamples(options);
+    AddGpuTime();
     AddMappings();
     profile_.add_int64(profile::kTime, StartTime());
     profile_.add_int64(profile::kDuration, trace_.end_ns - trace_.start_ns);
@@ -93,19 +99,40 @@ class PprofWriter {
       ++sum.samples;
       sum.time_ns += sample.weight_ns;
     }
-    for (const auto& [key, sum] : sums) AddSample(key.first, key.second, sum.samples, sum.time_ns);
+    for (const auto& [key, sum] : sums) AddSample(key.first, Locations(key.second), {sum.samples, sum.time_ns, 0});
   }
 
-  void AddSample(uint32_t thread, uint32_t stack, int64_t samples, int64_t time_ns) {
+  // What an operation is stands above the stack of the call that launched it.
+  void AddGpuTime() {
+    std::map<std::tuple<uint32_t, uint32_t, std::string>, int64_t> sums;  // by thread, stack and what it is
+    for (const GpuOp& op : trace_.ops) {
+      const uint32_t call = OutermostCall(trace_, op.api);
+      if (call == kNone) continue;
+      const ApiCall& launch = trace_.api_calls[call];
+      const std::string name = op.kind == OpKind::kKernel ? KernelName(trace_, op.name) : OpName(trace_, op);
+      if (launch.thread != kNone) sums[{launch.thread, launch.stack, name}] += op.DurationNs();
+    }
+    for (const auto& [key, time_ns] : sums) {
+      const auto& [thread, stack, name] = key;
+      std::vector<uint64_t> locations = Locations(stack);
+      locations.insert(locations.begin(), OperationLocation(name));
+      AddSample(thread, locations, {0, 0, time_ns});
+    }
+  }
+
+  std::vector<uint64_t> Locations(uint32_t stack) {
     std::vector<uint64_t> locations;
     for (const uint32_t frame : FramesOf(trace_, stack)) {
       AddLocation(frame);
       locations.push_back(frame + 1);
     }
-    const int64_t values[] = {samples, time_ns};
+    return locations;
+  }
+
+  void AddSample(uint32_t thread, const std::vector<uint64_t>& locations, const std::array<int64_t, 3>& values) {
     pbf_writer message(profile_, profile::kSample);
     message.add_packed_uint64(sample_message::kLocation, locations.begin(), locations.end());
-    message.add_packed_int64(sample_message::kValue, std::begin(values), std::end(values));
+    message.add_packed_int64(sample_message::kValue, values.begin(), values.end());
     const Thread& of = trace_.threads[thread];
     AddLabel(&message, "thread", Utf8(ThreadName(trace_, thread)));
     AddLabel(&message, "tid", of.tid);
@@ -143,6 +170,18 @@ class PprofWriter {
     }
   }
 
+  // Of a kernel, copy or fill; numbered behind the frames.
+  uint64_t OperationLocation(const std::string& name) {
+    const auto [at, is_new] = operations_.try_emplace(name, trace_.frames.size() + operations_.size() + 1);
+    if (!is_new) return at->second;
+    const uint64_t function = Function({Utf8(name), Utf8(name), "", 0, 0});
+    pbf_writer message(profile_, profile::kLocation);
+    message.add_uint64(location_message::kId, at->second);
+    pbf_writer of_line(message, location_message::kLine);
+    of_line.add_uint64(location_message::kFunction, function);
+    return at->second;
+  }
+
   uint64_t Function(const FrameLine& line) {
     const int64_t name = Text(line.name), system_name = Text(line.system_name), file = Text(line.file);
     const auto [at, is_new] = functions_.try_emplace({system_name, file}, functions_.size() + 1);
@@ -174,6 +213,7 @@ class PprofWriter {
   std::string out_;
   pbf_writer profile_{out_};
   std::vector<bool> has_location_;
+  std::map<std::string, uint64_t> operations_;  // their locations
   std::vector<std::string> texts_;
   std::map<std::string, int64_t> numbers_;
   std::map<std::pair<int64_t, int64_t>, uint64_t> functions_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <span>
 
-#include "analysis/places/stack_lines.h"
-#include "analysis/result/stack_names.h"
+#include "analysis/facts/places/stack_lines.h"
+#include "analysis/facts/places/stack_names.h"
 #include "base/demangle.h"
 #include "base/text.h"
 

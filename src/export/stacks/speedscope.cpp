@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/places/running_samples.h"
+#include "analysis/facts/places/running_samples.h"
 #include "analysis/result/display_names.h"
 #include "base/text.h"
 #include "export/exporters.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/csv_text.h"
 #include "export/exporters.h"
 #include "export/output/output_file.h"
 #include "export/tables/flat_tables.h"
@@ -32,16 +33,7 @@ class CsvWriter : public RowWriter {
 
   void Text(std::string_view value) override {
     Separate();
-    if (value.find_first_of(",\"\n\r") == std::string_view::npos) {
-      line_ += value;
-      return;
-    }
-    line_ += '"';
-    for (const char c : value) {
-      if (c == '"') line_ += '"';
-      line_ += c;
-    }
-    line_ += '"';
+    AppendCsvText(value, ',', CsvQuotes::kWhereNeeded, &line_);
   }
 
   void EndRow() override {

@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "analysis/facts/places/stack_names.h"
 #include "analysis/result/display_names.h"
-#include "analysis/result/stack_names.h"
 #include "export/tables/record_rows.h"
 #include "gprof/fields.h"
 #include "gprof/trace.h"
@@ -149,8 +149,8 @@ class ListRows {
 
 template <class List>
 struct ElementOfList;
-template <class T>
-struct ElementOfList<std::vector<T> Trace::*> {
+template <class T, class Owner>
+struct ElementOfList<std::vector<T> Owner::*> {
   using Type = T;
 };
 

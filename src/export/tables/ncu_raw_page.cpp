@@ -7,8 +7,9 @@
 #include <set>
 #include <string>
 
-#include "analysis/counters/counter_sections.h"
+#include "analysis/facts/counters/counter_sections.h"
 #include "analysis/result/display_names.h"
+#include "base/csv_text.h"
 #include "export/exporters.h"
 #include "export/tables/clean_names.h"
 #include "export/tables/ncu_page.h"
@@ -47,12 +48,8 @@ std::string SizeText(const Trace& trace, uint32_t range, std::string_view what) 
 }
 
 void CsvRow::Field(std::string_view text) {
-  line_ += line_.empty() ? "\"" : ",\"";
-  for (const char c : text) {
-    if (c == '"') line_ += '"';
-    line_ += c;
-  }
-  line_ += '"';
+  if (!line_.empty()) line_ += ',';
+  AppendCsvText(text, ',', CsvQuotes::kAlways, &line_);
 }
 
 void CsvRow::End() {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/operations/operations.h"
 #include "export/tables/record_rows.h"
 
 namespace gprof {

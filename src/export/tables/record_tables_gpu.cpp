@@ -1,5 +1,6 @@
 // Tables of what ran on the GPUs.
-#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/calls/call_kinds.h"
+#include "analysis/facts/operations/operations.h"
 #include "analysis/result/display_names.h"
 #include "export/tables/list_tables.h"
 #include "export/tables/record_rows.h"

@@ -1,6 +1,6 @@
 // Tables of what the host did.
-#include "analysis/result/stack_names.h"
-#include "analysis/trust/overhead_kinds.h"
+#include "analysis/facts/places/stack_names.h"
+#include "analysis/facts/recording/overhead_kinds.h"
 #include "export/tables/list_tables.h"
 #include "export/tables/record_rows.h"
 

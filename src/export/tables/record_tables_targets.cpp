@@ -27,10 +27,11 @@ constexpr std::string_view kClockColumns[] = {"pid", "monotonic_ns", "realtime_n
 
 constexpr std::string_view kEndReasons[] = {"not known", "exit", "exec", "stopped", "died"};
 constexpr std::string_view kLossReasons[] = {"not known",      "no memory",      "write failed", "dropped by CUPTI",
-                                             "no time stamps", "unknown record", "fork"};
+                                             "no time stamps", "unknown record", "fork",         "signal handler",
+                                             "no access"};
 constexpr FieldColumn kLossColumns[] = {
     {"time_ns"}, {"pid"}, {"reason", {}, kLossReasons}, {"lost_kind", "kind"}, {"count"}};
-constexpr std::string_view kLevels[] = {"not known", "information", "warning", "error"};
+constexpr std::string_view kLevels[] = {"not known", "information", "warning", "error", "reason"};
 constexpr FieldColumn kNoticeColumns[] = {{"time_ns"}, {"pid"}, {"level", {}, kLevels}, {"message"}};
 
 // -1 is "none".

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/tracks/metric_samples.h"
-#include "analysis/trust/real_time.h"
+#include "analysis/facts/recording/clock_quality.h"
+#include "analysis/topics/tracks/metric_samples.h"
 #include "base/text.h"
 #include "export/events/by_thread.h"
 #include "export/events/counter_curves.h"

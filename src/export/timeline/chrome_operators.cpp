@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "analysis/operators/operators.h"
-#include "analysis/operators/sequence_links.h"
+#include "analysis/facts/operators/operators.h"
+#include "analysis/facts/operators/sequence_links.h"
 #include "base/text.h"
 #include "export/output/json_text.h"
 

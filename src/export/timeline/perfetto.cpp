@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/stack_names.h"
-#include "analysis/tracks/metric_samples.h"
-#include "analysis/trust/real_time.h"
+#include "analysis/facts/places/stack_names.h"
+#include "analysis/facts/recording/clock_quality.h"
+#include "analysis/topics/tracks/metric_samples.h"
 #include "base/text.h"
 #include "export/events/by_thread.h"
 #include "export/events/counter_curves.h"

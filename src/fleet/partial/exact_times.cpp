@@ -4,9 +4,9 @@
 #include <iterator>
 #include <utility>
 
-#include "analysis/facts/histogram.h"
-#include "analysis/facts/operations.h"
+#include "analysis/facts/operations/operations.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/result/histogram.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -83,9 +83,8 @@ ExactTimes ExactSearch::Finish() const {
     if (found == counts_.end()) continue;
     std::map<int64_t, int64_t> seen;
     for (const auto& [ns, count] : found->second) seen[std::min(BucketOf(ns), kBuckets - 1)] += count;
-    const bool is_whole = std::all_of(wanted.buckets.begin(), wanted.buckets.end(), [&](const auto& bucket) {
-      return seen[bucket.first] == wanted.histogram.at(bucket.first);
-    });
+    const bool is_whole = std::ranges::all_of(
+        wanted.buckets, [&](const auto& bucket) { return seen[bucket.first] == wanted.histogram.at(bucket.first); });
     if (!is_whole) continue;
     const int64_t all = TimesIn(wanted.histogram);
     const auto percentile = [&](int64_t percent) {

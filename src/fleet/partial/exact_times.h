@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fleet/rank_summary.h"
+#include "fleet/rank/rank_summary.h"
 #include "gprof/trace.h"
 
 namespace gprof {

@@ -5,12 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/findings/findings.h"
-#include "analysis/result/kept_results.h"
-#include "analysis/result/metric_joins.h"
+#include "analysis/findings/ranked_findings.h"
 #include "base/units.h"
 #include "fleet/partial/join_tables.h"
-#include "fleet/partial/keep_results.h"
 #include "trace/reshape/merge.h"
 #include "trace/reshape/merge_devices.h"
 
@@ -23,11 +20,13 @@ constexpr std::string_view kGpu = "gpu";
 constexpr FactSet kOfAny =
     Fact::kOperations | Fact::kApiCalls | Fact::kClocks | Fact::kSlowDown | Fact::kHostLoad | Fact::kGpuMetrics;
 
+const MetricJoin& JoinOf(std::string_view id) { return FindMetric(id)->join; }
+
 double Combined(Join how, double a, double b) {
   return how == Join::kMost ? std::max(a, b) : how == Join::kLeast ? std::min(a, b) : a + b;
 }
 
-KeptResults WithoutHistograms(KeptResults kept) {
+Results WithoutHistograms(Results kept) {
   for (KeptAnalysis& analysis : kept.analyses) {
     for (Table& table : analysis.result.tables) table = WithoutHistograms(std::move(table));
   }
@@ -35,33 +34,36 @@ KeptResults WithoutHistograms(KeptResults kept) {
   return kept;
 }
 
+// As traces are joined, their heads are.
+Trace WithoutRecords(TraceHead head) {
+  Trace trace;
+  static_cast<TraceHead&>(trace) = std::move(head);
+  trace.device_ops.resize(trace.devices.size());
+  trace.thread_api_calls.resize(trace.threads.size());
+  trace.thread_ranges.resize(trace.threads.size());
+  return trace;
+}
+
 }  // namespace
 
 class ResultsJoin::State {
  public:
-  void Add(const RankSummary& summary, Trace trace) {
-    const std::shared_ptr<const KeptResults> kept = trace.kept;
-    if (traces_.empty()) {
-      first_ = kept;
-      unknown_of_any_ = kept->unknown & kOfAny;
-    }
+  void Add(const RankSummary& summary, Results results) {
+    if (traces_.empty()) unknown_of_any_ = results.unknown & kOfAny;
     const auto index = static_cast<uint32_t>(traces_.size());
-    for (const KeptAnalysis& analysis : kept->analyses) AddAnalysis(analysis, NameOf(summary), index);
+    for (const KeptAnalysis& analysis : results.analyses) AddAnalysis(analysis, NameOf(summary), index);
     for (const RankKernel& kernel : summary.kernel_times) AddHistogram(kernel);
-    AddRest(*kept);
-    trace.kept = nullptr;
-    records_ += std::exchange(trace.record_count, 0);  // more of them than one trace can hold
-    traces_.push_back(std::move(trace));
+    AddRest(results);
+    TraceHead head = results.head;
+    records_ += std::exchange(head.record_count, 0);  // more of them than one trace can hold
+    if (traces_.empty()) first_ = std::move(results);
+    traces_.push_back(WithoutRecords(std::move(head)));
   }
 
   size_t ranks() const { return traces_.size(); }
 
-  Trace Finish() {
-    if (traces_.size() == 1) {
-      traces_.front().kept = std::make_shared<const KeptResults>(WithoutHistograms(*first_));
-      traces_.front().record_count = records_;
-      return std::move(traces_.front());
-    }
+  Results Finish() {
+    if (traces_.size() == 1) return WithoutHistograms(std::move(first_));
     const MergedDevices devices = MergeDevices(traces_);
     kept_.is_used.resize(devices.devices.size());
     for (size_t i = 0; i < used_.size(); ++i) {
@@ -82,8 +84,8 @@ class ResultsJoin::State {
       // Its rank was not there from the begin of the first to the end of the last.
       device.unrecorded_ns += std::max<int64_t>(kept_.breakdown.wall_ns - device.WallNs(), 0);
     }
-    merged.kept = std::make_shared<const KeptResults>(std::move(kept_));
-    return merged;
+    kept_.head = std::move(static_cast<TraceHead&>(merged));
+    return std::move(kept_);
   }
 
  private:
@@ -102,8 +104,7 @@ class ResultsJoin::State {
   };
 
   void AddAnalysis(const KeptAnalysis& analysis, const std::string& rank, uint32_t index) {
-    auto found =
-        std::find_if(analyses_.begin(), analyses_.end(), [&](const auto& a) { return a.first == analysis.name; });
+    auto found = std::ranges::find_if(analyses_, [&](const auto& a) { return a.first == analysis.name; });
     if (found == analyses_.end()) {
       analyses_.emplace_back(analysis.name, std::make_unique<OfAnalysis>());
       found = std::prev(analyses_.end());
@@ -123,14 +124,14 @@ class ResultsJoin::State {
   }
 
   static void AddMetric(const Metric& metric, uint32_t index, OfAnalysis* of) {
-    const Join how = JoinOf(metric.id).how;
-    if (how == Join::kNever) return;
+    const MetricJoin& join = JoinOf(metric.id);
+    if (!join.IsKnown()) return;
     const auto [at, is_new] = of->metrics.try_emplace({metric.id, Marked(metric.scope, index)}, metric.value);
-    if (!is_new) at->second = Combined(how, at->second, metric.value);
+    if (!is_new) at->second = Combined(join.how, at->second, metric.value);
   }
 
   void AddTable(const Table& table, uint32_t index, OfAnalysis* of) {
-    if (table.id == "devices" && !table.columns.empty() && table.columns.front().key == "device") {
+    if (table.of_ranks == RowsOfRanks::kOfGpus) {
       Table marked = table;
       for (auto& row : marked.rows) {
         if (auto* const name = std::get_if<std::string>(&row.front())) *name = Marked(*name, index);
@@ -140,10 +141,10 @@ class ResultsJoin::State {
       } else {
         of->devices->rows.insert(of->devices->rows.end(), marked.rows.begin(), marked.rows.end());
       }
-    } else if (CanJoinTable(table.id)) {
+    } else if (table.of_ranks != RowsOfRanks::kApart) {
       const auto [at, is_new] = of->tables.try_emplace(table.id);
       if (is_new) of->table_order.push_back(table.id);
-      at->second.Add(table, kKeptRows);
+      at->second.Add(table);
     }
   }
 
@@ -162,16 +163,15 @@ class ResultsJoin::State {
     for (size_t i = 0; i + 1 < kernel.buckets.size(); i += 2) sum[kernel.buckets[i]] += kernel.buckets[i + 1];
   }
 
-  void AddRest(const KeptResults& kept) {
+  void AddRest(const Results& kept) {
     for (const Table& table : kept.stats) {
-      stats_[table.id].Add(table, kKeptRows);
+      stats_[table.id].Add(table);
       ++ranks_with_stats_[table.id];
     }
     unknown_of_any_ = unknown_of_any_ & kept.unknown;
     kept_.traces.insert(kept_.traces.end(), kept.traces.begin(), kept.traces.end());
     for (const KeptAmount& amount : kept.amounts) {
-      const auto found = std::find_if(kept_.amounts.begin(), kept_.amounts.end(),
-                                      [&](const KeptAmount& a) { return a.key == amount.key; });
+      const auto found = std::ranges::find_if(kept_.amounts, [&](const KeptAmount& a) { return a.key == amount.key; });
       if (found == kept_.amounts.end()) {
         kept_.amounts.push_back(amount);
       } else {
@@ -193,7 +193,7 @@ class ResultsJoin::State {
   }
 
   // Of the rank that recording cost most: ranks run side by side.
-  void AddCost(const KeptResults& kept) {
+  void AddCost(const Results& kept) {
     if (traces_.empty() || kept.cost.slow_down.most_percent > kept_.cost.slow_down.most_percent) {
       kept_.cost = kept.cost;
       kept_.cost.threads.clear();  // they are of its trace
@@ -259,7 +259,7 @@ class ResultsJoin::State {
       if (!is_new) at->second = Combined(JoinOf(key.first).how, at->second, value);
     }
     for (auto& [key, value] : values) {
-      const MetricJoin join = JoinOf(key.second);
+      const MetricJoin& join = JoinOf(key.second);
       double joined = value;
       if (join.how == Join::kSpan) joined = static_cast<double>(merged.end_ns - merged.start_ns);
       result.metrics.push_back({key.second, key.first, joined});
@@ -285,7 +285,7 @@ class ResultsJoin::State {
     }
     for (KeptAnalysis& analysis : kept_.analyses) {
       for (Metric& metric : analysis.result.metrics) {
-        const MetricJoin join = JoinOf(metric.id);
+        const MetricJoin& join = JoinOf(metric.id);
         if (join.how != Join::kRatio) continue;
         const auto part = sums.find({join.part, metric.scope}), whole = sums.find({join.whole, metric.scope});
         const bool is_known = part != sums.end() && whole != sums.end() && whole->second != 0;
@@ -313,22 +313,22 @@ class ResultsJoin::State {
     return finding;
   }
 
-  std::vector<Trace> traces_;  // without results
+  std::vector<Trace> traces_;  // without records
   uint64_t records_ = 0;
-  std::shared_ptr<const KeptResults> first_;
+  Results first_;
   std::vector<std::pair<std::string, std::unique_ptr<OfAnalysis>>> analyses_;
   std::map<std::string, TableJoin> stats_;
   std::map<std::string, int64_t> ranks_with_stats_;
   std::map<std::string, Histogram> histograms_;  // by kernel
   std::vector<std::vector<bool>> used_;
   FactSet unknown_of_any_ = FactSet::None();
-  KeptResults kept_;
+  Results kept_;
 };
 
 ResultsJoin::ResultsJoin() : state_(std::make_unique<State>()) {}
 ResultsJoin::~ResultsJoin() = default;
-void ResultsJoin::Add(const RankSummary& summary, Trace trace) { state_->Add(summary, std::move(trace)); }
+void ResultsJoin::Add(const RankSummary& summary, Results results) { state_->Add(summary, std::move(results)); }
 size_t ResultsJoin::ranks() const { return state_->ranks(); }
-Trace ResultsJoin::Finish() { return state_->Finish(); }
+Results ResultsJoin::Finish() { return state_->Finish(); }
 
 }  // namespace gprof

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "fleet/rank_summary.h"
-#include "gprof/trace.h"
+#include "analysis/registry/results.h"
+#include "fleet/rank/rank_summary.h"
 
 namespace gprof {
 
@@ -22,11 +22,11 @@ class ResultsJoin {
   ResultsJoin(const ResultsJoin&) = delete;
   ResultsJoin& operator=(const ResultsJoin&) = delete;
 
-  // `trace` has Trace::kept, of one rank.
-  void Add(const RankSummary& summary, Trace trace);
+  // `results` are those of one rank.
+  void Add(const RankSummary& summary, Results results);
   size_t ranks() const;
   // A single one is as it was added.
-  Trace Finish();
+  Results Finish();
 
  private:
   class State;

@@ -7,14 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/facts/histogram.h"
-#include "fleet/rank_summary.h"
+#include "analysis/result/histogram.h"
+#include "fleet/rank/rank_summary.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
-
-// Whether tables with that id can be joined. The others are about one trace: gaps, threads, what ran beside what.
-bool CanJoinTable(const std::string& id);
 
 // Without the columns of histograms, which are for those who join tables.
 Table WithoutHistograms(Table table);
@@ -23,25 +20,24 @@ Table WithoutHistograms(Table table);
 // something else) there is nothing in the result.
 class TableJoin {
  public:
-  // Rows beyond `kept_rows` were not kept by whoever made the table.
-  void Add(const Table& table, uint32_t kept_rows);
+  void Add(const Table& table);
   Table Finish(int64_t ranks, const std::map<std::string, Histogram>& kernels);
 
  private:
-  struct Row {
+  struct JoinedRow {
     std::vector<Cell> cells;
     size_t place = 0;                                  // in the first table that has it
     std::vector<std::optional<Histogram>> histograms;  // by column; nothing once one table has none
   };
   void AddRow(const std::vector<Cell>& cells, const std::vector<const std::string*>& histograms, size_t place);
   void AddBases(const Table& table);
-  void AddHistograms(const std::vector<const std::string*>& texts, Row* row) const;
-  void Fill(int64_t ranks, Row* row) const;
+  void AddHistograms(const std::vector<const std::string*>& texts, JoinedRow* row) const;
+  void Fill(int64_t ranks, JoinedRow* row) const;
 
   Table table_;
   std::vector<double> bases_;             // by column: what percentages are of
   std::vector<int64_t> ranks_with_base_;  // likewise: of how many ranks that is known
-  std::map<std::vector<std::string>, Row> rows_;
+  std::map<std::vector<std::string>, JoinedRow> rows_;
   bool is_cut_ = false;
 };
 

@@ -2,19 +2,19 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "analysis/facts/operations/used_devices.h"
+#include "analysis/facts/recording/unknown_facts.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/idle_sums.h"
-#include "analysis/result/kept_results.h"
-#include "analysis/result/run_analyses.h"
-#include "analysis/trust/unknown_facts.h"
+#include "analysis/registry/run_analyses.h"
+#include "analysis/topics/analyses.h"
 #include "report/nsys/nsys_reports.h"
+#include "report/run_facts.h"
 #include "report/trace_amounts.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 #include "trace/model/name_table.h"
 
 namespace gprof {
@@ -26,14 +26,14 @@ constexpr size_t kKeptNotices = 32;
 constexpr size_t kKeptParts = 1000;  // of a breakdown: kernels, copies, ranges
 
 // The same wherever the trace lies.
-std::string NameWithoutFolder(const Trace& trace) { return trace.path.substr(trace.path.rfind('/') + 1); }
+std::string NameWithoutFolder(const TraceHead& trace) { return trace.path.substr(trace.path.rfind('/') + 1); }
 
-// The lists of a trace that say what was recorded, with the names in them, and nothing that was.
-class Shell {
+// The head of a trace with the names in it, and nothing that other results do not need.
+class SmallHead {
  public:
-  explicit Shell(const Trace& trace) : from_(trace) {}
+  explicit SmallHead(const Trace& trace) : from_(trace) {}
 
-  Trace Take(RecordingCost* cost) {
+  TraceHead Take(RecordingCost* cost) {
     to_.path = NameWithoutFolder(from_), to_.recorder = from_.recorder, to_.lacks = from_.lacks,
     to_.health = from_.health;
     to_.record_count = from_.record_count, to_.start_ns = from_.start_ns, to_.end_ns = from_.end_ns;
@@ -42,7 +42,6 @@ class Shell {
     to_.losses = from_.losses;
     to_.notices = Named(from_.notices);
     if (to_.notices.size() > kKeptNotices) to_.notices.resize(kKeptNotices);
-    to_.device_ops.resize(to_.devices.size());
     TakeClock();
     TakeThreads(cost);
     to_.strings = names_.Take();
@@ -65,9 +64,8 @@ class Shell {
 
   // The one that was read best is enough to tell how the clocks of two hosts differ.
   void TakeClock() {
-    const auto best = std::min_element(from_.clocks.begin(), from_.clocks.end(), [](const Clock& a, const Clock& b) {
-      return a.anchor.uncertainty_ns < b.anchor.uncertainty_ns;
-    });
+    const auto best = std::ranges::min_element(
+        from_.clocks, [](const Clock& a, const Clock& b) { return a.anchor.uncertainty_ns < b.anchor.uncertainty_ns; });
     if (best != from_.clocks.end()) to_.clocks.push_back(*best);
   }
 
@@ -79,13 +77,11 @@ class Shell {
       of.thread = static_cast<uint32_t>(to_.threads.size());
       to_.threads.push_back(thread);
     }
-    to_.thread_api_calls.resize(to_.threads.size());
-    to_.thread_ranges.resize(to_.threads.size());
     Rename(&cost->measured.function);
   }
 
-  const Trace& from_;
-  Trace to_;
+  const TraceHead& from_;
+  TraceHead to_;
   NameTable names_;
 };
 
@@ -134,17 +130,16 @@ std::vector<AnalysisResult> RunForSummary(const AnalysisInput& input) {
   return results;
 }
 
-Trace KeepResults(const AnalysisInput& input, std::vector<AnalysisResult> results) {
+Results KeepResults(const AnalysisInput& input, std::vector<AnalysisResult> found) {
   const Trace& trace = input.trace();
-  KeptResults kept;
-  for (size_t i = 0; i < results.size(); ++i) {
-    CutScopes(&results[i]);
-    kept.analyses.push_back({std::string(AllAnalyses()[i].name), std::move(results[i])});
+  Results kept;
+  for (size_t i = 0; i < found.size(); ++i) {
+    CutScopes(&found[i]);
+    kept.analyses.push_back({std::string(AllAnalyses()[i].name), std::move(found[i])});
   }
   kept.stats = KeptStats(input, kKeptRows);
   const auto of = [&](std::string_view name) -> const AnalysisResult& {
-    return std::find_if(kept.analyses.begin(), kept.analyses.end(), [&](const auto& a) { return a.name == name; })
-        ->result;
+    return std::ranges::find_if(kept.analyses, [&](const auto& a) { return a.name == name; })->result;
   };
   kept.traces = {SummarizeTrace(trace, of("devices"), of("idle"))};
   kept.traces.front().path = NameWithoutFolder(trace);
@@ -160,9 +155,8 @@ Trace KeepResults(const AnalysisInput& input, std::vector<AnalysisResult> result
     kept.is_used.push_back(HasGpuWork(trace, device));
   }
   kept.why_no_gpu_work = WhyNoGpuWork(trace);
-  Trace shell = Shell(trace).Take(&kept.cost);
-  shell.kept = std::make_shared<const KeptResults>(std::move(kept));
-  return shell;
+  kept.head = SmallHead(trace).Take(&kept.cost);
+  return kept;
 }
 
 }  // namespace gprof

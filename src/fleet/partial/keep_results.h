@@ -1,10 +1,12 @@
-// What a partial keeps of a trace besides its summary: what the analyses found, and the trace without its records.
+// What a partial keeps of a trace besides its summary: what the analyses found, and the head of the trace.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "fleet/rank_summary.h"
+#include "analysis/registry/results.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -18,10 +20,14 @@ std::vector<AnalysisResult> RunToKeep(const AnalysisInput& input);
 // The same list with the results that a summary is made of, and nothing of the other analyses.
 std::vector<AnalysisResult> RunForSummary(const AnalysisInput& input);
 
-// What SummarizeRanks returns, without results: enough for a verdict, in a third of the time.
-std::vector<RankSummary> SummarizeWithoutResults(Trace trace);
+// `found` is what RunToKeep returns of the trace.
+Results KeepResults(const AnalysisInput& input, std::vector<AnalysisResult> found);
 
-// The trace of `input` without records, and `results` as its Trace::kept.
-Trace KeepResults(const AnalysisInput& input, std::vector<AnalysisResult> results);
+// kept_json.cpp: what a partial keeps of a trace (keep_results.h) as text.
+
+std::string KeptText(const Results& results);
+
+// Throws Error in the name of `file` for what is none.
+Results ParseKept(std::string_view text, const std::string& file);
 
 }  // namespace gprof

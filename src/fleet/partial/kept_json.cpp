@@ -1,17 +1,14 @@
-#include "fleet/partial/kept_json.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "analysis/result/kept_results.h"
-#include "analysis/trust/unknown_facts.h"
+#include "analysis/facts/recording/unknown_facts.h"
 #include "base/json_style.h"
+#include "fleet/partial/keep_results.h"
 #include "fleet/partial/kept_rows.h"
 #include "fleet/partial/kept_structs.h"
 #include "gprof/error.h"
@@ -60,9 +57,29 @@ Cell CellFrom(const KeptJson& json) {
   return json.get<int64_t>();
 }
 
+// Most columns are what their unit says, and need no more words.
+KeptJson ColumnJson(const Column& c) {
+  KeptJson json = {c.key, c.title, c.unit, c.is_extra};
+  if (c.role != RoleOf(c.unit) || !c.meaning.empty() || !c.of.empty()) {
+    json.push_back(c.role), json.push_back(c.meaning), json.push_back(c.of);
+  }
+  return json;
+}
+
+Column ColumnFrom(const KeptJson& json) {
+  Column column(json.at(0).get<std::string>(), json.at(1).get<std::string>(),
+                std::min(json.at(2).get<Unit>(), Unit::kPerSecond), json.at(3).get<bool>());
+  if (json.size() > 4) {
+    column.role = std::min(json.at(4).get<ColumnRole>(), ColumnRole::kOwn);
+    column.meaning = json.at(5).get<std::string>(), column.of = json.at(6).get<std::string>();
+  }
+  return column;
+}
+
 KeptJson TableJson(const Table& table) {
   KeptJson json = {{"id", table.id}, {"title", table.title}, {"note", table.note}, {"detail", table.is_detail}};
-  for (const Column& c : table.columns) json["columns"].push_back({c.key, c.title, c.unit, c.is_extra});
+  json["of_ranks"] = table.of_ranks, json["left_out"] = table.rows_left_out;
+  for (const Column& column : table.columns) json["columns"].push_back(ColumnJson(column));
   json["rows"] = KeptJson::array();
   for (const auto& row : table.rows) json["rows"].push_back(CellsJson(row));
   return json;
@@ -74,10 +91,9 @@ Table TableFrom(const KeptJson& json) {
   json.at("title").get_to(table.title);
   json.at("note").get_to(table.note);
   json.at("detail").get_to(table.is_detail);
-  for (const KeptJson& c : json.at("columns")) {
-    table.columns.push_back({c.at(0).get<std::string>(), c.at(1).get<std::string>(),
-                             std::min(c.at(2).get<Unit>(), Unit::kPerSecond), c.at(3).get<bool>()});
-  }
+  table.rows_left_out = std::clamp<int64_t>(json.at("left_out").get<int64_t>(), 0, INT32_MAX);
+  table.of_ranks = std::min(json.at("of_ranks").get<RowsOfRanks>(), RowsOfRanks::kOfGpus);
+  for (const KeptJson& column : json.at("columns")) table.columns.push_back(ColumnFrom(column));
   for (const KeptJson& cells : json.at("rows")) {
     std::vector<Cell> row;
     for (const KeptJson& cell : cells) row.push_back(CellFrom(cell));
@@ -88,7 +104,8 @@ Table TableFrom(const KeptJson& json) {
 }
 
 KeptJson AnalysisJson(const KeptAnalysis& analysis) {
-  KeptJson json = {{"name", analysis.name}, {"findings", analysis.result.findings}};
+  KeptJson json = {
+      {"name", analysis.name}, {"findings", analysis.result.findings}, {"headline", analysis.result.headline}};
   json["metrics"] = json["tables"] = KeptJson::array();
   for (const Metric& m : analysis.result.metrics) json["metrics"].push_back({m.id, m.scope, m.value});
   for (const Table& table : analysis.result.tables) json["tables"].push_back(TableJson(table));
@@ -99,6 +116,7 @@ KeptJson AnalysisJson(const KeptAnalysis& analysis) {
 KeptAnalysis AnalysisFrom(const KeptJson& json) {
   KeptAnalysis analysis{json.at("name").get<std::string>(), {}};
   analysis.result.findings = json.at("findings").get<std::vector<Finding>>();
+  json.at("headline").get_to(analysis.result.headline);
   for (const KeptJson& m : json.at("metrics")) {
     const MetricInfo* const info = FindMetric(m.at(0).get<std::string>());
     if (info == nullptr || !m.at(2).is_number()) continue;
@@ -108,7 +126,7 @@ KeptAnalysis AnalysisFrom(const KeptJson& json) {
   return analysis;
 }
 
-KeptJson ResultsJson(const KeptResults& kept) {
+KeptJson ResultsJson(const Results& kept) {
   KeptJson json = {{"traces", kept.traces},       {"amounts", kept.amounts}, {"unknown", FactsJson(kept.unknown)},
                    {"cost", kept.cost},           {"clocks", kept.clocks},   {"judged", kept.judged},
                    {"breakdown", kept.breakdown}, {"used", kept.is_used},    {"why_no_gpu_work", kept.why_no_gpu_work}};
@@ -119,8 +137,8 @@ KeptJson ResultsJson(const KeptResults& kept) {
   return json;
 }
 
-KeptResults ResultsFrom(const KeptJson& json) {
-  KeptResults kept;
+Results ResultsFrom(const KeptJson& json) {
+  Results kept;
   json.at("traces").get_to(kept.traces);
   json.at("amounts").get_to(kept.amounts);
   kept.unknown = FactsFrom(json.at("unknown"));
@@ -142,7 +160,8 @@ void CheckIndex(uint32_t index, size_t size) {
   if (index != kNone && index >= size) throw WrongIndex{};
 }
 
-void CheckIndexes(const Trace& t, const KeptResults& kept) {
+void CheckIndexes(const Results& kept) {
+  const TraceHead& t = kept.head;
   for (const Device& device : t.devices) CheckIndex(device.process, t.processes.size());
   for (const Thread& thread : t.threads) CheckIndex(thread.process, t.processes.size());
   for (const Loss& loss : t.losses) CheckIndex(loss.process, t.processes.size());
@@ -156,19 +175,20 @@ void CheckIndexes(const Trace& t, const KeptResults& kept) {
 }
 
 // Captures of a process follow each other.
-void FindCaptures(Trace* t) {
+void FindCaptures(TraceHead* t) {
   t->process_captures.resize(t->processes.size());
   for (uint32_t i = 0; i < t->captures.size(); ++i) {
     const uint32_t process = t->captures[i].process;
     if (process >= t->processes.size()) throw WrongIndex{};
-    Trace::Slice& slice = t->process_captures[process];
+    TraceHead::Slice& slice = t->process_captures[process];
     if (slice.first == slice.last) slice.first = i;
     slice.last = i + 1;
   }
 }
 
-Trace TraceFrom(const KeptJson& json) {
-  Trace t;
+Results EntryFrom(const KeptJson& json) {
+  Results kept = ResultsFrom(json.at("results"));
+  TraceHead& t = kept.head;
   NameTable names;
   const KeptJson& head = json.at("trace");
   head.at("path").get_to(t.path);
@@ -179,21 +199,17 @@ Trace TraceFrom(const KeptJson& json) {
   t.lacks = FactsFrom(head.at("lacks"));
   head.at("health").get_to(t.health);
   ForEachKeptList([&](const char* key, auto list) { ReadRows(json.at(key), &names, &(t.*list)); });
-  KeptResults kept = ResultsFrom(json.at("results"));
   kept.cost.measured.function = names.Intern(head.at("slow_function").get<std::string>());
   FindCaptures(&t);
-  CheckIndexes(t, kept);
-  t.device_ops.resize(t.devices.size());
-  t.thread_api_calls.resize(t.threads.size());
-  t.thread_ranges.resize(t.threads.size());
+  CheckIndexes(kept);
   t.strings = names.Take();
-  t.kept = std::make_shared<const KeptResults>(std::move(kept));
-  return t;
+  return kept;
 }
 
 }  // namespace
 
-std::string KeptText(const Trace& trace) {
+std::string KeptText(const Results& results) {
+  const TraceHead& trace = results.head;
   KeptJson json;
   json["trace"] = {{"path", trace.path},
                    {"recorder", trace.recorder},
@@ -202,19 +218,19 @@ std::string KeptText(const Trace& trace) {
                    {"end_ns", trace.end_ns},
                    {"lacks", FactsJson(trace.lacks)},
                    {"health", trace.health},
-                   {"slow_function", trace.Text(trace.kept->cost.measured.function)}};
+                   {"slow_function", trace.Text(results.cost.measured.function)}};
   ForEachKeptList([&](const char* key, auto list) { json[key] = RowsJson(trace, trace.*list); });
-  json["results"] = ResultsJson(*trace.kept);
+  json["results"] = ResultsJson(results);
   return CompactText(json);
 }
 
-Trace ParseKept(std::string_view text, const std::string& file) {
+Results ParseKept(std::string_view text, const std::string& file) {
   const auto damaged = [&](const std::string& what) {
     return Error(ExitCode::kUnreadable, fmt::format("'{}' is damaged: {}", file, what),
                  "make it again with gprof-cli partial");
   };
   try {
-    return TraceFrom(KeptJson::parse(text));
+    return EntryFrom(KeptJson::parse(text));
   } catch (const KeptJson::exception& error) {
     throw damaged(error.what());
   } catch (const WrongIndex&) {

@@ -1,4 +1,4 @@
-// Lists of a trace as rows of JSON: the fields of an item in their order, names as text.
+// Lists of the head of a trace as rows of JSON: the fields of an item in their order, names as text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,16 +11,16 @@
 
 namespace gprof {
 
-// Calls f(key, member of Trace) for each list that a partial keeps.
+// Calls f(key, member of TraceHead) for each list that a partial keeps.
 template <class F>
 void ForEachKeptList(F f) {
-  f("processes", &Trace::processes);
-  f("devices", &Trace::devices);
-  f("captures", &Trace::captures);
-  f("threads", &Trace::threads);
-  f("losses", &Trace::losses);
-  f("notices", &Trace::notices);
-  f("clocks", &Trace::clocks);
+  f("processes", &TraceHead::processes);
+  f("devices", &TraceHead::devices);
+  f("captures", &TraceHead::captures);
+  f("threads", &TraceHead::threads);
+  f("losses", &TraceHead::losses);
+  f("notices", &TraceHead::notices);
+  f("clocks", &TraceHead::clocks);
 }
 
 // Fields that the model has as a whole record: properties of a device, an anchor of a clock.
@@ -35,7 +35,7 @@ void ForEachKeptField(T& item, F f) {
 }
 
 template <class T>
-nlohmann::json RowsJson(const Trace& trace, const std::vector<T>& list) {
+nlohmann::json RowsJson(const TraceHead& trace, const std::vector<T>& list) {
   nlohmann::json rows = nlohmann::json::array();
   for (const T& item : list) {
     nlohmann::json row = nlohmann::json::array();

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/result/kept_results.h"
+#include "analysis/registry/results.h"
 
 // Where nlohmann_json looks for an optional.
 namespace nlohmann {
@@ -30,7 +30,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Interval, start_ns, end_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(KeptAmount, key, count)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Subject, device, stream, thread, process, kernel, range, function,
                                                 direction, trace, line, causes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Finding, id, severity, message, advice, gain_ns, basis, subject)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Finding, id, severity, message, evidence, advice, gain_ns, about_ns,
+                                                basis, subject)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ThreadCost, thread, calls, nvtx, calls_ns, nvtx_ns, cupti_ns, active_ns,
                                                 gpu_cost_ns, gpu_window_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(SlowDown, least_percent, most_percent)
@@ -55,7 +56,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TraceHealth, file_bytes, chunks,
                                                 missing_chunks, unknown_chunks, unknown_records, lost_records,
                                                 unmatched_launches, unmatched_ops, bad_times, early_ops, worst_early_ns,
                                                 unmatched_nvtx_ends, open_ranges, unfinished_processes,
-                                                salvaged_processes, unfinished_gpu_work, ops_from_before,
+                                                salvaged_processes, unfinished_gpu_work, gpu_pauses, ops_from_before,
                                                 missing_strings, duplicate_chunks, is_truncated)
 
 // Its cause is one of the catalogue, whatever a file says.

@@ -5,17 +5,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <system_error>
 #include <utility>
 
+#include "base/input_file.h"
 #include "base/machine/parallel.h"
-#include "fleet/partial/kept_json.h"
-#include "fleet/summary_json.h"
+#include "fleet/partial/keep_results.h"
+#include "fleet/rank/rank_summary.h"
 #include "gprof/error.h"
 #include "gprof/trace/crc32.h"
+#include "trace/file/memory_budget.h"
 
 namespace gprof {
 namespace {
@@ -130,6 +130,8 @@ std::string Packed(const std::string& text) {
 
 std::string Unpacked(const Part& part, const std::string& name) {
   if (part.size > kMostText) Damaged(name, "an entry is too large");
+  constexpr uint64_t kTimesAsJson = 8;
+  MemoryBudget(name, part.packed.size()).Expect(kTimesAsJson * part.size);
   std::string out(part.size, '\0');
   if (ZSTD_decompress(out.data(), out.size(), part.packed.data(), part.packed.size()) != part.size) {
     Damaged(name, "an entry cannot be decompressed");
@@ -152,7 +154,7 @@ std::string EncodeEntry(RankSummary rank) {
 // Each once, in the order of their bytes: entries with the same key.
 std::vector<Entry> EachOnce(std::vector<Entry> alike) {
   if (alike.size() == 1) return alike;
-  std::sort(alike.begin(), alike.end(), [](const Entry& a, const Entry& b) { return a.all < b.all; });
+  std::ranges::sort(alike, {}, &Entry::all);
   for (const Entry& entry : alike) LetGo(entry);
   const auto same = [](const Entry& a, const Entry& b) { return a.all == b.all; };
   alike.erase(std::unique(alike.begin(), alike.end(), same), alike.end());
@@ -162,7 +164,7 @@ std::vector<Entry> EachOnce(std::vector<Entry> alike) {
 
 // Sorted, each once.
 std::vector<Entry> Sorted(std::vector<Entry> entries) {
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
+  std::ranges::stable_sort(entries, {}, &Entry::key);
   std::vector<Entry> sorted;
   for (auto first = entries.begin(); first != entries.end();) {
     const auto last = std::find_if(first, entries.end(), [&](const Entry& entry) { return entry.key != first->key; });
@@ -203,13 +205,9 @@ PartialFiles::PartialFiles(const std::vector<std::string>& paths) {
 bool IsPartial(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 bool IsPartialFile(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;
-  constexpr std::streamsize kLooked = 16;
-  std::string head(kLooked, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), kLooked);
-  return file.gcount() == kLooked && IsPartial(head);
+  constexpr std::size_t kLooked = 16;
+  const std::string head = StartOfInputFile(path, kLooked);
+  return head.size() == kLooked && IsPartial(head);
 }
 
 std::string WritePartial(const std::vector<RankSummary>& ranks) {
@@ -239,7 +237,7 @@ std::vector<RankSummary> ReadPartial(std::string_view bytes, const std::string& 
   return ranks;
 }
 
-void ReadResults(const std::vector<NamedBytes>& files, const std::function<void(const RankSummary&, Trace)>& take) {
+void ReadResults(const std::vector<NamedBytes>& files, const std::function<void(const RankSummary&, Results)>& take) {
   for (const Entry& entry : Sorted(EntriesOfAll(files))) {
     const std::string& name = entry.from->name;
     if (entry.results.size == 0) continue;

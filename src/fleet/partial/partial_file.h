@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fleet/rank_summary.h"
+#include "analysis/registry/results.h"
+#include "fleet/rank/rank_summary.h"
 #include "trace/file/mapped_file.h"
 
 namespace gprof {
@@ -48,6 +49,6 @@ std::vector<RankSummary> ReadPartial(std::string_view bytes, const std::string& 
 
 // Calls take(summary, what was kept of the trace) for each entry of a trace that could be read: those of the union, in
 // its order.
-void ReadResults(const std::vector<NamedBytes>& files, const std::function<void(const RankSummary&, Trace)>& take);
+void ReadResults(const std::vector<NamedBytes>& files, const std::function<void(const RankSummary&, Results)>& take);
 
 }  // namespace gprof

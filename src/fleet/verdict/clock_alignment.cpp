@@ -29,9 +29,8 @@ std::vector<Meeting> MeetingsOf(const Ranks& ranks) {
   }
   std::vector<Meeting> meetings;
   for (auto& [name, by_kept] : found) {
-    const auto most = std::max_element(by_kept.begin(), by_kept.end(), [](const auto& a, const auto& b) {
-      return a.second.members.size() < b.second.members.size();
-    });
+    const auto most = std::ranges::max_element(
+        by_kept, [](const auto& a, const auto& b) { return a.second.members.size() < b.second.members.size(); });
     if (most->second.members.size() < 2) continue;
     meetings.push_back(std::move(most->second));
     meetings.back().name = name;
@@ -79,7 +78,7 @@ class Aligner {
       by_name[r.host.empty() ? r.source : r.host].push_back(rank);
     }
     for (auto& [name, ranks] : by_name) {
-      std::stable_sort(ranks.begin(), ranks.end(), [&](size_t a, size_t b) { return DayOf(a) < DayOf(b); });
+      std::ranges::stable_sort(ranks, [&](size_t a, size_t b) { return DayOf(a) < DayOf(b); });
       int64_t first_ns = 0;
       for (const size_t rank : ranks) {
         const bool is_new = result_.hosts.empty() || result_.hosts.back().host != name;
@@ -136,7 +135,7 @@ class Aligner {
       rest.insert(rest.end(), of_host.begin(), of_host.end());
       clock.residual_ns = MedianOf(std::move(of_host));
     }
-    std::sort(rest.begin(), rest.end());
+    std::ranges::sort(rest);
     result_.residual_ns = MedianOf(rest);
     result_.worst_residual_ns = rest.empty() ? 0 : rest[rest.size() * 95 / 100];
     return change_ns;
@@ -212,7 +211,7 @@ std::vector<Arrivals> ArrivalsOf(const Alignment& alignment, size_t ranks) {
       for (const auto& member : meeting.members) {
         times.push_back(ArrivalOf(member, i) + alignment.shift_ns[member.rank]);
       }
-      const size_t last = static_cast<size_t>(std::max_element(times.begin(), times.end()) - times.begin());
+      const size_t last = static_cast<size_t>(std::ranges::max_element(times) - times.begin());
       const int64_t last_ns = times[last], median_ns = MedianOf(times);
       for (size_t m = 0; m < times.size(); ++m) {
         Arrivals& of_rank = arrivals[meeting.members[m].rank];

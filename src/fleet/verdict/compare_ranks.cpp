@@ -1,12 +1,13 @@
-#include "fleet/verdict/compare_ranks.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "analysis/result/display_names.h"
+#include "fleet/verdict/fleet_verdict.h"
 
 namespace gprof {
 namespace {
@@ -88,6 +89,31 @@ void CompareIdleTime(const std::vector<RankVerdict*>& ranks) {
   });
 }
 
+using PlaceKey = std::tuple<std::string_view, std::string_view, std::string_view>;  // cause, kind, name
+PlaceKey KeyOf(const IdlePlace& place) { return {place.cause, place.kind, place.name}; }
+
+// A summary keeps the places with the most time: who has none of a place has little of it.
+void ComparePlaces(const std::vector<RankVerdict*>& ranks) {
+  std::map<PlaceKey, std::vector<int64_t>> times_ns;
+  for (const RankVerdict* rank : ranks) {
+    for (const IdlePlace& place : rank->rank->places) times_ns[KeyOf(place)].push_back(place.idle_ns);
+  }
+  for (RankVerdict* rank : ranks) {
+    std::map<std::string_view, LatePlace> late;  // by kind
+    for (const IdlePlace& place : rank->rank->places) {
+      if (!rank->is_straggler || place.cause != InfoOf(rank->cause).name) continue;
+      std::vector<int64_t> ns = times_ns[KeyOf(place)];
+      ns.resize(ranks.size());
+      const int64_t median_ns = MedianOf(std::move(ns));
+      LatePlace& most = late[place.kind];
+      if (place.idle_ns - median_ns > most.above_ns) most = {&place, median_ns, place.idle_ns - median_ns};
+    }
+    for (const auto& [kind, place] : late) {
+      if (place.place != nullptr) rank->places.push_back(place);
+    }
+  }
+}
+
 }  // namespace
 
 int64_t CopiedBytes(const RankSummary& rank) {
@@ -110,6 +136,7 @@ void CompareRanks(const std::vector<RankVerdict*>& ranks) {
     rank->median_kernels = kernels, rank->median_bytes = bytes;
     rank->is_straggler = ranks.size() > 1 && rank->own_ns > limit_ns;
   }
+  ComparePlaces(ranks);
 }
 
 }  // namespace gprof

@@ -8,11 +8,11 @@
 #include <set>
 #include <utility>
 
-#include "analysis/facts/statistics.h"
+#include "analysis/facts/operations/used_devices.h"
+#include "analysis/result/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "fleet/verdict/compare_ranks.h"
-#include "fleet/verdict/rank_steps.h"
+#include "fleet/verdict/rank_numbers.h"
 
 namespace gprof {
 namespace {
@@ -52,15 +52,14 @@ class Judge {
     FindStragglers();
     FindNetwork();
     FindSkewedClocks();
-    std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.gain_ns > b.gain_ns; });
-    FindAbsent();
+    std::ranges::stable_sort(verdict_.findings, std::greater(), &Finding::gain_ns);
+    AddAbsent(&verdict_);
   }
 
  private:
   // Of several summaries of a rank the one with the most records counts.
   void Sort(const std::vector<RankSummary>& summaries) {
-    std::map<std::pair<int64_t, std::string>, const RankSummary*> best;
+    std::map<std::pair<int64_t, std::string>, std::vector<const RankSummary*>> best;
     for (const RankSummary& s : summaries) {
       if (!s.unreadable.empty()) {
         verdict_.unreadable.push_back(&s);
@@ -69,16 +68,13 @@ class Judge {
       // Without ranks a process is what was started once on one host.
       const std::string process = fmt::format("{} {} {}", s.host, s.pid, s.start_ns);
       const std::string who = s.rank >= 0 ? "" : s.host.empty() ? s.source : process;
-      const RankSummary*& kept = best[{s.rank, who}];
-      if (kept == nullptr) {
-        kept = &s;
-        continue;
-      }
-      const RankSummary* other = &s;
-      if (other->records > kept->records) std::swap(kept, other);
-      verdict_.duplicates.push_back(other);
+      std::vector<const RankSummary*>& same = best[{s.rank, who}];
+      same.push_back(&s);
+      if (s.records > same.front()->records) std::swap(same.front(), same.back());
     }
-    for (const auto& [key, summary] : best) {
+    for (const auto& [key, same] : best) {
+      const RankSummary* const summary = same.front();
+      for (size_t i = 1; i < same.size(); ++i) verdict_.duplicates.push_back({same[i], summary});
       verdict_.ranks.push_back({});
       verdict_.ranks.back().rank = summary;
       verdict_.world_size = std::max(verdict_.world_size, summary->world_size);
@@ -95,9 +91,9 @@ class Judge {
   }
 
   // Ranks that take turns do different things: each is compared with those that have their turn when it has. The others
-  // are compared with one another.
+  // are compared with one another, those without GPU work apart.
   void Compare() {
-    std::vector<std::vector<RankVerdict*>> alike(1);
+    std::vector<std::vector<RankVerdict*>> alike(2);
     std::vector<size_t> turn_of(verdict_.ranks.size());
     if (verdict_.path.turns.AreTaken()) {
       for (const RankTurn& turn : verdict_.path.turns.turns) {
@@ -105,7 +101,11 @@ class Judge {
         alike.emplace_back();
       }
     }
-    for (size_t i = 0; i < turn_of.size(); ++i) alike[turn_of[i]].push_back(&verdict_.ranks[i]);
+    for (size_t i = 0; i < turn_of.size(); ++i) {
+      RankVerdict& rank = verdict_.ranks[i];
+      if (!rank.IsComparable()) continue;
+      alike[turn_of[i] == 0 && !rank.rank->HasGpuWork() ? 1 : turn_of[i]].push_back(&rank);
+    }
     for (const auto& ranks : alike) CompareRanks(ranks);
   }
 
@@ -113,8 +113,8 @@ class Judge {
   bool IsOnMap(const RankVerdict& rank) const { return rank.rank->is_complete || are_most_incomplete_; }
 
   void MakeMatrix() {
-    const auto complete = std::count_if(verdict_.ranks.begin(), verdict_.ranks.end(),
-                                        [](const RankVerdict& r) { return r.rank->is_complete; });
+    const auto complete =
+        std::ranges::count_if(verdict_.ranks, [](const RankVerdict& r) { return r.rank->is_complete; });
     are_most_incomplete_ = 2 * static_cast<size_t>(complete) < verdict_.ranks.size();
     std::map<std::pair<std::string, size_t>, size_t> alike;
     for (const RankVerdict& rank : verdict_.ranks) {
@@ -122,8 +122,7 @@ class Judge {
       if (!steps.wall_ns.empty() && IsOnMap(rank)) ++alike[{steps.path, steps.wall_ns.size()}];
     }
     if (alike.empty()) return;
-    const auto most =
-        std::max_element(alike.begin(), alike.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::ranges::max_element(alike, {}, [](const auto& x) { return x.second; });
     StepMatrix& matrix = verdict_.steps;
     matrix.path = most->first.first;
     std::vector<std::vector<int64_t>> columns(most->first.second);
@@ -180,14 +179,13 @@ class Judge {
   }
 
   static size_t ReasonOf(const RankVerdict& rank) {
-    return static_cast<size_t>(std::max_element(rank.excess_ns.begin(), rank.excess_ns.end()) - rank.excess_ns.begin());
+    return static_cast<size_t>(std::ranges::max_element(rank.excess_ns) - rank.excess_ns.begin());
   }
 
   // What most ranks of a host have in common is one finding, with the figures of the worst of them.
   void AddGroup(const std::string& group, const std::vector<const RankVerdict*>& ranks) {
-    const RankVerdict& worst = **std::max_element(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
-      return a->above_median_ns < b->above_median_ns;
-    });
+    const RankVerdict& worst = **std::ranges::max_element(
+        ranks, [](const auto* a, const auto* b) { return a->above_median_ns < b->above_median_ns; });
     std::vector<int64_t> numbers;
     for (const RankVerdict* rank : ranks) numbers.push_back(rank->rank->rank);
     AddStraggler(
@@ -251,19 +249,46 @@ class Judge {
   void LateHost(const RankVerdict& rank, Finding* finding) const {
     finding->id = "fleet.late_host";
     const auto cause = std::string(InfoOf(rank.cause).name);
-    finding->message += "late host: its GPU is idle for " +
-                        FormatNs(rank.excess_ns[static_cast<size_t>(Excess::kHost)]) +
-                        " longer than that of the median rank, mostly with the cause " + cause;
+    finding->message += rank.rank->HasGpuWork() ? "late host: its GPU is idle for " : "late host: it needs ";
+    finding->message += FormatNs(rank.excess_ns[static_cast<size_t>(Excess::kHost)]);
+    finding->message += rank.rank->HasGpuWork()
+                            ? " longer than that of the median rank, mostly with the cause " + cause
+                            : std::string(" more than the median rank, mostly ") + HostWord(rank.cause);
     finding->subject.causes.push_back(cause);
     // A function or line says more than the range it is in.
     for (const char* kind : {"function", "line", "call", "range"}) {
-      const auto place = std::find_if(rank.rank->places.begin(), rank.rank->places.end(),
-                                      [&](const IdlePlace& p) { return p.cause == cause && p.kind == kind; });
-      if (place == rank.rank->places.end()) continue;
-      finding->message += fmt::format(" ({} {}: {})", kind, place->name, FormatNs(place->idle_ns));
+      const LatePlace* const place = PlaceOf(rank, kind);
+      if (place == nullptr) continue;
+      finding->message += PlaceText(*place);
+      if (kind != std::string_view("range") && !rank.rank->HasGpuWork()) finding->message += RangeText(rank);
       break;
     }
-    finding->advice = std::string(InfoOf(rank.cause).advice);
+    finding->advice = rank.rank->HasGpuWork() ? std::string(InfoOf(rank.cause).advice)
+                      : rank.cause == Cause::kOs
+                          ? "Read ahead or in larger pieces, or hold locks for less time."
+                          : "Divide this work evenly, or look at what this rank does differently.";
+  }
+
+  static const char* HostWord(Cause cause) {
+    return cause == Cause::kOs ? "blocked in the operating system" : "in its own code";
+  }
+
+  // The place of that kind, if it is a good part of the reason; nullptr: it is not.
+  static const LatePlace* PlaceOf(const RankVerdict& rank, std::string_view kind) {
+    const auto place = std::ranges::find_if(rank.places, [&](const LatePlace& p) { return p.place->kind == kind; });
+    if (place == rank.places.end()) return nullptr;
+    const double percent = PercentOf(place->above_ns, rank.excess_ns[static_cast<size_t>(Excess::kHost)]);
+    return percent < kPartWorthSayingPercent ? nullptr : &*place;
+  }
+
+  static std::string PlaceText(const LatePlace& late) {
+    return fmt::format(" ({} {}: {}, median rank {})", late.place->kind, late.place->name,
+                       FormatNs(late.place->idle_ns), FormatNs(late.median_ns));
+  }
+
+  static std::string RangeText(const RankVerdict& rank) {
+    const LatePlace* const range = PlaceOf(rank, "range");
+    return range == nullptr ? "" : " in range " + range->place->name;
   }
 
   static std::string CountsText(const RankVerdict& rank) {
@@ -363,56 +388,23 @@ class Judge {
     return ranks;
   }
 
-  static std::string RanksText(std::vector<int64_t> ranks) {
-    std::sort(ranks.begin(), ranks.end());
-    if (ranks.front() < 0) return CountOf(static_cast<int64_t>(ranks.size()), "process", "processes");
-    return (ranks.size() == 1 ? "rank " : "ranks ") + RangesText(ranks);
-  }
-
-  // What the verdict is not about.
-  void FindAbsent() {
-    const auto add = [this](const char* id, std::string message, std::string advice) {
-      Finding finding;
-      finding.id = id;
-      finding.severity = Severity::kWarning;
-      finding.message = std::move(message);
-      finding.advice = std::move(advice);
-      verdict_.findings.push_back(std::move(finding));
-    };
-    if (!verdict_.missing.empty()) {
-      add("fleet.missing",
-          fmt::format("{} of {} missing: {}", CountOf(static_cast<int64_t>(verdict_.missing.size()), "rank"),
-                      FormatCount(verdict_.world_size), RangesText(verdict_.missing)),
-          "Add their traces: what they did, and whether they were late, is unknown.");
-    }
-    for (const RankSummary* rank : verdict_.unreadable) {
-      add("fleet.unreadable", "A trace was excluded: " + rank->unreadable, "");
-    }
-    for (const RankVerdict& rank : verdict_.ranks) {
-      if (rank.rank->is_complete) continue;
-      std::string message = NameOf(*rank.rank) + " (" + rank.rank->source + ") is incomplete";
-      for (const std::string& problem : rank.rank->problems) {
-        message += (problem == rank.rank->problems.front() ? ": " : "; ") + problem;
-      }
-      add("fleet.damaged", std::move(message), "Its figures cover only the data that is there; see gprof-cli info.");
-    }
-    for (const RankSummary* rank : verdict_.duplicates) {
-      add("fleet.duplicate", NameOf(*rank) + " occurs more than once: " + rank->source + " was excluded", "");
-    }
-  }
-
   FleetVerdict& verdict_;
   bool are_most_incomplete_ = false;
 };
 
 }  // namespace
 
+bool FleetVerdict::HasGpuWork() const {
+  return std::ranges::any_of(ranks, [](const RankVerdict& rank) { return rank.rank->HasGpuWork(); });
+}
+
 bool StepMatrix::IsOverTime() const { return path == kTimeSlicesPath; }
 
-FleetVerdict JudgeFleet(const std::vector<RankSummary>& summaries, uint32_t max_rows, ExactTimes exact) {
+FleetVerdict JudgeFleet(std::vector<RankSummary>* summaries, uint32_t max_rows, ExactTimes exact) {
+  NumberRanks(summaries);
   FleetVerdict verdict;
   verdict.exact = std::move(exact);
-  Judge(summaries, &verdict).Run();
+  Judge(*summaries, &verdict).Run();
   verdict.tables = FleetTables(verdict, max_rows);
   return verdict;
 }

@@ -12,7 +12,7 @@ namespace {
 
 // Whether any of them waits for others in a collective or a call of MPI.
 bool AreLinked(const std::vector<RankVerdict>& ranks) {
-  return std::any_of(ranks.begin(), ranks.end(), [](const RankVerdict& rank) {
+  return std::ranges::any_of(ranks, [](const RankVerdict& rank) {
     return rank.rank->nccl_ns > 0 || rank.rank->mpi_ns > 0 || !rank.rank->communicators.empty();
   });
 }
@@ -34,8 +34,7 @@ class PathFinder {
       Add(path_.are_linked ? SlowestIn(entry) : longest, entry);
     }
     for (auto& [rank, on_path] : by_rank_) path_.ranks.push_back(on_path);
-    std::stable_sort(path_.ranks.begin(), path_.ranks.end(),
-                     [](const RankOnPath& a, const RankOnPath& b) { return a.entries > b.entries; });
+    std::ranges::stable_sort(path_.ranks, std::greater(), &RankOnPath::entries);
     return std::move(path_);
   }
 
@@ -43,8 +42,8 @@ class PathFinder {
   const StepColumns& StepsOf(size_t rank) const { return ranks_[rank].rank->steps; }
 
   size_t SlowestIn(size_t entry) const {
-    return *std::max_element(on_map_.begin(), on_map_.end(),
-                             [&](size_t a, size_t b) { return matrix_.own_ns[a][entry] < matrix_.own_ns[b][entry]; });
+    return *std::ranges::max_element(
+        on_map_, [&](size_t a, size_t b) { return matrix_.own_ns[a][entry] < matrix_.own_ns[b][entry]; });
   }
 
   size_t LongestRank() const {
@@ -52,8 +51,7 @@ class PathFinder {
       const std::vector<int64_t>& steps = StepsOf(rank).wall_ns;
       return std::accumulate(steps.begin(), steps.end(), int64_t{0});
     };
-    return *std::max_element(on_map_.begin(), on_map_.end(),
-                             [&](size_t a, size_t b) { return wall_ns(a) < wall_ns(b); });
+    return *std::ranges::max_element(on_map_, [&](size_t a, size_t b) { return wall_ns(a) < wall_ns(b); });
   }
 
   void FindMedians(size_t entry) {

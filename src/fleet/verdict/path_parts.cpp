@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <numeric>
 
-#include "analysis/steps/step_times.h"
+#include "analysis/causes/step_times.h"
 
 namespace gprof {
 
 static_assert(kStepOutside - kStepIdle == kPathOutside - kPathIdle, "PathPartName counts on it");
 
-std::string PathPartName(size_t part) {
+std::string PathPartName(size_t part, bool has_gpu_work) {
+  if (!has_gpu_work && part == kPathOutside) return "not recorded";
+  if (!has_gpu_work && part >= kPathIdle) return std::string(InfoOf(static_cast<Cause>(part - kPathIdle)).name);
   if (part == kPathKernels) return StepPartName(kStepKernels);
   if (part == kPathCopies) return StepPartName(kStepCopies);
   if (part == kPathExposed) return "exposed NCCL";

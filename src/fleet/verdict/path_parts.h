@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "analysis/idle/causes/causes.h"
-#include "fleet/rank_summary.h"
+#include "analysis/result/idle_causes.h"
+#include "fleet/rank/rank_summary.h"
 
 namespace gprof {
 
@@ -17,7 +17,7 @@ inline constexpr size_t kPathKernels = 0, kPathCopies = 1, kPathExposed = 2, kPa
 inline constexpr size_t kPathOutside = kPathIdle + kCauseCount, kPathPartCount = kPathOutside + 1;
 using PathParts = std::array<int64_t, kPathPartCount>;
 
-std::string PathPartName(size_t part);  // "kernels", "idle: os"
+std::string PathPartName(size_t part, bool has_gpu_work);  // "kernels", "idle: os"; without GPU work "os"
 PathParts PartsOf(const StepColumns& steps, size_t entry);
 
 }  // namespace gprof

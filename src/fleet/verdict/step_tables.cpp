@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/statistics.h"
+#include "analysis/facts/operations/used_devices.h"
+#include "analysis/result/statistics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 #include "fleet/verdict/fleet_verdict.h"
@@ -18,7 +19,7 @@ constexpr size_t kNamedRanks = 3;
 constexpr double kWorthNamingPercent = 2;  // above the median, as on the map of ranks and steps
 
 size_t LargestPart(const PathParts& parts) {
-  return static_cast<size_t>(std::max_element(parts.begin(), parts.end()) - parts.begin());
+  return static_cast<size_t>(std::ranges::max_element(parts) - parts.begin());
 }
 
 // Entries stand for several steps, the last one for what is left.
@@ -40,14 +41,15 @@ std::string StepName(const FleetVerdict& verdict, size_t entry) {
   return std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
 }
 
-Table PathOfTurns(const Turns& turns, Table table) {
+Table PathOfTurns(const FleetVerdict& verdict, Table table) {
+  const Turns& turns = verdict.path.turns;
   table.note =
       "Ranks take turns: back from the end of each step, along the work of a rank, and from its wait to the rank "
       "that came last. The work of a rank is divided as all of its own time is.";
   for (size_t part = 0; part < kPathPartCount; ++part) {
     if (turns.parts_ns[part] == 0) continue;
-    table.rows.push_back(
-        {PercentOf(turns.parts_ns[part], turns.path_ns), turns.parts_ns[part], Cell(), PathPartName(part)});
+    table.rows.push_back({PercentOf(turns.parts_ns[part], turns.path_ns), turns.parts_ns[part], Cell(),
+                          PathPartName(part, verdict.HasGpuWork())});
   }
   SortAndCut(&table, 1, 3, 0);
   return table;
@@ -63,7 +65,7 @@ Table TurnsTable(const FleetVerdict& verdict, uint32_t max_rows) {
        {"path_ns", "Time on the path", Unit::kNs, false},
        {"alone_ns", "Most others wait", Unit::kNs, false},
        {"waiting_ns", "Waits for others", Unit::kNs, false},
-       {"waiting_percent", "Waits (%)", Unit::kPercent, false}},
+       {"waiting_percent", "Waits (%)", Unit::kPercent, false, ColumnRole::kOwn}},
       {},
       "Of " + CountOf(turns.steps, "step") + ". Most others wait: of its time on the path, that in which at least " +
           "half of all other ranks wait. Waits for others: each of these ranks, while others on the path work."};
@@ -82,18 +84,18 @@ Table PathTable(const FleetVerdict& verdict) {
               "Critical path of the run",
               {{"percent", "Time (%)", Unit::kPercent, false},
                {"time_ns", "Time", Unit::kNs, false},
-               {"median_ns", "Median rank", Unit::kNs, false},
-               {"part", "GPU activity", Unit::kText, false}},
+               {"median_ns", "Median rank", Unit::kNs, false, ColumnRole::kMedian},
+               {"part", verdict.HasGpuWork() ? "GPU activity" : "Activity", Unit::kText, false}},
               {},
               path.are_linked
                   ? "In each step, of the rank with the most own time: the others wait for it. Median rank: "
                     "the same steps."
                   : "The ranks do not wait for one another, so the run takes as long as its longest rank."};
-  if (path.turns.AreTaken()) return PathOfTurns(path.turns, std::move(table));
+  if (path.turns.AreTaken()) return PathOfTurns(verdict, std::move(table));
   for (size_t part = 0; part < kPathPartCount; ++part) {
     if (path.parts_ns[part] == 0) continue;
-    table.rows.push_back(
-        {PercentOf(path.parts_ns[part], path.wall_ns), path.parts_ns[part], path.median_ns[part], PathPartName(part)});
+    table.rows.push_back({PercentOf(path.parts_ns[part], path.wall_ns), path.parts_ns[part], path.median_ns[part],
+                          PathPartName(part, verdict.HasGpuWork())});
   }
   SortAndCut(&table, 1, 3, 0);
   return table;
@@ -106,16 +108,17 @@ Table RanksOnPathTable(const FleetVerdict& verdict, uint32_t max_rows) {
                {"entries", verdict.steps.IsOverTime() || verdict.steps.steps_in_one > 1 ? "Slices" : "Steps",
                 Unit::kCount, false},
                {"wall_ns", "Time", Unit::kNs, false},
-               {"above_median_ns", "Above median", Unit::kNs, false},
-               {"mostly", "Mostly", Unit::kText, false},
+               {"above_median_ns", "Above median", Unit::kNs, false,
+                "own time in these steps that the median rank does not have"},
+               {"mostly", "Mostly", Unit::kText, false, "what it has the most of above the median rank"},
                {"host", "Host", Unit::kText, true}},
               {},
-              "Above median: own time in these steps that the median rank does not have. Mostly: what it has the most "
-              "of above the median rank."};
+              ""};
   if (!verdict.path.are_linked || verdict.path.turns.AreTaken()) return table;
   for (const RankOnPath& of : verdict.path.ranks) {
     table.rows.push_back({NameInTables(verdict.ranks[of.rank]), of.entries, of.wall_ns, of.above_median_ns,
-                          PathPartName(LargestPart(of.above_ns)), verdict.ranks[of.rank].rank->host});
+                          PathPartName(LargestPart(of.above_ns), verdict.HasGpuWork()),
+                          verdict.ranks[of.rank].rank->host});
   }
   CutRows(&table, max_rows);
   return table;
@@ -156,11 +159,11 @@ Table StepTimesTable(const FleetVerdict& verdict) {
   Table table{"step_times",
               "Step times of all ranks: " + matrix.path,
               {{"part", "Time", Unit::kText, false},
-               {"min_ns", "Min", Unit::kNs, true},
-               {"median_ns", "Median", Unit::kNs, false},
+               {"min_ns", "Min", Unit::kNs, true, ColumnRole::kLeast},
+               {"median_ns", "Median", Unit::kNs, false, ColumnRole::kMedian},
                {"p95_ns", "p95", Unit::kNs, false},
                {"p99_ns", "p99", Unit::kNs, true},
-               {"max_ns", "Max", Unit::kNs, false},
+               {"max_ns", "Max", Unit::kNs, false, ColumnRole::kMost},
                {"max_rank", "Max in rank", Unit::kText, false},
                {"max_step", "Max in step", Unit::kText, false}},
               {},
@@ -170,7 +173,7 @@ Table StepTimesTable(const FleetVerdict& verdict) {
   if (matrix.IsOverTime() || matrix.median_ns.empty()) return table;
   Spread wall("step"), own("own time");
   std::vector<Spread> parts;
-  for (size_t part = 0; part < kPathPartCount; ++part) parts.emplace_back(PathPartName(part));
+  for (size_t part = 0; part < kPathPartCount; ++part) parts.emplace_back(PathPartName(part, verdict.HasGpuWork()));
   for (size_t rank = 0; rank < matrix.own_ns.size(); ++rank) {
     for (size_t entry = 0; entry < matrix.own_ns[rank].size(); ++entry) {
       const StepColumns& steps = verdict.ranks[rank].rank->steps;
@@ -215,19 +218,18 @@ Table SlowStepsTable(const FleetVerdict& verdict, uint32_t max_rows) {
               {{"step", word, Unit::kText, false},
                {"above_median_ns", "Above median", Unit::kNs, false},
                {"own_ns", "Longest own time", Unit::kNs, false},
-               {"median_ns", "Median own time", Unit::kNs, false},
-               {"mostly", "Mostly", Unit::kText, false},
-               {"slowest", "Slowest ranks", Unit::kText, false},
+               {"median_ns", "Median own time", Unit::kNs, false, ColumnRole::kMedian},
+               {"mostly", "Mostly", Unit::kText, false, "what the slowest rank has the most of above the median rank"},
+               {"slowest", "Slowest ranks", Unit::kText, false, "those at least 2% above the median"},
                {"wall_ns", "Wall time", Unit::kNs, true}},
               {},
-              "Own time: all time except exposed collectives and MPI calls. Mostly: what the slowest rank has the most "
-              "of above the median rank. Slowest ranks: those at least 2% above the median."};
+              "Own time: all time except exposed collectives and MPI calls."};
   if (!verdict.path.are_linked || verdict.path.turns.AreTaken()) return table;
   std::vector<std::pair<int64_t, size_t>> order;  // above the median; entry
   for (size_t entry = 0; entry < verdict.path.slowest.size(); ++entry) {
     order.emplace_back(matrix.own_ns[verdict.path.slowest[entry]][entry] - matrix.median_ns[entry], entry);
   }
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(order, std::greater(), [](const auto& x) { return x.first; });
   const size_t shown = RowsShown(order.size(), max_rows);
   for (size_t i = 0; i < shown; ++i) {
     const auto [above_ns, entry] = order[i];
@@ -236,10 +238,10 @@ Table SlowStepsTable(const FleetVerdict& verdict, uint32_t max_rows) {
     for (size_t part = 0; part < kPathPartCount; ++part) above[part] -= verdict.path.medians_ns[entry][part];
     const std::string slowest = SlowestText(verdict, entry);
     table.rows.push_back({StepName(verdict, entry), above_ns, matrix.own_ns[rank][entry], matrix.median_ns[entry],
-                          slowest.empty() ? Cell() : Cell(PathPartName(LargestPart(above))), slowest,
-                          verdict.ranks[rank].rank->steps.wall_ns[entry]});
+                          slowest.empty() ? Cell() : Cell(PathPartName(LargestPart(above), verdict.HasGpuWork())),
+                          slowest, verdict.ranks[rank].rank->steps.wall_ns[entry]});
   }
-  NoteLeftOut(&table, order.size());
+  CountLeftOut(&table, order.size());
   return table;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/facts/interval_set.h"
+#include "analysis/facts/time/interval_set.h"
 #include "fleet/verdict/fleet_verdict.h"
 
 namespace gprof {
@@ -254,7 +254,7 @@ class TurnFinder {
         changes.emplace_back(wait.time.start_ns, 1), changes.emplace_back(wait.time.end_ns, -1);
       }
     }
-    std::sort(changes.begin(), changes.end());
+    std::ranges::sort(changes);
     const auto enough = static_cast<int64_t>(ranks_.size() / 2);  // half of the others, rounded up
     IntervalSet set;
     int64_t waiting = 0, since_ns = 0;
@@ -331,7 +331,7 @@ class TurnFinder {
         const int64_t ns = std::min(left_ns, static_cast<int64_t>(share * static_cast<double>(on.path_ns)));
         result_.parts_ns[part] += ns, left_ns -= ns;
       }
-      const size_t most = static_cast<size_t>(std::max_element(own.begin(), own.end()) - own.begin());
+      const size_t most = static_cast<size_t>(std::ranges::max_element(own) - own.begin());
       result_.parts_ns[most] += left_ns;  // what rounding leaves
     }
   }

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/result/tables.h"
 #include "fleet/verdict/fleet_verdict.h"
 #include "gprof/version.h"
 #include "report/json_values.h"
@@ -10,7 +11,7 @@ namespace gprof {
 namespace {
 
 Json TableJson(const Table& table) {
-  Json json = {{"id", table.id}, {"title", table.title}, {"note", table.note}};
+  Json json = {{"id", table.id}, {"title", table.title}, {"note", NoteOf(table)}};
   json["rows"] = Json::array();
   for (const auto& row : table.rows) {
     Json object = Json::object();
@@ -32,7 +33,7 @@ Json StepsJson(const FleetVerdict& verdict) {
     Json idle = Json::object();
     ForEachCause([&](Cause cause) {
       const auto& column = steps.idle_ns[static_cast<std::size_t>(cause)];
-      if (std::any_of(column.begin(), column.end(), [](int64_t ns) { return ns != 0; })) {
+      if (std::ranges::any_of(column, [](int64_t ns) { return ns != 0; })) {
         idle[std::string(InfoOf(cause).name)] = column;
       }
     });
@@ -116,8 +117,9 @@ std::string VerdictJson(const FleetVerdict& verdict) {
         {{"rank", rank.rank->rank}, {"trace", rank.rank->source}, {"problems", rank.rank->problems}});
   }
   json["duplicates"] = Json::array();
-  for (const RankSummary* rank : verdict.duplicates) {
-    json["duplicates"].push_back({{"rank", rank->rank}, {"trace", rank->source}});
+  for (const FleetVerdict::Duplicate& twice : verdict.duplicates) {
+    json["duplicates"].push_back(
+        {{"rank", twice.excluded->rank}, {"trace", twice.excluded->source}, {"kept", twice.kept->source}});
   }
   json["alignment"] = {{"communicators", verdict.alignment.meetings.size()},
                        {"unfit", verdict.alignment.unfit},
@@ -128,6 +130,7 @@ std::string VerdictJson(const FleetVerdict& verdict) {
     json["findings"].push_back({{"id", finding.id},
                                 {"about", finding.subject.process},
                                 {"message", finding.message},
+                                {"evidence", finding.evidence},
                                 {"advice", finding.advice},
                                 {"gain_ns", finding.gain_ns},
                                 {"basis", finding.basis}});

@@ -3,12 +3,14 @@
 #include <map>
 #include <utility>
 
-#include "analysis/facts/histogram.h"
-#include "analysis/facts/statistics.h"
+#include "analysis/facts/operations/used_devices.h"
+#include "analysis/result/histogram.h"
+#include "analysis/result/statistics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 #include "base/units.h"
 #include "fleet/verdict/fleet_verdict.h"
+#include "fleet/verdict/rank_groups.h"
 
 namespace gprof {
 namespace {
@@ -16,52 +18,74 @@ namespace {
 std::string Key(const RankVerdict& rank) { return NameInTables(rank); }
 
 Cause LargestCause(const RankSummary& rank) {
-  const auto most = std::max_element(rank.idle_ns.begin(), rank.idle_ns.end());
+  const auto most = std::ranges::max_element(rank.idle_ns);
   return static_cast<Cause>(most - rank.idle_ns.begin());
 }
 
+// Ranks without GPU work are judged by their hosts: columns of the GPU have nothing to say of them.
+void NameHostColumns(const FleetVerdict& verdict, Table* table) {
+  if (verdict.HasGpuWork()) return;
+  for (Column& column : table->columns) {
+    if (column.key == "busy_percent") column.is_extra = true;
+    if (column.key == "mpi_ns") column.is_extra = false;
+    if (column.key == "idle_cause") column.title = "Mostly";
+  }
+}
+
 Table RankTable(const FleetVerdict& verdict, uint32_t max_rows) {
-  Table table{
-      "ranks",
-      "Ranks",
-      {{"rank", "Rank", Unit::kText, false},
-       {"own_ns", "Own time", Unit::kNs, false},
-       {"above_median_ns", "Above median", Unit::kNs, false},
-       {"wall_ns", "Wall time", Unit::kNs, false},
-       {"busy_percent", "GPU busy", Unit::kPercent, false},
-       {"idle_cause", "Main idle cause", Unit::kText, false},
-       {"last", "Last", Unit::kCount, false},
-       {"late_ns", "Late by", Unit::kNs, false},
-       {"waited_ns", "Waited", Unit::kNs, false},
-       {"complete", "Complete", Unit::kText, true},
-       {"host", "Host", Unit::kText, true},
-       {"busy_ns", "Busy", Unit::kNs, true},
-       {"kernel_ns", "Kernels", Unit::kNs, true},
-       {"exposed_ns", "Exposed NCCL", Unit::kNs, true},
-       {"mpi_ns", "MPI", Unit::kNs, true},
-       {"idle_ns", "Idle", Unit::kNs, true},
-       {"clock_mhz", "SM clock (MHz)", Unit::kCount, true},
-       {"gpu", "GPU", Unit::kText, true},
-       {"trace", "Trace", Unit::kText, true}},
-      {},
-      "Own time: all time except exposed collectives and MPI calls. Last: collectives in which the rank arrived last. "
-      "Late by: delay after the median rank, summed over collectives. Waited: for the last rank, in collectives."};
+  Table table{"ranks",
+              "Ranks",
+              {{"rank", "Rank", Unit::kText, false},
+               {"own_ns", "Own time", Unit::kNs, false, "all time except exposed collectives and MPI calls"},
+               {"above_median_ns", "Above median", Unit::kNs, false},
+               {"wall_ns", "Wall time", Unit::kNs, false},
+               {"busy_percent", "GPU busy", Unit::kPercent, false, ColumnRole::kOwn},
+               {"idle_cause", "Main idle cause", Unit::kText, false},
+               {"last", "Last", Unit::kCount, false, "collectives in which the rank arrived last"},
+               {"late_ns", "Late by", Unit::kNs, false, "delay after the median rank, summed over collectives"},
+               {"waited_ns", "Waited", Unit::kNs, false, "for the last rank, in collectives"},
+               {"complete", "Complete", Unit::kText, true},
+               {"host", "Host", Unit::kText, true},
+               {"busy_ns", "Busy", Unit::kNs, true},
+               {"kernel_ns", "Kernels", Unit::kNs, true},
+               {"exposed_ns", "Exposed NCCL", Unit::kNs, true},
+               {"mpi_ns", "MPI", Unit::kNs, true},
+               {"cpu_ns", "CPU time", Unit::kNs, true},
+               {"idle_ns", "Idle", Unit::kNs, true},
+               {"clock_mhz", "SM clock (MHz)", Unit::kCount, true},
+               {"gpu", "GPU", Unit::kText, true},
+               {"trace", "Trace", Unit::kText, true}},
+              {},
+              ""};
   std::vector<const RankVerdict*> order;
   for (const RankVerdict& rank : verdict.ranks) order.push_back(&rank);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return a->above_median_ns > b->above_median_ns; });
+  std::ranges::stable_sort(order, [](const auto* a, const auto* b) { return a->above_median_ns > b->above_median_ns; });
   for (const RankVerdict* rank : order) {
     const RankSummary& r = *rank->rank;
     const bool has_idle = r.IdleNs() > 0;
-    table.rows.push_back({Key(*rank), rank->own_ns, rank->above_median_ns, r.wall_ns,
-                          r.window_ns == 0 ? Cell() : Cell(PercentOf(r.busy_ns, r.window_ns)),
-                          has_idle ? Cell(std::string(InfoOf(LargestCause(r)).name)) : Cell(), rank->arrivals.last,
-                          rank->arrivals.late_ns, rank->arrivals.waited_ns, std::string(r.is_complete ? "yes" : "NO"),
-                          r.host, r.busy_ns, r.kernel_ns, r.exposed_ns, r.mpi_ns, r.IdleNs(),
-                          r.clock_mhz > 0 ? Cell(r.clock_mhz) : Cell(), r.gpus.empty() ? "" : r.gpus.front(),
+    table.rows.push_back({Key(*rank),
+                          rank->own_ns,
+                          rank->above_median_ns,
+                          r.wall_ns,
+                          r.HasGpuWork() ? Cell(PercentOf(r.busy_ns, r.window_ns)) : Cell(),
+                          has_idle ? Cell(std::string(InfoOf(LargestCause(r)).name)) : Cell(),
+                          rank->arrivals.last,
+                          rank->arrivals.late_ns,
+                          rank->arrivals.waited_ns,
+                          std::string(r.is_complete ? "yes" : "NO"),
+                          r.host,
+                          r.busy_ns,
+                          r.kernel_ns,
+                          r.exposed_ns,
+                          r.mpi_ns,
+                          r.cpu_ns < 0 ? Cell() : Cell(r.cpu_ns),
+                          r.HasGpuWork() ? Cell(r.IdleNs()) : Cell(),
+                          r.clock_mhz > 0 ? Cell(r.clock_mhz) : Cell(),
+                          r.gpus.empty() ? "" : r.gpus.front(),
                           r.source});
   }
   CutRows(&table, max_rows);
+  NameHostColumns(verdict, &table);
   return table;
 }
 
@@ -69,7 +93,7 @@ Table RankTable(const FleetVerdict& verdict, uint32_t max_rows) {
 std::vector<Cell> SpreadRow(const FleetVerdict& verdict, std::string name, const std::vector<int64_t>& values) {
   SaturatingSum sum;
   for (const int64_t value : values) sum += value;
-  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  const auto [min, max] = std::ranges::minmax_element(values);
   return {std::move(name),
           static_cast<int64_t>(sum),
           *min,
@@ -101,7 +125,8 @@ Table SpreadTable(const FleetVerdict& verdict) {
   };
   add("wall time", [](const RankVerdict& r) { return r.rank->wall_ns; });
   add("own time", [](const RankVerdict& r) { return r.own_ns; });
-  add("GPU window", [](const RankVerdict& r) { return r.rank->window_ns; });
+  const bool has_gpu_work = verdict.HasGpuWork();
+  add(has_gpu_work ? "GPU window" : "compared", [](const RankVerdict& r) { return r.rank->window_ns; });
   add("GPU busy", [](const RankVerdict& r) { return r.rank->busy_ns; });
   add("kernels", [](const RankVerdict& r) { return r.rank->kernel_ns; });
   add("copies (no kernel)", [](const RankVerdict& r) { return r.rank->CopyNs(); });
@@ -109,10 +134,12 @@ Table SpreadTable(const FleetVerdict& verdict) {
   add("NCCL, exposed", [](const RankVerdict& r) { return r.rank->exposed_ns; });
   add("MPI calls", [](const RankVerdict& r) { return r.rank->mpi_ns; });
   add("CUDA calls", [](const RankVerdict& r) { return r.rank->api_ns; });
-  add("GPU idle", [](const RankVerdict& r) { return r.rank->IdleNs(); });
+  add("CPU time, sampled", [](const RankVerdict& r) { return std::max<int64_t>(r.rank->cpu_ns, 0); });
+  if (has_gpu_work) add("GPU idle", [](const RankVerdict& r) { return r.rank->HasGpuWork() ? r.rank->IdleNs() : 0; });
   ForEachCause([&](Cause cause) {
     const auto of = [cause](const RankVerdict& r) { return r.rank->idle_ns[static_cast<size_t>(cause)]; };
-    table.rows.push_back(SpreadRow(verdict, "idle: " + std::string(InfoOf(cause).name), ValuesOf(verdict, of)));
+    table.rows.push_back(
+        SpreadRow(verdict, (has_gpu_work ? "idle: " : "") + std::string(InfoOf(cause).name), ValuesOf(verdict, of)));
   });
   std::erase_if(table.rows, [](const std::vector<Cell>& row) { return row[1] == Cell(int64_t{0}); });
   return table;
@@ -165,13 +192,13 @@ Table KernelTable(const FleetVerdict& verdict, uint32_t max_rows) {
               {{"percent", "Time (%)", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"count", "Count", Unit::kCount, false},
-               {"median_ns", "Median", Unit::kNs, false},
+               {"median_ns", "Median", Unit::kNs, false, ColumnRole::kMedian},
                {"p99_ns", "p99", Unit::kNs, false},
                {"slowest_rank", "Slowest in", Unit::kText, false},
                {"name", "Kernel", Unit::kText, false},
                {"p95_ns", "p95", Unit::kNs, true},
-               {"min_ns", "Min", Unit::kNs, true},
-               {"max_ns", "Max", Unit::kNs, true},
+               {"min_ns", "Min", Unit::kNs, true, ColumnRole::kLeast},
+               {"max_ns", "Max", Unit::kNs, true, ColumnRole::kMost},
                {"ranks", "Ranks", Unit::kCount, true},
                {"slowest_mean_ns", "Slowest mean", Unit::kNs, true}},
               {},
@@ -180,9 +207,8 @@ Table KernelTable(const FleetVerdict& verdict, uint32_t max_rows) {
   const std::map<std::string, OfKernel> kernels = SumsOfKernels(verdict);
   SaturatingSum all_ns;
   for (const auto& [name, kernel] : kernels) all_ns += kernel.total_ns;
-  const bool is_exact = std::all_of(kernels.begin(), kernels.end(), [&](const auto& kernel) {
-    return kernel.first.empty() || verdict.exact.contains(kernel.first);
-  });
+  const bool is_exact = std::ranges::all_of(
+      kernels, [&](const auto& kernel) { return kernel.first.empty() || verdict.exact.contains(kernel.first); });
   if (is_exact) {
     table.note =
         "Percent of the time of all kernels. Percentiles are exact. Slowest in: the rank with the longest mean.";
@@ -234,19 +260,19 @@ struct OfName {
 };
 
 Table RangeTable(const FleetVerdict& verdict, uint32_t max_rows) {
-  Table table{"ranges",
-              "NVTX ranges of all ranks",
-              {{"gpu_busy_ns", "GPU busy", Unit::kNs, false},
-               {"total_ns", "Total", Unit::kNs, false},
-               {"count", "Count", Unit::kCount, false},
-               {"kernels", "Kernels", Unit::kCount, true},
-               {"ranks", "Ranks", Unit::kCount, false},
-               {"most_ns", "Most GPU busy", Unit::kNs, true},
-               {"most_rank", "Most in", Unit::kText, false},
-               {"path", "NVTX range", Unit::kText, false}},
-              {},
-              "GPU busy: operations launched by the range's thread inside the range. Most in: the rank with the most "
-              "GPU time of the range."};
+  Table table{
+      "ranges",
+      "NVTX ranges of all ranks",
+      {{"gpu_busy_ns", "GPU busy", Unit::kNs, false, "operations launched by the range's thread inside the range"},
+       {"total_ns", "Total", Unit::kNs, false},
+       {"count", "Count", Unit::kCount, false},
+       {"kernels", "Kernels", Unit::kCount, true},
+       {"ranks", "Ranks", Unit::kCount, false},
+       {"most_ns", "Most GPU busy", Unit::kNs, true},
+       {"most_rank", "Most in", Unit::kText, false, "the rank with the most GPU time of the range"},
+       {"path", "NVTX range", Unit::kText, false}},
+      {},
+      ""};
   std::map<std::string, OfName> ranges;
   for (const RankVerdict& rank : verdict.ranks) {
     for (const RankRange& range : rank.rank->ranges) {
@@ -266,18 +292,17 @@ Table RangeTable(const FleetVerdict& verdict, uint32_t max_rows) {
 
 Table CallTable(const FleetVerdict& verdict, uint32_t max_rows, const char* id, const char* title,
                 std::vector<RankCalls> RankSummary::*calls) {
-  Table table{
-      id,
-      title,
-      {{"total_ns", "Total", Unit::kNs, false},
-       {"count", "Count", Unit::kCount, false},
-       {"mean_ns", "Mean", Unit::kNs, false},
-       {"ranks", "Ranks", Unit::kCount, true},
-       {"most_ns", "Most", Unit::kNs, false},
-       {"most_rank", "Most in", Unit::kText, false},
-       {"name", "Function", Unit::kText, false}},
-      {},
-      "Of each rank the 16 functions with the most time. Most in: the rank with the most time in the function."};
+  Table table{id,
+              title,
+              {{"total_ns", "Total", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"mean_ns", "Mean", Unit::kNs, false, ColumnRole::kMean},
+               {"ranks", "Ranks", Unit::kCount, true},
+               {"most_ns", "Most", Unit::kNs, false},
+               {"most_rank", "Most in", Unit::kText, false, "the rank with the most time in the function"},
+               {"name", "Function", Unit::kText, false}},
+              {},
+              "Of each rank the 16 functions with the most time."};
   std::map<std::string, OfName> functions;
   for (const RankVerdict& rank : verdict.ranks) {
     for (const RankCalls& call : (rank.rank->*calls)) {
@@ -298,23 +323,23 @@ Table HostTable(const FleetVerdict& verdict, uint32_t max_rows) {
               "Hosts",
               {{"host", "Host", Unit::kText, false},
                {"ranks", "Ranks", Unit::kText, false},
-               {"offset_ns", "Clock ahead by", Unit::kNs, false},
-               {"residual_ns", "Residual", Unit::kNs, false},
+               {"offset_ns", "Clock ahead by", Unit::kNs, false,
+                "compared with the clock of most hosts, from the ends of collectives"},
+               {"residual_ns", "Residual", Unit::kNs, false, "median of the rest"},
                {"collectives", "Collectives", Unit::kCount, false}},
               {},
-              "Clock ahead by: compared with the clock of most hosts, from the ends of collectives. Residual: median "
-              "of the rest."};
+              ""};
   for (const ClockOfHost& host : verdict.alignment.hosts) {
     std::vector<int64_t> ranks;
     for (const size_t i : host.ranks) ranks.push_back(verdict.ranks[i].rank->rank);
-    std::sort(ranks.begin(), ranks.end());
+    std::ranges::sort(ranks);
     const bool is_known = host.collectives > 0;
     const auto count = static_cast<int64_t>(ranks.size());
     table.rows.push_back({host.host, ranks.front() < 0 ? CountOf(count, "process", "processes") : RangesText(ranks),
                           is_known ? Cell(host.offset_ns) : Cell(), is_known ? Cell(host.residual_ns) : Cell(),
                           host.collectives});
   }
-  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(table.rows, [](const auto& a, const auto& b) {
     const auto size = [](const Cell& cell) {
       const auto* const ns = std::get_if<int64_t>(&cell);
       return ns == nullptr ? int64_t{0} : std::abs(*ns);
@@ -332,10 +357,10 @@ Table CollectiveTable(const FleetVerdict& verdict, uint32_t max_rows) {
                {"ranks", "Ranks", Unit::kCount, false},
                {"count", "Collectives", Unit::kCount, false},
                {"compared", "Compared", Unit::kCount, false},
-               {"spread_ns", "Arrivals", Unit::kNs, false},
-               {"transfer_ns", "After the last", Unit::kNs, false}},
+               {"spread_ns", "Arrivals", Unit::kNs, false, "from the first rank to the last"},
+               {"transfer_ns", "After the last", Unit::kNs, false, "from its arrival to the end"}},
               {},
-              "Medians. Arrivals: from the first rank to the last. After the last: from its arrival to the end."};
+              "Medians."};
   for (const Meeting& meeting : verdict.alignment.meetings) {
     const MeetingTimes times = TimesOf(meeting, verdict.alignment);
     table.rows.push_back({meeting.name, static_cast<int64_t>(meeting.members.size()),
@@ -357,23 +382,22 @@ Table PeakMemoryTable(const FleetVerdict& verdict, uint32_t max_rows) {
   Table table{"memory",
               "Peak GPU memory by rank",
               {{"rank", "Rank", Unit::kText, false},
-               {"used_bytes", "Used", Unit::kBytes, false},
-               {"allocated_bytes", "Allocated", Unit::kBytes, false},
+               {"used_bytes", "Used", Unit::kBytes, false, "by all processes, sampled by NVML"},
+               {"allocated_bytes", "Allocated", Unit::kBytes, false, "by CUDA calls"},
                {"reserved_bytes", "Reserved", Unit::kBytes, false},
                {"tensor_bytes", "In tensors", Unit::kBytes, false},
-               {"percent", "Of GPU memory", Unit::kPercent, false},
+               {"percent", "Of GPU memory", Unit::kPercent, false, "the largest of them"},
                {"host", "Host", Unit::kText, false},
                {"gpu_bytes", "GPU memory", Unit::kBytes, true},
                {"gpu", "GPU", Unit::kText, true}},
               {},
-              "Used: by all processes, sampled by NVML. Allocated: by CUDA calls. Reserved, in tensors: by PyTorch. Of "
-              "GPU memory: the largest of them."};
+              "Reserved, in tensors: by PyTorch."};
   std::vector<const RankVerdict*> order;
   for (const RankVerdict& rank : verdict.ranks) {
     if (PeakOf(rank.rank->memory) >= 0) order.push_back(&rank);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return PeakOf(a->rank->memory) > PeakOf(b->rank->memory); });
+  std::ranges::stable_sort(
+      order, [](const auto* a, const auto* b) { return PeakOf(a->rank->memory) > PeakOf(b->rank->memory); });
   for (const RankVerdict* rank : order) {
     const RankMemory& m = rank->rank->memory;
     table.rows.push_back({Key(*rank), KnownBytes(m.used_bytes), KnownBytes(m.allocated_bytes),
@@ -400,6 +424,7 @@ std::vector<Table> FleetTables(const FleetVerdict& verdict, uint32_t max_rows) {
   add(PeakMemoryTable(verdict, max_rows));
   add(SpreadTable(verdict));
   add(HostTable(verdict, max_rows));
+  add(GroupTable(verdict, max_rows));
   add(CollectiveTable(verdict, max_rows));
   add(KernelTable(verdict, max_rows));
   add(CopyTable(verdict));

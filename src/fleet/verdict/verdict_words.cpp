@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/statistics.h"
+#include "analysis/facts/operations/used_devices.h"
+#include "analysis/result/statistics.h"
 #include "base/units.h"
 #include "fleet/verdict/fleet_verdict.h"
 
@@ -18,15 +19,15 @@ constexpr size_t kPartsOfPath = 4, kRanksOfPath = 3, kTurnsNamed = 4, kRangesNam
 constexpr double kWorthSayingPercent = 1;
 
 // "kernels 61.2%, idle: os 30%"
-std::string PartsText(const PathParts& of, int64_t all_ns) {
+std::string PartsText(const FleetVerdict& verdict, const PathParts& of, int64_t all_ns) {
   std::vector<size_t> parts(kPathPartCount);
   std::iota(parts.begin(), parts.end(), size_t{0});
-  std::stable_sort(parts.begin(), parts.end(), [&](size_t a, size_t b) { return of[a] > of[b]; });
+  std::ranges::stable_sort(parts, [&](size_t a, size_t b) { return of[a] > of[b]; });
   std::string text;
   for (size_t i = 0; i < kPartsOfPath; ++i) {
     const double percent = PercentOf(of[parts[i]], all_ns);
     if (percent < kWorthSayingPercent) break;
-    text += (text.empty() ? "" : ", ") + PathPartName(parts[i]) + " " + FormatPercent(percent);
+    text += (text.empty() ? "" : ", ") + PathPartName(parts[i], verdict.HasGpuWork()) + " " + FormatPercent(percent);
   }
   return text;
 }
@@ -49,7 +50,7 @@ std::string RanksOnPathText(const FleetVerdict& verdict) {
 
 // "0, 4, 8, ..., 1020 (256 ranks)"
 std::string FewRangesText(const std::string& ranges, size_t ranks) {
-  const auto commas = static_cast<size_t>(std::count(ranges.begin(), ranges.end(), ','));
+  const auto commas = static_cast<size_t>(std::ranges::count(ranges, ','));
   if (commas < kRangesNamed) return ranges;
   size_t end = 0;
   for (size_t i = 0; i + 1 < kRangesNamed; ++i) end = ranges.find(',', end) + 1;
@@ -83,7 +84,7 @@ std::string RanksOf(const FleetVerdict& verdict, const RankTurn& turn) {
     numbers.push_back(verdict.ranks[i].rank->rank);
     names += (names.empty() ? "" : ", ") + NameInTables(verdict.ranks[i]);
   }
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   return numbers.front() < 0 ? names : FewRangesText(RangesText(numbers), numbers.size());
 }
 
@@ -111,14 +112,40 @@ Finding TurnsFinding(const FleetVerdict& verdict) {
   return finding;
 }
 
+std::string TimeText(const FleetVerdict& verdict) {
+  PathParts sum{};
+  int64_t all_ns = 0;
+  for (const RankVerdict& rank : verdict.ranks) {
+    const RankSummary& r = *rank.rank;
+    sum[kPathKernels] += r.kernel_ns - r.exposed_ns, sum[kPathExposed] += r.exposed_ns;
+    sum[kPathCopies] += r.CopyNs();
+    for (size_t cause = 0; cause < kCauseCount; ++cause) sum[kPathIdle + cause] += r.idle_ns[cause];
+    all_ns += r.busy_ns + r.IdleNs();
+  }
+  if (all_ns == 0) return "";
+  return PartsText(verdict, sum, all_ns) + " of " + FormatNs(all_ns) + ", all ranks together";
+}
+
+std::string NothingText(const FleetVerdict& verdict) {
+  std::vector<int64_t> own_ns;
+  for (const RankVerdict& rank : verdict.ranks) {
+    if (rank.IsComparable()) own_ns.push_back(rank.own_ns);
+  }
+  if (own_ns.size() < 2) return "Nobody can be compared.";
+  const int64_t most_ns = *std::ranges::max_element(own_ns);
+  const int64_t ranks = static_cast<int64_t>(own_ns.size()), median_ns = MedianOf(std::move(own_ns));
+  return "No rank stands out. The slowest of " + CountOf(ranks, "rank") + " needs " +
+         FormatPercent(PercentOf(most_ns - median_ns, median_ns)) + " more time of its own than the median.";
+}
+
 std::string PathText(const FleetVerdict& verdict) {
   const JobPath& path = verdict.path;
   if (path.wall_ns == 0) return "";
   if (const Turns& turns = path.turns; turns.AreTaken()) {
-    return PartsText(turns.parts_ns, turns.path_ns) + " of " + FormatNs(turns.path_ns) + " in " +
+    return PartsText(verdict, turns.parts_ns, turns.path_ns) + " of " + FormatNs(turns.path_ns) + " in " +
            CountOf(turns.steps, "step") + "; ranks take turns: " + SharesText(verdict);
   }
-  const std::string parts = PartsText(path.parts_ns, path.wall_ns) + " of " + FormatNs(path.wall_ns);
+  const std::string parts = PartsText(verdict, path.parts_ns, path.wall_ns) + " of " + FormatNs(path.wall_ns);
   if (!path.are_linked) {
     return NameOf(*verdict.ranks[path.slowest.front()].rank) +
            ", the longest of ranks that do not wait for one another: " + parts;

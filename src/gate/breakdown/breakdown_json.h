@@ -1,7 +1,7 @@
 // A breakdown in a baseline document.
 #pragma once
 
-#include "analysis/breakdown/breakdown.h"
+#include "analysis/topics/breakdown/breakdown.h"
 #include "base/json_style.h"
 
 namespace gprof {

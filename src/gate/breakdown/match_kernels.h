@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/breakdown/breakdown.h"
+#include "analysis/topics/breakdown/breakdown.h"
 
 namespace gprof {
 

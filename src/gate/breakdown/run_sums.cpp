@@ -3,8 +3,8 @@
 namespace gprof {
 namespace {
 
-Parts PartsOf(const DeviceTime& device) {
-  Parts parts{};
+TimeParts TimePartsOf(const DeviceTime& device) {
+  TimeParts parts{};
   parts[kPartBefore] = device.before_ns;
   parts[kPartAfter] = device.after_ns;
   parts[kPartUnrecorded] = device.unrecorded_ns;
@@ -42,7 +42,7 @@ std::string PartLabel(size_t part) {
 
 RunSums::RunSums(const Measurement& measured) : run(&measured), kernels(KernelsOf(measured.breakdown)) {
   for (const DeviceTime& device : measured.breakdown.devices) {
-    const DeviceSums sums{device.WallNs(), device.window_ns, PartsOf(device)};
+    const DeviceSums sums{device.WallNs(), device.window_ns, TimePartsOf(device)};
     devices[device.device] = sums;
     Add(sums, &all);
     for (const TransferTime& row : device.transfers) {

@@ -17,7 +17,7 @@ namespace gprof {
 inline constexpr size_t kPartBefore = 0, kPartAfter = 1, kPartUnrecorded = 2, kPartKernels = 3, kPartGraphs = 4,
                         kPartCopies = 5, kPartFills = 6, kPartOverlap = 7, kPartIdle = 8,
                         kPartCount = kPartIdle + kCauseCount;
-using Parts = std::array<int64_t, kPartCount>;  // sum to the recorded time: overlap is below 0
+using TimeParts = std::array<int64_t, kPartCount>;  // sum to the recorded time: overlap is below 0
 
 std::string PartKey(size_t part);    // "before", "idle.host"
 std::string PartLabel(size_t part);  // "kernels", "idle: host"
@@ -25,7 +25,7 @@ inline bool IsInWindow(size_t part) { return part >= kPartKernels; }
 
 struct DeviceSums {
   int64_t wall_ns = 0, window_ns = 0;
-  Parts parts{};
+  TimeParts parts{};
 };
 
 struct PathSums {

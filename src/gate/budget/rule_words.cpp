@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/result/metrics.h"
 #include "base/text.h"
 #include "gate/budget/scope_pattern.h"
 #include "gate/budget/value_text.h"
@@ -15,36 +16,37 @@ namespace {
 
 constexpr std::string_view kOperators = "<>=!";
 
-bool IsOnlyPerKernel(std::string_view id) { return id == "kernels.median_ns" || id.starts_with("kernel."); }
-
-bool IsPerKernel(std::string_view id) {
-  return id == "kernels.count" || id == "kernels.total_ns" || IsOnlyPerKernel(id);
+// "kernels.count, kernel.*": the metrics that have values of such parts.
+std::string MetricsOf(Parts parts) {
+  std::string text;
+  for (const MetricInfo& info : MetricCatalogue()) {
+    if (info.parts != parts) continue;
+    const std::string family(info.id.substr(0, info.id.find('.') + 1));
+    const bool are_all = std::ranges::all_of(MetricCatalogue(), [&](const MetricInfo& other) {
+      return !other.id.starts_with(family) || other.parts == parts;
+    });
+    const std::string name = are_all ? family + "*" : std::string(info.id);
+    if (!text.ends_with(name)) text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
 }
 
 void CheckScope(const MetricInfo& info, std::string_view scope) {
   const std::string id(info.id);
   if (scope.empty()) {
-    if (!IsOnlyPerKernel(info.id)) return;
+    if (!info.is_only_of_parts) return;
     throw Error(ExitCode::kUsage, id + " is a per-kernel metric", "use " + id + "@kernel:NAME (wildcard *)");
   }
-  const std::string_view noun = ScopeNoun(scope);
+  const std::string noun(ScopeNoun(scope));
   if (noun.empty()) {
     throw Error(ExitCode::kUsage, "'@" + Printable(scope) + "' is not a valid scope",
-                "use @gpu0, @nvtx:PATH, @kernel:NAME or @os:FUNCTION (wildcards * and ?)");
+                "use @gpu0, @nvtx:PATH, @kernel:NAME, @op:NAME, @os:FUNCTION, @mpi:FUNCTION or @function:NAME "
+                "(wildcards * and ?)");
   }
-  if (scope.starts_with("os:") && !info.id.starts_with("os.")) {
-    throw Error(ExitCode::kUsage, id + " has no value per OS function",
-                "metrics per OS function: os.calls, os.blocked_ns");
-  }
-  if (noun == "NVTX range" && !info.id.starts_with("nvtx.")) {
-    throw Error(
-        ExitCode::kUsage, id + " has no value per NVTX range",
-        "metrics per NVTX range: nvtx.ranges, total_ns, self_ns, gpu_busy_ns, gpu_idle_ns, kernels, payload_bytes");
-  }
-  if (noun == "kernel" && !IsPerKernel(info.id)) {
-    throw Error(
-        ExitCode::kUsage, id + " has no value per kernel",
-        "metrics per kernel: kernels.count, kernels.total_ns, kernels.median_ns, and kernel.* of kernel counters");
+  const PartsInfo* const parts = PartsOf(scope);
+  if (parts != nullptr && parts->parts != info.parts) {
+    throw Error(ExitCode::kUsage, id + " has no value per " + noun,
+                "metrics per " + noun + ": " + MetricsOf(parts->parts));
   }
 }
 
@@ -113,9 +115,7 @@ const MetricInfo& RequireMetric(std::string_view id) {
 }
 
 std::string_view ScopeNoun(std::string_view scope) {
-  if (scope.starts_with("nvtx:") && scope.size() > 5) return "NVTX range";
-  if (scope.starts_with("kernel:") && scope.size() > 7) return "kernel";
-  if (scope.starts_with("os:") && scope.size() > 3) return "OS function";
+  if (const PartsInfo* const parts = PartsOf(scope)) return parts->noun;
   const bool is_gpu = scope.starts_with("gpu") && scope.size() > 3 &&
                       scope.find_first_not_of("0123456789*?", 3) == std::string_view::npos;
   return is_gpu ? "GPU" : "";

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
+
+#include "base/expression/regular_expression.h"
 
 namespace gprof {
 
@@ -15,14 +16,11 @@ class ScopePattern {
 
   // It may stand for several: a kernel's name may, as it is given without its signature.
   bool IsWild() const { return is_wild_; }
-  // Throws Error(kUsage) for a regular expression that is too much for a name.
   bool Matches(std::string_view scope) const;
 
  private:
-  bool Finds(std::string_view name) const;
-
   std::string pattern_;
-  std::optional<std::regex> expression_;
+  std::optional<RegularExpression> expression_;
   bool is_wild_;
 };
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <system_error>
 
-#include "analysis/result/format_figure.h"
+#include "analysis/result/tables.h"
 #include "base/text.h"
 #include "base/units.h"
 

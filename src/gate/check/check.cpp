@@ -155,7 +155,7 @@ class Checker {
   // Another range is another figure of the same name.
   std::string OtherSteps(const Rule& rule) const {
     const std::string base = StepOf(*baseline_), now = StepOf(runs_);
-    if (!rule.info->id.starts_with("step.") || base.empty() || now.empty() || base == now) return "";
+    if (!rule.info->is_of_step || base.empty() || now.empty() || base == now) return "";
     return "the step is '" + now + "' in the runs, '" + base + "' in the baseline; choose one with --step";
   }
 

@@ -10,27 +10,9 @@
 namespace gprof {
 namespace {
 
-// What the host recorded is whole when GPU work alone is missing.
-constexpr std::string_view kHostFigures[] = {
-    "api.",           "nvtx.ranges",      "nvtx.marks", "nvtx.payload",       "nvtx.total_ns", "nvtx.self_ns",
-    "launches.count", "launches.call_ns", "step.",      "memory.allocations", "memory.frees",  "memory.peak_bytes"};
-
-bool IsHostFigure(std::string_view id) {
-  return id != "step.idle_percent" && std::any_of(std::begin(kHostFigures), std::end(kHostFigures),
-                                                  [id](std::string_view prefix) { return id.starts_with(prefix); });
-}
-
-// Every record that is missing can only have made it smaller.
-bool GrowsWithRecords(const MetricInfo& info) {
-  if (info.id == "memory.leaked_bytes" || info.id == "streams.unused" || info.id == "memcpy.link_bytes_per_second")
-    return false;
-  const bool counts = info.unit == Unit::kCount || info.unit == Unit::kBytes;
-  return (counts && info.is_deterministic) || info.id == "kernels.total_ns" || info.id == "memcpy.total_ns";
-}
-
 // Figures of what is missing are never missing themselves.
-bool IsWholeFor(const Measurement& run, std::string_view id) {
-  return run.is_complete || id.starts_with("health.") || (run.is_host_complete && IsHostFigure(id));
+bool IsWholeFor(const Measurement& run, const MetricInfo& info) {
+  return run.is_complete || info.is_of_recording || (run.is_host_complete && info.is_of_host);
 }
 
 std::string Missing(const Measurement& run) {
@@ -71,19 +53,17 @@ std::string Figures::WhyMissing(const MetricInfo& info, const std::string& scope
                                        : "the " + std::string(ScopeNoun(scope)) + " " + scope.substr(colon + 1)) +
            (nearest.empty() ? "" : "; did you mean @" + nearest + "?");
   }
-  if (info.id.starts_with("step.")) return "no NVTX range was detected as a step; name it with --step";
-  if (info.id.starts_with("occupancy.")) return "this build of gprof-cli has no occupancy analysis";
-  return "no run has this metric";
+  return info.why_missing.empty() ? "no run has this metric" : std::string(info.why_missing);
 }
 
 Figure Figures::Of(const MetricInfo& info, const std::string& scope) const {
   const bool has_whole =
-      std::any_of(set_.runs.begin(), set_.runs.end(), [&](const Measurement& run) { return IsWholeFor(run, info.id); });
+      std::any_of(set_.runs.begin(), set_.runs.end(), [&](const Measurement& run) { return IsWholeFor(run, info); });
   Figure figure;
   figure.is_exact = info.is_deterministic;
   for (std::size_t i = 0; i < set_.runs.size(); ++i) {
     const Measurement& run = set_.runs[i];
-    if (has_whole && !IsWholeFor(run, info.id)) continue;
+    if (has_whole && !IsWholeFor(run, info)) continue;
     ++figure.run_count;
     figure.is_exact = figure.is_exact && run.is_exact;
     const auto found = values_[i].find(KeyOf(info.id, scope));
@@ -96,7 +76,7 @@ Figure Figures::Of(const MetricInfo& info, const std::string& scope) const {
     figure.why_missing = WhyMissing(info, scope);
     figure.is_unknown = !WhyNotRecorded(set_.runs.front(), info.id).empty();
   }
-  figure.may_be_too_low = GrowsWithRecords(info);
+  figure.may_be_too_low = info.grows_with_records;
   return figure;
 }
 

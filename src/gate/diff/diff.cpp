@@ -140,9 +140,11 @@ class Comparer {
   }
 
   // All runs, and the ranges that stand for their steps have the same name.
+  // Of a single step the window of the GPU says more.
   bool HaveSteps() const {
     const auto name = [](const RunSums& sums) {
-      const std::string path = sums.run->breakdown.steps ? sums.run->breakdown.steps->path : std::string();
+      const auto& steps = sums.run->breakdown.steps;
+      const std::string path = steps && steps->count > 1 ? steps->path : std::string();
       return path.substr(path.rfind('/') + 1);
     };
     const std::string first = name(base_.front());
@@ -182,9 +184,9 @@ class Comparer {
     const SampleComparison judged = CompareSteps();
     d_.verdict = judged.change;
     d_.evidence = judged.evidence;
-    constexpr std::string_view kRuns = " runs: ";
-    const size_t at = d_.evidence.find(kRuns);
-    if (at != std::string::npos) d_.evidence.replace(at, kRuns.size(), " blocks of steps: ");
+    constexpr std::string_view kOfRuns = " runs: ";
+    const size_t at = d_.evidence.find(kOfRuns);
+    if (at != std::string::npos) d_.evidence.replace(at, kOfRuns.size(), " blocks of steps: ");
     d_.evidence += "; judged by the steps within one run per side, which shows no differences between runs";
   }
 

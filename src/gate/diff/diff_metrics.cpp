@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLeastPoints = 0.5;  // 2 % of a small percentage is nothing
 
-struct Values {
+struct MetricValues {
   std::vector<double> base, now;
 };
 
@@ -22,7 +22,7 @@ std::optional<double> Median(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(MedianOf(values));
 }
 
-SampleComparison JudgeCounter(const Values& values, const MetricInfo& info, bool is_complete) {
+SampleComparison JudgeCounter(const MetricValues& values, const MetricInfo& info, bool is_complete) {
   SampleRules rules;
   rules.better = info.better;
   rules.unit = info.unit;
@@ -35,7 +35,7 @@ SampleComparison JudgeCounter(const Values& values, const MetricInfo& info, bool
   return judged;
 }
 
-SampleComparison JudgeTime(const Values& values, const MetricInfo& info, const DiffOptions& options) {
+SampleComparison JudgeTime(const MetricValues& values, const MetricInfo& info, const DiffOptions& options) {
   SampleRules rules;
   rules.better = info.better;
   rules.unit = info.unit;
@@ -65,7 +65,7 @@ bool IsOfOneCollection(const MetricChange& metric) {
 
 void CompareMetrics(const std::pair<std::vector<const Measurement*>, std::vector<const Measurement*>>& runs,
                     const MetricRules& rules, Diff* diff) {
-  std::map<std::pair<std::string, std::string>, Values> all;  // by id and scope
+  std::map<std::pair<std::string, std::string>, MetricValues> all;  // by id and scope
   for (const Measurement* run : runs.first) {
     for (const Metric& metric : run->metrics) all[{std::string(metric.id), metric.scope}].base.push_back(metric.value);
   }

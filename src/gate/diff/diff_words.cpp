@@ -1,11 +1,14 @@
 #include "gate/diff/diff_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <utility>
 
+#include "base/demangle.h"
 #include "base/units.h"
 #include "gate/breakdown/run_sums.h"
 #include "gate/budget/value_text.h"
@@ -119,6 +122,28 @@ std::pair<int64_t, int64_t> KernelCounts(const Diff& diff) {
     counts.second += kernel.new_count;
   }
   return counts;
+}
+
+// "9 gone: softmax 8.00 ms in 40 launches, …": those with most time.
+std::string KernelsThatAre(Presence presence, const Diff& diff) {
+  constexpr size_t kMostNamed = 3;
+  struct OfName {
+    int64_t ns, count;
+    std::string name;
+  };
+  std::vector<OfName> all;
+  for (const KernelChange& kernel : diff.kernels) {
+    if (kernel.presence != presence || kernel.name == kWholeGraph) continue;
+    all.push_back({kernel.time.base_ns + kernel.time.new_ns, kernel.base_count + kernel.new_count, kernel.name});
+  }
+  if (all.empty()) return "";
+  std::stable_sort(all.begin(), all.end(), [](const OfName& a, const OfName& b) { return a.ns > b.ns; });
+  std::string text = FormatCount(static_cast<int64_t>(all.size())) + (presence == Presence::kGone ? " gone" : " new");
+  for (size_t i = 0; i < std::min(all.size(), kMostNamed); ++i) {
+    text += (i == 0 ? ": " : ", ") + ShortName(all[i].name) + " " + FormatNs(all[i].ns) + " in " +
+            CountOf(all[i].count, "launch", "launches");
+  }
+  return text + (all.size() > kMostNamed ? ", …" : "");
 }
 
 std::string KernelRemark(const Diff& diff) {
@@ -242,6 +267,31 @@ std::string CounterText(const Diff& diff) {
   const std::string worse = Counters(diff, Change::kRegressed, " worse: "),
                     better = Counters(diff, Change::kImproved, " better: ");
   return worse + (worse.empty() || better.empty() ? "" : "; ") + better;
+}
+
+std::string LaunchText(const Diff& diff) {
+  const auto [base, now] = KernelCounts(diff);
+  if (diff.base_launches == diff.new_launches && base == now) return "";
+  std::string text = FormatCount(diff.base_launches) + " -> " + FormatCount(diff.new_launches) + " (" +
+                     FormatCountChange(diff.new_launches - diff.base_launches) + ")";
+  if (!diff.steps) return text;
+  const StepChange& steps = *diff.steps;
+  text += fmt::format("; {:.1f} -> {:.1f} kernels a step", steps.BaseMeanNs(base), steps.NewMeanNs(now));
+  int64_t base_idle_ns = 0, new_idle_ns = 0;
+  for (const StepPartChange& part : steps.parts) {
+    if (part.label == "kernels") {
+      text += ", kernels " + FromTo(steps.BaseMeanNs(part.base_total_ns), steps.NewMeanNs(part.new_total_ns));
+    }
+    if (!part.label.starts_with("idle")) continue;
+    base_idle_ns += part.base_total_ns;
+    new_idle_ns += part.new_total_ns;
+  }
+  return text + ", idle " + FromTo(steps.BaseMeanNs(base_idle_ns), steps.NewMeanNs(new_idle_ns));
+}
+
+std::string ReplacedText(const Diff& diff) {
+  const std::string gone = KernelsThatAre(Presence::kGone, diff), made = KernelsThatAre(Presence::kNew, diff);
+  return gone.empty() || made.empty() ? "" : gone + "; " + made;
 }
 
 std::string WorkText(const Diff& diff) {

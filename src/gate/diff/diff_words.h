@@ -28,6 +28,13 @@ std::string CounterText(const Diff& diff);
 // "120 kernels instead of 240": times of other work say little. Empty where both did the same.
 std::string WorkText(const Diff& diff);
 
+// "550 -> 110 (-440); 55.0 -> 11.0 kernels a step, kernels 1.20 ms -> 0.90 ms, idle 3.40 ms -> 0.10 ms". Empty where
+// launches and kernels are as many as before.
+std::string LaunchText(const Diff& diff);
+// "9 gone: softmax 8.00 ms in 40 launches, …; 2 new: fmha 3.00 ms in 20 launches": what was fused, or replaced by
+// what. Empty unless there are some of both.
+std::string ReplacedText(const Diff& diff);
+
 // Everything in one line.
 std::string OneLine(const Diff& diff);
 

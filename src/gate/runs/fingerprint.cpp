@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <string_view>
 
-#include "analysis/result/kept_results.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "gate/statistics/rank_test.h"
@@ -23,9 +23,13 @@ std::string ClocksOf(const Device& device) {
   return text;
 }
 
-void AddDevices(const Trace& trace, Fingerprint* out) {
-  for (std::size_t i = 0; i < trace.devices.size(); ++i) {
-    if (HasGpuWork(trace) && !HasGpuWork(trace, i)) continue;
+// All of them where none was used.
+void AddDevices(const TraceHead& trace, std::vector<uint32_t> used, Fingerprint* out) {
+  if (used.empty()) {
+    used.resize(trace.devices.size());
+    std::iota(used.begin(), used.end(), 0u);
+  }
+  for (const uint32_t i : used) {
     const std::string_view name = trace.Text(trace.devices[i].name);
     out->gpus.emplace_back(name.empty() ? "unknown GPU" : name);
     if (out->clocks.empty()) out->clocks = ClocksOf(trace.devices[i]);
@@ -52,9 +56,9 @@ void SetIfEmpty(std::string* fact, std::string text) {
   if (fact->empty()) *fact = std::move(text);
 }
 
-Fingerprint FingerprintOf(const Trace& trace) {
+Fingerprint FingerprintOf(const TraceHead& trace, const std::vector<uint32_t>& used_devices) {
   Fingerprint out;
-  AddDevices(trace, &out);
+  AddDevices(trace, used_devices, &out);
   std::set<NameId> modes;
   for (const Process& process : trace.processes) {
     SetIfEmpty(&out.driver_version, FormatCudaVersion(process.driver_version));

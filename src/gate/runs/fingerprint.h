@@ -1,6 +1,7 @@
 // Where and with what runs were made, and whether times of two of them can be compared.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace gprof {
 
-Fingerprint FingerprintOf(const Trace& trace);
+Fingerprint FingerprintOf(const TraceHead& trace, const std::vector<uint32_t>& used_devices);
 
 // The first that has something to say about a fact says it: the processes of one run were started by one launcher.
 void SetIfEmpty(std::string* fact, std::string text);

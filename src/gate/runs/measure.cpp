@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/result/kept_results.h"
-#include "analysis/result/run_analyses.h"
-#include "analysis/trust/unknown_facts.h"
+#include "analysis/facts/operations/used_devices.h"
+#include "analysis/facts/recording/unknown_facts.h"
+#include "analysis/registry/results.h"
+#include "analysis/registry/run_analyses.h"
 #include "base/units.h"
 #include "gate/runs/fingerprint.h"
 #include "gate/runs/measurement.h"
@@ -26,6 +27,8 @@ void AddMissing(const TraceHealth& health, Measurement* out) {
   out->is_host_complete = out->missing.empty();
   add(health.unfinished_gpu_work, "process whose last GPU work may be missing",
       "processes whose last GPU work may be missing");
+  add(health.gpu_pauses, "time in which the program's own profiler recorded GPU work",
+      "times in which the program's own profiler recorded GPU work");
   out->is_complete = health.IsComplete();
 }
 
@@ -35,7 +38,7 @@ bool IsByTime(trace::CaptureTrigger trigger) {
          trigger == trace::CaptureTrigger::kSignal || trigger == trace::CaptureTrigger::kWindow;
 }
 
-bool CountsExactly(const Trace& trace) {
+bool CountsExactly(const TraceHead& trace) {
   return std::none_of(trace.captures.begin(), trace.captures.end(), [](const Capture& capture) {
     return IsByTime(capture.trigger) || (!capture.is_open && IsByTime(capture.end_trigger));
   });
@@ -54,23 +57,47 @@ void SetUnknown(FactSet unknown, const std::function<std::string(Fact)>& why, Me
                 [&](const Metric& metric) { return !WhyNotRecorded(*measurement, metric.id).empty(); });
 }
 
-Measurement Measure(const Trace& trace, const AnalysisOptions& options) {
+namespace {
+
+std::vector<const Analysis*> All() {
+  std::vector<const Analysis*> all;
+  for (const Analysis& analysis : AllAnalyses()) all.push_back(&analysis);
+  return all;
+}
+
+AnalysisOptions WithoutTables(AnalysisOptions options) {
+  options.max_rows = 1;
+  return options;
+}
+
+// Without what differs between a trace and results.
+Measurement MeasurementOf(const TraceHead& trace, FactSet unknown, std::vector<AnalysisResult> results) {
   Measurement out;
   out.source = trace.path;
-  out.fingerprint = FingerprintOf(trace);
-  std::vector<const Analysis*> analyses;
-  for (const Analysis& analysis : AllAnalyses()) analyses.push_back(&analysis);
-  AnalysisOptions without_tables = options;
-  without_tables.max_rows = 1;
-  const AnalysisInput input(trace);
-  for (AnalysisResult& result : RunAll(input, analyses, without_tables)) {
+  for (AnalysisResult& result : results) {
     std::move(result.metrics.begin(), result.metrics.end(), std::back_inserter(out.metrics));
   }
-  out.breakdown = trace.kept != nullptr ? trace.kept->breakdown : BreakDown(input, options.step);
   SetUnknown(
-      UnknownFacts(trace), [&](Fact fact) { return WhyUnknown(trace, fact); }, &out);
+      unknown, [&](Fact fact) { return WhyUnknown(trace, fact); }, &out);
   AddMissing(trace.health, &out);
   out.is_exact = CountsExactly(trace);
+  return out;
+}
+
+}  // namespace
+
+Measurement Measure(const Trace& trace, const AnalysisOptions& options) {
+  const AnalysisInput input(trace);
+  Measurement out = MeasurementOf(trace, UnknownFacts(trace), RunAll(input, All(), WithoutTables(options)));
+  out.fingerprint = FingerprintOf(trace, UsedDevices(trace));
+  out.breakdown = BreakDown(input, options.step);
+  return out;
+}
+
+Measurement Measure(const Results& results, const AnalysisOptions& options) {
+  Measurement out = MeasurementOf(results.head, results.unknown, ResultsOf(All(), results, WithoutTables(options)));
+  out.fingerprint = FingerprintOf(results.head, UsedDevices(results));
+  out.breakdown = results.breakdown;
   return out;
 }
 

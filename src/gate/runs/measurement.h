@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/breakdown/breakdown.h"
+#include "analysis/registry/results.h"
+#include "analysis/topics/breakdown/breakdown.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -50,6 +51,7 @@ struct Measurement {
 
 // Runs all analyses that give metrics.
 Measurement Measure(const Trace& trace, const AnalysisOptions& options = {});
+Measurement Measure(const Results& results, const AnalysisOptions& options = {});
 
 // nullptr: the run has no such figure, which is not the same as 0.
 const Metric* FindIn(const Measurement& measurement, std::string_view id, std::string_view scope = {});

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/idle/causes/causes.h"
+#include "analysis/result/idle_causes.h"
 #include "gate/breakdown/breakdown_json.h"
 #include "gprof/error.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include "analysis/trust/unknown_facts.h"
+#include "analysis/facts/recording/unknown_facts.h"
 #include "base/units.h"
 #include "gate/runs/fingerprint.h"
 #include "gate/runs/measurement_json.h"

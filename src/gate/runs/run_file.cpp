@@ -1,15 +1,12 @@
 #include "gate/runs/run_file.h"
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
 
+#include "base/input_file.h"
 #include "base/json_style.h"
 #include "gprof/error.h"
 #include "gprof/version.h"
@@ -134,18 +131,9 @@ Json Parsed(const Reader& reader, std::string_view text) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     reader.Fail("invalid JSON at byte " + std::to_string(error.byte));
+  } catch (const Json::exception&) {  // 1e400
+    reader.Fail("a number in it is too large");
   }
-}
-
-std::string ReadWhole(const std::string& path) {
-  std::error_code ignored;
-  std::ifstream file(path, std::ios::binary);
-  // A folder can be opened, and throws when it is read.
-  if (!file || std::filesystem::is_directory(path, ignored)) {
-    throw Error(ExitCode::kUnreadable,
-                "cannot read '" + path + "': " + (file ? "it is a folder" : std::strerror(errno)));
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 // null for an empty path.
@@ -174,7 +162,7 @@ Json RunJson(const RecordedRun& run, const std::filesystem::path& folder) {
 
 }  // namespace
 
-RunFile ReadRunFile(const std::string& path) { return ParseRunFile(ReadWhole(path), path); }
+RunFile ReadRunFile(const std::string& path) { return ParseRunFile(ReadInputFile(path), path); }
 
 RunFile ParseRunFile(std::string_view text, const std::string& path) {
   const Reader reader(path);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 
+#include "base/input_file.h"
 #include "base/units.h"
 #include "fleet/partial/partial_file.h"
 #include "fleet/read_input.h"
@@ -18,6 +18,7 @@
 #include "gate/runs/report_document.h"
 #include "gate/runs/run_file.h"
 #include "gprof/error.h"
+#include "import/read_trace.h"
 #include "trace/file/file_kind.h"
 #include "trace/reshape/merge.h"
 
@@ -31,10 +32,7 @@ constexpr std::string_view kHowToName = "give traces, folders of traces, run fil
 // Documents of ours begin with their schema, so that a look at the beginning of a file tells them from large captures.
 std::string SchemaOf(const std::string& path) {
   constexpr std::size_t kLooked = 4096;
-  std::ifstream file(path, std::ios::binary);
-  std::string head(kLooked, '\0');
-  file.read(head.data(), static_cast<std::streamsize>(kLooked));
-  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  const std::string head = StartOfInputFile(path, kLooked);
   const std::size_t brace = head.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (brace == std::string::npos || (head[brace] != '{' && head[brace] != '/')) return "";
   const std::size_t key = head.find("\"schema\"");
@@ -48,18 +46,7 @@ std::string SchemaOf(const std::string& path) {
   return schema.starts_with("gprof.") ? schema : "";
 }
 
-bool IsTraceFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string start(ChunkMagic().size(), '\0');
-  return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == ChunkMagic();
-}
-
-std::string ReadDocument(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.good() && !file.eof()) throw Error(ExitCode::kUnreadable, "cannot read '" + path + "'");
-  return text;
-}
+bool IsTraceFile(const std::string& path) { return StartOfInputFile(path, ChunkMagic().size()) == ChunkMagic(); }
 
 struct FilesOfFolder {
   std::vector<std::string> traces, partials, run_files;
@@ -100,16 +87,16 @@ class Loader {
     if (schema.empty()) return AddTrace(path);
     NoteFile(path);
     if (schema.starts_with("gprof.runs/")) return AddRunFile(ReadRunFile(path));
-    if (schema.starts_with("gprof.baseline/")) return AddDocument(ParseBaseline(ReadDocument(path), path).set.runs);
-    if (schema.starts_with("gprof.report/")) return AddDocument({MeasurementOfReport(ReadDocument(path), path)});
+    if (schema.starts_with("gprof.baseline/")) return AddDocument(ParseBaseline(ReadInputFile(path), path).set.runs);
+    if (schema.starts_with("gprof.report/")) return AddDocument({MeasurementOfReport(ReadInputFile(path), path)});
     throw Error(ExitCode::kUsage, "'" + path + "' holds no runs: it is of the kind " + schema,
                 schema.starts_with("gprof.budget/") ? "use it with --budget" : std::string(kHowToName));
   }
 
   RunSet Finish(const std::vector<std::string>& paths) {
     if (!partials_.empty()) AddPartials();
-    if (traces_.size() == 1) AddRun(std::move(traces_.front()), merged_);
-    if (traces_.size() > 1) AddRun(MergeTraces(std::move(traces_)), merged_);
+    if (!traces_.empty())
+      AddRun(traces_.size() == 1 ? std::move(traces_.front()) : MergeTraces(std::move(traces_)), merged_);
     if (set_.runs.empty()) {
       std::string why;
       for (const std::string& note : set_.notes) why += (why.empty() ? ": " : "; ") + note;
@@ -138,13 +125,13 @@ class Loader {
       partials_.push_back(path);
       return;
     }
-    Trace trace = ReadInput(path);
     if (options_.merges) {
-      traces_.push_back(std::move(trace));
+      traces_.push_back(ReadTrace(path));
       merged_.push_back(path);
     } else {
-      CheckRanks(trace);
-      AddRun(std::move(trace), {path});
+      Input input = ReadInput(path);
+      CheckRanks(HeadOf(input));
+      AddRun(std::move(input), {path});
     }
   }
 
@@ -156,7 +143,7 @@ class Loader {
   }
 
   // Ranks that are taken for runs would be compared with each other.
-  void CheckRanks(const Trace& trace) {
+  void CheckRanks(const TraceHead& trace) {
     std::set<int32_t> ranks;
     for (const Process& process : trace.processes) {
       if (process.rank >= 0 && process.world_size > 1) ranks.insert(process.rank);
@@ -170,12 +157,15 @@ class Loader {
                 "add --merge to treat them as ranks of one run");
   }
 
-  void AddRun(Trace trace, std::vector<std::string> paths) {
-    if (!options_.selection.IsEmpty()) trace = Select(std::move(trace), options_.selection);
-    RefuseOptionsOfRecords(trace, options_.analysis);
-    Measurement run = Measure(trace, options_.analysis);
+  void AddRun(Input input, std::vector<std::string> paths) {
+    if (!options_.selection.IsEmpty()) {
+      RequireRecords(input, "a selection");
+      input = Select(std::get<Trace>(std::move(input)), options_.selection);
+    }
+    RefuseOptionsOfRecords(input, options_.analysis);
+    Measurement run = std::visit([&](const auto& in) { return Measure(in, options_.analysis); }, input);
     run.selected = options_.selected;
-    if (trace.kept == nullptr) run.traces = std::move(paths);
+    if (std::holds_alternative<Trace>(input)) run.traces = std::move(paths);
     if (options_.selection.time) run.is_exact = false;
     set_.runs.push_back(std::move(run));
   }

@@ -36,7 +36,7 @@ std::string ThreadTerm(std::string_view thread) {
   return " thread:" + std::string(thread.substr(begin, end + 1 - begin));
 }
 
-std::string QueryOf(const Finding& finding, const TimelinePlace& place) {
+std::string QueryOf(const Finding& finding, const WhereSeen& place) {
   std::string query(place.query);
   // Calls of the operating system are those of the thread that waited.
   const std::string of_thread = query == "kind:os_call" ? ThreadTerm(finding.subject.thread) : "";

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/shared_facts.h"
-#include "analysis/host/host_gaps.h"
-#include "analysis/places/running_samples.h"
+#include "analysis/causes/host_gaps.h"
+#include "analysis/causes/shared_causes.h"
+#include "analysis/facts/places/running_samples.h"
 #include "base/demangle.h"
 #include "base/json_style.h"
 #include "export/stacks/sampled_frames.h"
@@ -104,7 +104,7 @@ std::string FlameJson(const AnalysisInput& input) {
     const CpuSample& sample = trace.cpu_samples[i];
     if (sample.thread != kNone && counted.Has(sample)) ++sum_of(i).count;
   }
-  for (const uint32_t sample : input.shared().host_gaps(input).samples) ++sum_of(sample).idle;
+  for (const uint32_t sample : input.causes().of_host(input).samples) ++sum_of(sample).idle;
   Tree tree(trace);
   for (const auto& [stack, sum] : stacks) tree.Add(trace.cpu_samples[sum.first], sum.count, sum.idle);
   return tree.Text();

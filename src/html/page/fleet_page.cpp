@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/idle/causes/causes.h"
+#include "analysis/result/idle_causes.h"
 #include "base/json_style.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -130,6 +130,7 @@ PageContents PageOfFleet(const FleetVerdict& verdict, const FleetWords& words) {
     json["findings"].push_back({{"id", finding.id},
                                 {"severity", SeverityName(finding.severity)},
                                 {"message", finding.message},
+                                {"evidence", finding.evidence},
                                 {"advice", finding.advice}});
   }
   json["tables"] = Json::array();

@@ -1,4 +1,4 @@
-// The verdict on many ranks as a page: findings, tables, and a heat map of ranks and steps (`analyze --format html`).
+// The verdict on many ranks as a page: findings, tables, and a heat map of ranks and steps (`ranks --format html`).
 #pragma once
 
 #include <map>

@@ -12,7 +12,6 @@
 #include "gprof/error.h"
 #include "html/page/base64.h"
 #include "html/page/page_parts.h"
-#include "html/page/septets.h"
 #include "html/timeline/encode_timeline.h"
 
 namespace gprof {
@@ -139,6 +138,7 @@ class PageWriter {
     write("diff", contents_.diff);
     write("places", CompactText(places));
     if (!contents_.flame.empty()) write("flame", contents_.flame);
+    if (!contents_.occupancy.empty()) write("occupancy", contents_.occupancy);
     if (!contents_.fleet.empty()) write("fleet", contents_.fleet);
     Json timelines = Json::array();
     for (EncodedTimeline& timeline : timelines_) timelines.push_back(std::move(timeline.description));

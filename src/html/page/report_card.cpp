@@ -10,8 +10,9 @@
 #include "base/text.h"
 #include "html/page/page.h"
 #include "report/report_head.h"
+#include "report/shown/shown_tables.h"
 #include "report/time_split.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 #include "report/trust.h"
 
 namespace gprof {
@@ -41,19 +42,19 @@ std::string_view ColorOf(Severity severity) {
 
 class Card {
  public:
-  explicit Card(const Report& report) : report_(report), trust_(TrustOf(report.WholeInput())) {}
+  explicit Card(const Report& report) : report_(report), run_(report.Whole()) {}
 
   std::string Render() {
     out_ = "<div class=\"gprof-cli\" style=\"font:13px/1.5 system-ui,sans-serif;max-width:60em;color:inherit\">\n";
     Line(kDim, ProgramOf(report_, kLongestText));
     Split();
-    for (const Finding& finding : trust_.health) AddFinding(finding, "");
-    for (const std::string& reason : WhyNoGpuWork(report_.Whole())) Line("", reason);
+    for (const Finding& finding : run_.health) AddFinding(finding, "");
+    for (const std::string& reason : run_.why_no_gpu_work) Line("", reason);
     Findings();
     for (const ShownTable& shown : TablesToShow(report_)) {
       if (shown.table->id == "kernels") AddTable(*shown.table, shown.rows);
     }
-    if (const std::string overhead = OverheadText(trust_); !overhead.empty()) {
+    if (const std::string overhead = OverheadText(run_); !overhead.empty()) {
       Line(kDim, "Profiling overhead: " + overhead + ", not subtracted");
     }
     return std::move(out_) + "</div>\n";
@@ -101,6 +102,7 @@ class Card {
     out_ += fmt::format("<div style=\"border-left:4px solid {};padding-left:8px;margin:8px 0\">\n",
                         ColorOf(finding.severity));
     Line(kBold, finding.message);
+    for (const std::string& line : EvidenceToShow(report_, finding)) Line(kDim, line);
     Line("", finding.advice);
     Line(kDim, gain.empty() ? "[" + finding.id + "]" : gain + " [" + finding.id + "]");
     out_ += "</div>\n";
@@ -130,7 +132,7 @@ class Card {
   }
 
   const Report& report_;
-  const Trust trust_;
+  const RunFacts& run_;  // of the whole trace
   std::string out_;
 };
 

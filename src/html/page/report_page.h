@@ -11,7 +11,7 @@ namespace gprof {
 
 inline constexpr uint32_t kPageRows = 1000;  // of a table by default: the page sorts and filters them
 
-// The trace of the report has to outlive it.
+// What the report is of has to outlive it.
 PageContents PageOfReport(const Report& report, uint64_t event_budget);
 
 std::string PageText(const PageContents& contents);

@@ -1,4 +1,4 @@
-// Columns of numbers as bytes: what docs/html.md calls varint, delta and byte.
+// Columns of numbers as bytes: what src/web/shared/data.ts calls varint, delta and byte.
 #pragma once
 
 #include <cstdint>

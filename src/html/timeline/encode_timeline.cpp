@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/shared_facts.h"
-#include "analysis/idle/gaps/steady_time.h"
+#include "analysis/facts/judged_time.h"
 #include "base/text.h"
 #include "export/stacks/sampled_frames.h"
 #include "html/timeline/byte_columns.h"

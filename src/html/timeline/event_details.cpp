@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/calls/call_kinds.h"
-#include "analysis/host/os_call_kinds.h"
+#include "analysis/facts/host/os_call_kinds.h"
+#include "analysis/facts/operations/operations.h"
+#include "analysis/facts/recording/overhead_kinds.h"
 #include "analysis/result/display_names.h"
-#include "analysis/trust/overhead_kinds.h"
 #include "export/stacks/sampled_frames.h"
 #include "html/timeline/host_rows.h"
 

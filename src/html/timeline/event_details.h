@@ -1,4 +1,4 @@
-// What the page says of one event: the values of its columns (src/web/shared/data.ts, docs/html.md). All that the page
+// What the page says of one event: the values of its columns (src/web/shared/data.ts). All that the page
 // takes from the records of a trace is read here.
 #pragma once
 

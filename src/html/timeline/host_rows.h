@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/host/thread_runs.h"
+#include "analysis/facts/host/thread_runs.h"
 #include "gprof/analysis.h"
 #include "html/timeline/timeline.h"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "analysis/result/stack_names.h"
+#include "analysis/facts/places/stack_names.h"
 
 namespace gprof {
 

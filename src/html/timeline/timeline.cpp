@@ -8,11 +8,11 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/causes/idle_parts.h"
+#include "analysis/facts/gaps/gaps.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/gaps/gaps.h"
-#include "analysis/idle/gaps/idle_parts.h"
-#include "analysis/tracks/gpu_states.h"
-#include "analysis/tracks/metric_samples.h"
+#include "analysis/topics/tracks/gpu_states.h"
+#include "analysis/topics/tracks/metric_samples.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "export/events/track_ids.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/idle/causes/causes.h"
+#include "analysis/result/idle_causes.h"
 #include "export/events/counter_curves.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"

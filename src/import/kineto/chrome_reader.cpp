@@ -56,8 +56,7 @@ char ChromeReader::Peek() {
   return window_.bytes().empty() ? '\0' : window_.bytes().front();
 }
 
-void ChromeReader::Read(uint64_t most_events) {
-  most_events_ = most_events;
+void ChromeReader::Read() {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (window_.bytes().starts_with(kByteOrderMark)) window_.Consume(kByteOrderMark.size());
   const char first = Peek();
@@ -151,10 +150,7 @@ bool ChromeReader::ReadEvent(JsonScanner* scanner) {
   const bool is_good =
       scanner->ReadObject([&](std::string_view key, const JsonPiece& value) { SetMember(key, value, &event); });
   if (!is_good) return false;
-  if (++event_count_ > most_events_) {
-    throw Error(ExitCode::kUnreadable,
-                fmt::format("it unpacks to more than {} events, so it is not a trace", most_events_));
-  }
+  ++event_count_;
   sink_.OnEvent(event);
   return true;
 }

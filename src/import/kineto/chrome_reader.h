@@ -28,8 +28,7 @@ class ChromeReader {
 
   ChromeReader(ByteWindow* window, Sink* sink) : window_(*window), sink_(*sink) {}
 
-  // Throws Error where there are more than `most_events`.
-  void Read(uint64_t most_events);
+  void Read();
 
   bool has_events() const { return has_events_; }  // there is an array of them, maybe empty
   uint64_t event_count() const { return event_count_; }
@@ -51,7 +50,6 @@ class ChromeReader {
 
   ByteWindow& window_;
   Sink& sink_;
-  uint64_t most_events_ = 0;
   uint64_t event_count_ = 0, bad_event_count_ = 0, bad_position_ = 0;
   bool has_events_ = false, is_cut_ = false, is_bad_ = false;
 };

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "gprof/error.h"
 #include "import/kineto/chrome_reader.h"
 #include "import/kineto/kineto_import.h"
 #include "import/shared/byte_window.h"
 #include "trace/file/file_kind.h"
+#include "trace/file/memory_budget.h"
 
 namespace gprof {
 namespace {
@@ -22,22 +22,15 @@ constexpr std::string_view kHint =
   throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': {}", path, why), std::string(kHint));
 }
 
-// What gzip makes small may be large as a model: events of a trace differ by their times at least, which takes bytes.
-uint64_t MostEvents(std::string_view bytes) {
-  constexpr uint64_t kAlways = 1 << 20, kLeastBytes = 2;
-  if (!bytes.starts_with("\x1F\x8B")) return std::numeric_limits<uint64_t>::max();
-  return std::max<uint64_t>(kAlways, bytes.size() / kLeastBytes);
-}
-
-Trace Read(ByteWindow& window, const std::string& path, std::string_view file) {
+Trace Read(ByteWindow& window, const std::string& path, std::string_view file, MemoryBudget* budget) {
   // Packed ones get here; the words for them are with the reader of our own traces.
   if (IsDocumentOfOurs(window.bytes())) return LoadTraceFromMemory(window.bytes(), path);
   if (window.bytes().starts_with("SQLite format 3"))
     throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': a compressed SQLite file", path),
                 "unpack it with gzip -d and use the result");
-  KinetoImport import(path);
+  KinetoImport import(path, budget);
   ChromeReader reader(&window, &import);
-  reader.Read(MostEvents(file));
+  reader.Read();
   if (reader.event_count() == 0) {
     if (!window.damage().empty()) Fail(path, window.damage());
     if (reader.is_bad()) Fail(path, fmt::format("invalid JSON at byte {}", reader.bad_position()));
@@ -72,8 +65,9 @@ bool IsKineto(std::string_view bytes) {
 
 Trace ReadKineto(std::string_view bytes, const std::string& path) {
   try {
-    ByteWindow window(bytes);
-    return Read(window, path, bytes);
+    MemoryBudget budget(path, bytes.size());
+    ByteWindow window(bytes, ByteWindow::kStepBytes, &budget);
+    return Read(window, path, bytes, &budget);
   } catch (const Error& e) {
     if (std::string_view(e.what()).starts_with("cannot ")) throw;
     throw Error(e.code(), fmt::format("cannot read '{}': {}", path, e.what()), e.hint());

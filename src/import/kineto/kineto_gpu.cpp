@@ -86,6 +86,7 @@ void KinetoImport::TakeKernel(const KinetoArgs& args, GpuWork* work) {
 
 void KinetoImport::TakeCopy(const Slice& slice, const KinetoArgs& args, GpuWork* work) {
   using trace::MemoryKind;
+  if (args.bytes < 0) ++copies_without_size_;
   work->ends = ReadCopyName(builder_.TextOf(slice.name), args.copy_kind);
   if (work->ends.source == MemoryKind::kUnknown) work->ends.source = args.source_memory;
   if (work->ends.destination == MemoryKind::kUnknown) work->ends.destination = args.destination_memory;
@@ -104,18 +105,17 @@ void KinetoImport::TakeCopy(const Slice& slice, const KinetoArgs& args, GpuWork*
 
 void KinetoImport::TakeSync(const Slice& slice, uint64_t start_ns) {
   const KinetoArgs args = ReadKinetoArgs(slice.args);
-  SyncWork work;
-  work.start_ns = start_ns;
-  work.duration_ns = static_cast<uint64_t>(slice.duration_ns);
-  work.kind = ReadSyncKind(args.sync_kind.empty() ? builder_.TextOf(slice.name) : args.sync_kind);
-  work.correlation = To32(args.correlation, 0);
-  work.context = To32(args.context, 0);
-  work.stream = To32(args.stream, 0);
-  work.waited_stream = To32(args.waited_stream, 0);
-  work.event = args.event < 0 ? 0 : static_cast<uint64_t>(args.event);
-  work.record_correlation = To32(args.record_correlation, 0);
-  if (work.kind == trace::SyncKind::kStreamWaitEvent) ++event_wait_count_;
-  syncs_.push_back(work);
+  const trace::SyncKind kind = ReadSyncKind(args.sync_kind.empty() ? builder_.TextOf(slice.name) : args.sync_kind);
+  trace::SyncRecord r;
+  r.start_ns = start_ns;
+  r.duration_ns = static_cast<uint64_t>(slice.duration_ns);
+  r.sync_kind = static_cast<uint8_t>(kind);
+  r.correlation = To32(args.correlation, 0);
+  r.context = To32(args.context, 0);
+  r.stream = To32(args.stream, 0);
+  r.event = args.event < 0 ? 0 : static_cast<uint64_t>(args.event);
+  if (kind == trace::SyncKind::kStreamWaitEvent) ++event_wait_count_;
+  syncs_.push_back({r, To32(args.waited_stream, 0), To32(args.record_correlation, 0)});
 }
 
 // ---- at the end ----
@@ -209,7 +209,18 @@ R KinetoImport::RecordOf(const GpuWork& work) const {
   return r;
 }
 
+// torch.profiler does not say which stream is the default one. CUPTI numbers that of a context 7, and PyTorch takes no
+// other for it.
+void KinetoImport::NoteDefaultStream(const GpuWork& work) {
+  constexpr uint32_t kDefaultStream = 7;
+  const bool is_left_out = work.duration_ns == std::numeric_limits<uint64_t>::max();
+  if (work.stream != kDefaultStream || is_left_out || is_xla_ || !generator_.empty()) return;
+  if (!default_streams_.insert({builder_.process(), work.context}).second) return;
+  builder_.Add(trace::ContextRecord{.context = work.context, .device = work.device, .null_stream = kDefaultStream});
+}
+
 void KinetoImport::AddWork(const GpuWork& work) {
+  NoteDefaultStream(work);
   if (work.category == KinetoCategory::kMemcpy) return AddCopy(work);
   if (work.category == KinetoCategory::kGraph) return builder_.Add(RecordOf<trace::GraphLaunchRecord>(work));
   if (work.category == KinetoCategory::kMemset) {

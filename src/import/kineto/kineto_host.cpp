@@ -92,6 +92,8 @@ void KinetoImport::AddCall(trace::ApiRecord r, uint32_t name) {
   }
   const auto api_class = static_cast<ApiClass>(call_classes_[name] - 1);
   if (api_class == ApiClass::kSync) ++sync_call_count_;
+  const bool is_copy = api_class == ApiClass::kCopy || api_class == ApiClass::kMemset;
+  if (IsLaunch(api_class) || is_copy) ++launch_count_;
   if (api_class == ApiClass::kQuery || r.correlation == 0) return;
   uint32_t& at = calls_(builder_.process(), r.correlation);
   if (at != kNone) return;
@@ -158,6 +160,7 @@ void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push
   if (generator_.empty()) {
     DomainOf(slice.category_text, &range);
     TakeOperatorArgs(slice, &range);
+    TakeCollective(slice, range);
   } else {
     ReadNvtxArgs(slice.args, &range);
     if (builder_.TextOf(slice.category_text) == "cpu_op") TakeOperatorArgs(slice, &range);
@@ -238,10 +241,10 @@ void KinetoImport::ReadMark(const ChromeEvent& event) {
 // ---- at the end ----
 
 void KinetoImport::AddSyncs() {
-  for (const SyncWork& work : syncs_) {
+  for (SyncWork& work : syncs_) {
     uint32_t process = kNone, at = kNone;
     for (uint32_t i = 0; i < pids_.size() && at == kNone; ++i) {
-      at = calls_.Find(i, work.correlation);
+      at = calls_.Find(i, work.record.correlation);
       if (at != kNone) process = i;
     }
     if (at == kNone) {
@@ -249,16 +252,8 @@ void KinetoImport::AddSyncs() {
       continue;
     }
     builder_.Enter(process);
-    trace::SyncRecord r;
-    r.start_ns = work.start_ns;
-    r.duration_ns = work.duration_ns;
-    r.sync_kind = static_cast<uint8_t>(work.kind);
-    r.tid = known_calls_[at].tid;
-    r.correlation = work.correlation;
-    r.context = work.context;
-    r.stream = work.stream;
-    r.event = work.event;
-    builder_.Add(r);
+    work.record.tid = known_calls_[at].tid;
+    builder_.Add(work.record);
     AddEventRecord(work, process);
   }
 }
@@ -275,9 +270,9 @@ void KinetoImport::AddEventRecord(const SyncWork& work, uint32_t process) {
   r.time_ns = known_calls_[at].end_ns;
   r.tid = known_calls_[at].tid;
   r.correlation = work.record_correlation;
-  r.context = work.context;
+  r.context = work.record.context;
   r.stream = work.waited_stream;
-  r.event = work.event;
+  r.event = work.record.event;
   builder_.Add(r);
 }
 
@@ -285,13 +280,7 @@ void KinetoImport::AddEventRecord(const SyncWork& work, uint32_t process) {
 void KinetoImport::AddOverheads() {
   if (overheads_.empty()) return;
   builder_.Enter(0);
-  for (const OverheadWork& work : overheads_) {
-    trace::OverheadRecord r;
-    r.start_ns = work.start_ns;
-    r.duration_ns = work.duration_ns;
-    r.overhead_kind = ReadOverheadName(builder_.TextOf(work.name));
-    builder_.Add(r);
-  }
+  for (const trace::OverheadRecord& r : overheads_) builder_.Add(r);
 }
 
 }  // namespace gprof

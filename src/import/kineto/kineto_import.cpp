@@ -18,7 +18,8 @@ int64_t FloorTo(int64_t value, int64_t step) { return value - (value % step + st
 
 }  // namespace
 
-KinetoImport::KinetoImport(const std::string& path) : builder_(path, {}) {}
+KinetoImport::KinetoImport(const std::string& path, MemoryBudget* budget)
+    : budget_(*budget), builder_(path, {}, budget) {}
 
 // ---- texts, tracks and times ----
 
@@ -71,6 +72,8 @@ bool KinetoImport::ToTrace(int64_t source_ns, uint64_t* time_ns) {
 // ---- events ----
 
 void KinetoImport::OnEvent(const ChromeEvent& event) {
+  constexpr uint64_t kBytesOfAnEvent = 400;  // measured: most are kept until the end of the file
+  budget_.Take(kBytesOfAnEvent);
   switch (event.phase) {
     case 'X':
       return ReadComplete(event);
@@ -199,7 +202,8 @@ void KinetoImport::Take(const Slice& slice, bool is_push_pop) {
     case KinetoCategory::kSync:
       return TakeSync(slice, start_ns);
     case KinetoCategory::kOverhead:
-      overheads_.push_back({start_ns, static_cast<uint64_t>(slice.duration_ns), slice.name});
+      overheads_.push_back(
+          {start_ns, static_cast<uint64_t>(slice.duration_ns), ReadOverheadName(builder_.TextOf(slice.name))});
       return;
     case KinetoCategory::kOther:
       if (is_xla_ && TakeXla(slice, start_ns)) return;

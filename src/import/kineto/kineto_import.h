@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "import/kineto/chrome_reader.h"
@@ -23,7 +25,7 @@ namespace gprof {
 
 class KinetoImport : public ChromeReader::Sink {
  public:
-  explicit KinetoImport(const std::string& path);
+  KinetoImport(const std::string& path, MemoryBudget* budget);
 
   void OnEvent(const ChromeEvent& event) override;
   void OnMember(std::string_view key, const JsonPiece& value) override;
@@ -63,9 +65,8 @@ class KinetoImport : public ChromeReader::Sink {
     int8_t is_async = -1;  // not known
   };
   struct SyncWork {
-    uint64_t start_ns = 0, duration_ns = 0, event = 0;
-    uint32_t correlation = 0, context = 0, stream = 0, waited_stream = 0, record_correlation = 0;
-    trace::SyncKind kind = trace::SyncKind::kUnknown;
+    trace::SyncRecord record;
+    uint32_t waited_stream = 0, record_correlation = 0;
   };
   struct KnownCall {
     uint64_t start_ns = 0, end_ns = 0;
@@ -76,10 +77,6 @@ class KinetoImport : public ChromeReader::Sink {
   struct LooseCall {
     trace::ApiRecord record;
     uint32_t track = 0, name = 0;
-  };
-  struct OverheadWork {
-    uint64_t start_ns = 0, duration_ns = 0;
-    uint32_t name = 0;
   };
   // One end of an arrow between events.
   struct FlowEnd {
@@ -117,6 +114,7 @@ class KinetoImport : public ChromeReader::Sink {
   uint32_t ProcessOf(uint32_t pid);
   void TakeRange(const Slice& slice, uint64_t start_ns, bool is_push_pop, bool is_open);
   void TakeOperatorArgs(const Slice& slice, ClosedRange* range);
+  void TakeCollective(const Slice& slice, const ClosedRange& range);
   void ReadAllocation(const ChromeEvent& event);
   void AddAllocatorSample(std::string_view name, const trace::TensorBlockRecord& block, int64_t bytes);
   void ReadMark(const ChromeEvent& event);
@@ -144,6 +142,7 @@ class KinetoImport : public ChromeReader::Sink {
   R RecordOf(const GpuWork& work) const;
   bool IsAsync(const GpuWork& work) const;
   void NoteDevice(uint32_t device);
+  void NoteDefaultStream(const GpuWork& work);
 
   // kineto_xla.cpp
   void NoteXlaProcess(std::string_view name);
@@ -153,15 +152,18 @@ class KinetoImport : public ChromeReader::Sink {
   // kineto_targets.cpp
   void ReadDeviceProperties(const JsonPiece& value);
   void ReadRank(const JsonPiece& value);
+  void ReadDiagnostics(const JsonPiece& lines, trace::NoticeLevel level);
   void AddProcesses();
   void AddThreads();
   void AddDevices();
   void AddClock();
   void AddLacks();
   void AddLosses(const ChromeReader& reader, const std::string& damage);
+  void AddDiagnostics();
   void AddSkipped();
   std::string Recorder() const;
 
+  MemoryBudget& budget_;
   ForeignBuilder builder_;
   JsonPayloads payloads_{&builder_};
   NestedRanges ranges_;
@@ -185,7 +187,7 @@ class KinetoImport : public ChromeReader::Sink {
   std::vector<GpuWork> work_;
   std::vector<trace::KernelShapeRecord> shapes_;
   std::vector<SyncWork> syncs_;
-  std::vector<OverheadWork> overheads_;
+  std::vector<trace::OverheadRecord> overheads_;
   std::vector<LooseCall> loose_calls_;
   std::vector<FlowEnd> flows_;
   std::unordered_map<std::string, uint32_t> flow_ids_;
@@ -194,10 +196,13 @@ class KinetoImport : public ChromeReader::Sink {
   std::vector<uint8_t> call_classes_;  // ApiClass + 1, by text
   FlatIndex event_records_, devices_;
   std::vector<std::pair<uint32_t, uint32_t>> seen_devices_;  // process, device
+  std::set<std::pair<uint32_t, uint32_t>> default_streams_;  // process, context
 
   std::map<uint32_t, Properties> properties_;  // by device
-  std::map<std::string, uint64_t> skipped_;    // what was left out, and how often
+  std::vector<std::pair<trace::NoticeLevel, uint32_t>> diagnostics_;
+  std::map<std::string, uint64_t> skipped_;  // what was left out, and how often
   int32_t rank_ = -1;
+  std::map<std::tuple<uint32_t, uint64_t, std::string_view>, uint64_t> collectives_;  // so many came before
   uint32_t world_size_ = 0, driver_version_ = 0, runtime_version_ = 0, cupti_version_ = 0, host_name_ = 0;
   uint64_t base_ns_ = 0;
   std::string generator_;  // not empty: what wrote the file, if not torch.profiler
@@ -210,8 +215,10 @@ class KinetoImport : public ChromeReader::Sink {
   std::vector<uint64_t> last_ns_;  // of anything, by process
   uint64_t last_of_all_ns_ = 0;
   uint64_t bad_times_ = 0, bad_ends_ = 0, syncs_without_call_ = 0, truncated_correlations_ = 0;
-  uint64_t call_count_ = 0, sync_call_count_ = 0, range_count_ = 0, kernel_count_ = 0, shape_count_ = 0;
-  uint64_t host_copy_count_ = 0, host_copies_of_known_memory_ = 0, graph_count_ = 0, event_wait_count_ = 0;
+  uint64_t call_count_ = 0, launch_count_ = 0, sync_call_count_ = 0, range_count_ = 0, kernel_count_ = 0,
+           shape_count_ = 0;
+  uint64_t host_copy_count_ = 0, host_copies_of_known_memory_ = 0, copies_without_size_ = 0, graph_count_ = 0,
+           event_wait_count_ = 0;
   uint64_t result_count_ = 0;  // calls that say what they returned
 };
 

@@ -19,6 +19,16 @@ struct OperatorArgs {
 };
 OperatorArgs ReadOperatorArgs(std::string_view name, const JsonPiece& args);
 
+// What "record_param_comms" says of a collective of torch.distributed.
+struct CollectiveArgs {
+  std::string_view function, datatype;  // as NCCL calls it; empty: no collective
+  uint64_t communicator = 0, size_bytes = 0;
+  uint32_t ranks = 0;
+  int32_t rank = -1;  // within them; -1: not known
+  std::optional<uint64_t> sequence;
+};
+CollectiveArgs ReadCollectiveArgs(const JsonPiece& args, int32_t own_rank);
+
 // What "[memory]" says, an event for each block of PyTorch's allocators with profile_memory.
 struct AllocatorArgs {
   int32_t device = -1;                                     // of CUDA; -1 for the host

@@ -61,6 +61,8 @@ void KinetoImport::OnMember(std::string_view key, const JsonPiece& value) {
   if (key == "cuda_runtime_version") runtime_version_ = SmallNumberOf(value);
   if (key == "cuda_driver_version") driver_version_ = SmallNumberOf(value);
   if (key == "host_name" || key == "hostname") host_name_ = TextOf(value);
+  if (key == "ERROR") ReadDiagnostics(value, trace::NoticeLevel::kError);
+  if (key == "WARNING") ReadDiagnostics(value, trace::NoticeLevel::kInfo);
   if (key == "generator" && value.text.starts_with("gprof-cli ")) generator_ = value.text;
 }
 
@@ -78,6 +80,21 @@ void KinetoImport::ReadDeviceProperties(const JsonPiece& devices) {
     // Numbers of AMD's architectures, which mean other GPUs here.
     if (read.properties.warp_size != kNvidiaWarp) read.properties.compute_major = read.properties.compute_minor = 0;
     properties_[read.properties.device] = read;
+  });
+}
+
+// What Kineto logged: "ERROR:2024-04-11 13:30:02 37:37 CuptiActivityProfiler.cpp:908] text". It warns of much that is
+// not about the GPU.
+void KinetoImport::ReadDiagnostics(const JsonPiece& lines, trace::NoticeLevel level) {
+  constexpr std::size_t kMost = 20;
+  if (lines.kind != JsonPiece::Kind::kArray) return;
+  JsonScanner(lines.text).ReadArray([&](const JsonPiece& line) {
+    std::string_view text = builder_.TextOf(TextOf(line));
+    const std::size_t begin = text.find("] ");
+    if (begin != std::string_view::npos) text.remove_prefix(begin + 2);
+    const bool is_about_gpu = text.find("CU") != std::string_view::npos || text.find("GPU") != std::string_view::npos;
+    if (line.kind != JsonPiece::Kind::kString || !is_about_gpu || diagnostics_.size() == kMost) return;
+    diagnostics_.emplace_back(level, builder_.Text(text));
   });
 }
 
@@ -162,14 +179,15 @@ void KinetoImport::AddLacks() {
   if (call_count_ == 0 && !work_.empty()) {
     add(Fact::kApiCalls, "The file has no CUDA calls: the causes of idle time are unknown");
   }
-  if (call_count_ > 0 && work_.empty()) {
-    builder_.AddNotice(trace::NoticeLevel::kInfo,
-                       "The file has CUDA calls and no GPU work (torch.profiler: ProfilerActivity.CUDA; autograd's "
-                       "profiler: use_device)");
+  if (launch_count_ > 0 && work_.empty()) {
+    add(Fact::kOperations,
+        "The file has launches or copies and no GPU work (torch.profiler: ProfilerActivity.CUDA; autograd's profiler: "
+        "use_device)");
   }
   if (host_copy_count_ > host_copies_of_known_memory_) {
     add(Fact::kMemoryKinds, "The file does not say which memory is pageable");
   }
+  if (copies_without_size_ > 0) add(Fact::kCopySizes, "The file does not say how many bytes its copies moved");
   if (sync_call_count_ > 0 && syncs_.empty()) {
     add(Fact::kSyncs, "The file has no synchronisation records (torch.profiler: enable_cuda_sync_events=True)");
   }
@@ -218,6 +236,10 @@ void KinetoImport::AddLosses(const ChromeReader& reader, const std::string& dama
   }
 }
 
+void KinetoImport::AddDiagnostics() {
+  for (const auto& [level, text] : diagnostics_) builder_.AddNotice(level, builder_.TextOf(text));
+}
+
 void KinetoImport::AddSkipped() {
   constexpr std::size_t kMost = 6;
   std::string text;
@@ -263,6 +285,7 @@ Trace KinetoImport::Finish(const ChromeReader& reader, const std::string& damage
   AddClock();
   builder_.Enter(0);
   AddLosses(reader, damage);
+  AddDiagnostics();
   AddSkipped();
   for (uint32_t process = 0; process < pids_.size(); ++process) {
     builder_.Enter(process);

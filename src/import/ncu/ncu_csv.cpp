@@ -101,11 +101,11 @@ struct MetricColumn {
 
 class NcuImport {
  public:
-  NcuImport(std::string_view bytes, const std::string& path)
+  NcuImport(std::string_view bytes, const std::string& path, MemoryBudget* budget)
       : path_(path),
         file_bytes_(bytes.size()),
         rows_(bytes.substr(FindHeader(bytes))),
-        builder_(path, "Nsight Compute") {}
+        builder_(path, "Nsight Compute", budget) {}
 
   Trace Run() {
     ReadHeader();
@@ -125,12 +125,15 @@ class NcuImport {
   void ReadHeader() {
     rows_.Next();
     const std::vector<std::string> names = rows_.fields();
-    width_ = names.size();
+    width_ = least_width_ = names.size();
     columns_ = Places(names, kColumns);
     details_ = Places(names, kDetailColumns);
     is_details_ = details_[kLabel] < width_;
     if (is_details_) {
-      if (std::find(details_.begin(), details_.end(), width_) != details_.end()) Refuse("it lacks columns");
+      const std::size_t last = *std::max_element(details_.begin(), details_.end());
+      if (last >= width_) Refuse("it lacks columns");
+      // The columns of rules follow, which rows of metrics leave out.
+      least_width_ = last + 1;
       return;
     }
     if (!rows_.Next()) Refuse("it has no row of units");
@@ -167,7 +170,7 @@ class NcuImport {
 
   void ReadRow(const std::vector<std::string>& row) {
     if (!IsRow(row)) return;
-    if (row.size() != width_) {
+    if (row.size() < least_width_ || row.size() > width_) {
       ++bad_rows_;
       return;
     }
@@ -334,7 +337,7 @@ class NcuImport {
   uint64_t file_bytes_ = 0;
   CsvRows rows_;
   ForeignBuilder builder_;
-  std::size_t width_ = 0;
+  std::size_t width_ = 0, least_width_ = 0;  // fields of a row
   std::array<std::size_t, kColumns.size()> columns_{};
   std::array<std::size_t, kDetailColumns.size()> details_{};
   bool is_details_ = false, has_labels_ = false;
@@ -353,7 +356,14 @@ class NcuImport {
 
 bool IsNcuCsv(std::string_view bytes) { return FindHeader(bytes) != std::string_view::npos; }
 
-Trace ReadNcuCsv(std::string_view bytes, const std::string& path) { return NcuImport(bytes, path).Run(); }
+Trace ReadNcuCsv(std::string_view bytes, const std::string& path, MemoryBudget* budget) {
+  return NcuImport(bytes, path, budget).Run();
+}
+
+Trace ReadNcuCsv(std::string_view bytes, const std::string& path) {
+  MemoryBudget budget(path, bytes.size());
+  return ReadNcuCsv(bytes, path, &budget);
+}
 
 bool IsNcuReport(std::string_view path) {
   return path.ends_with(".ncu-rep") || path.ends_with(".nsight-cuprof-report");

@@ -39,27 +39,23 @@ uint32_t OverheadKindOf(std::string_view name) {
 }  // namespace
 
 void NsightImport::ReadCalls(std::string_view table) {
-  if (!file_.HasTable(table)) return;
-  enum Column : std::size_t { kStart, kEnd, kThread, kCorrelation, kName, kReturn, kClass };
-  constexpr std::string_view kColumns[] = {"start",  "end",         "globalTid", "correlationId",
-                                           "nameId", "returnValue", "eventClass"};
+  static constexpr Columns kColumns{"start",  "end",         "globalTid", "correlationId",
+                                    "nameId", "returnValue", "eventClass"};
   SqliteRows rows(file_, table, kColumns);
   std::vector<uint8_t> classes;  // ApiClass + 1, by text
   while (rows.Next()) {
-    Enter(rows, kThread);
+    Enter(rows, kColumns["globalTid"]);
     trace::ApiRecord r;
-    Span span;
-    r.tid = ThreadOf(rows.Int(kThread));
-    r.correlation = rows.Int32(kCorrelation);
-    r.result = static_cast<int32_t>(rows.Int(kReturn));
-    const uint32_t text = rows.IsNull(kName) ? 0 : FunctionOf(rows.Int(kName));
-    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
-    r.start_ns = span.start_ns;
-    r.duration_ns = span.duration_ns;
+    r.tid = ThreadOf(rows.Int(kColumns["globalTid"]));
+    r.correlation = rows.Int32(kColumns["correlationId"]);
+    r.result = static_cast<int32_t>(rows.Int(kColumns["returnValue"]));
+    const uint32_t text = rows.IsNull(kColumns["nameId"]) ? 0 : FunctionOf(rows.Int(kColumns["nameId"]));
+    if (!TakeSpan(rows, &r)) continue;
     r.function = builder_.Name(text);
     const std::string_view function = builder_.TextOf(text);
     // Exports of 2020 have no classes; what is exported of other GPUs has other names.
-    const bool is_runtime = rows.IsNull(kClass) ? function.starts_with("cuda") : rows.Int(kClass) == kRuntimeClass;
+    const bool is_runtime = rows.IsNull(kColumns["eventClass"]) ? function.starts_with("cuda")
+                                                                : rows.Int(kColumns["eventClass"]) == kRuntimeClass;
     r.domain = static_cast<uint8_t>(is_runtime ? trace::ApiDomain::kRuntime : trace::ApiDomain::kDriver);
     NoteThread(r.tid);
     builder_.Add(r);
@@ -108,29 +104,24 @@ void NsightImport::NoteCall(const trace::ApiRecord& r, std::string_view function
 
 void NsightImport::ReadSyncs() {
   constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
-  if (!file_.HasTable(kTable)) return;
-  enum Column : std::size_t { kStart, kEnd, kContext, kStream, kCorrelation, kProcess, kType, kEvent };
-  constexpr std::string_view kColumns[] = {"start",         "end",       "contextId", "streamId",
-                                           "correlationId", "globalPid", "syncType",  "eventId"};
+  static constexpr Columns kColumns{"start",         "end",       "contextId", "streamId",
+                                    "correlationId", "globalPid", "syncType",  "eventId"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
-    Enter(rows, kProcess);
+    Enter(rows, kColumns["globalPid"]);
     trace::SyncRecord r;
-    Span span;
-    r.sync_kind = static_cast<uint8_t>(rows.Int32(kType));
-    r.correlation = rows.Int32(kCorrelation);
-    r.context = rows.Int32(kContext);
-    r.stream = OrNone(rows.Int32(kStream));
-    r.event = rows.Unsigned(kEvent);
-    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
+    r.sync_kind = static_cast<uint8_t>(rows.Int32(kColumns["syncType"]));
+    r.correlation = rows.Int32(kColumns["correlationId"]);
+    r.context = rows.Int32(kColumns["contextId"]);
+    r.stream = OrNone(rows.Int32(kColumns["streamId"]));
+    r.event = rows.Unsigned(kColumns["eventId"]);
+    if (!TakeSpan(rows, &r)) continue;
     ++sync_count_;
     const LinkedCall* const call = FindCall(r.correlation);
     if (call == nullptr) {
       ++syncs_without_call_;
       continue;
     }
-    r.start_ns = span.start_ns;
-    r.duration_ns = span.duration_ns;
     r.tid = call->tid;
     if (call->sync_kind != trace::SyncKind::kUnknown) r.sync_kind = static_cast<uint8_t>(call->sync_kind);
     builder_.Add(r);
@@ -139,17 +130,15 @@ void NsightImport::ReadSyncs() {
 
 void NsightImport::ReadEvents() {
   constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
-  if (!file_.HasTable(kTable)) return;
-  enum Column : std::size_t { kContext, kStream, kCorrelation, kProcess, kEvent };
-  constexpr std::string_view kColumns[] = {"contextId", "streamId", "correlationId", "globalPid", "eventId"};
+  static constexpr Columns kColumns{"contextId", "streamId", "correlationId", "globalPid", "eventId"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
-    Enter(rows, kProcess);
+    Enter(rows, kColumns["globalPid"]);
     trace::EventRecordRecord r;
-    r.correlation = rows.Int32(kCorrelation);
-    r.context = rows.Int32(kContext);
-    r.stream = OrNone(rows.Int32(kStream));
-    r.event = rows.Unsigned(kEvent);
+    r.correlation = rows.Int32(kColumns["correlationId"]);
+    r.context = rows.Int32(kColumns["contextId"]);
+    r.stream = OrNone(rows.Int32(kColumns["streamId"]));
+    r.event = rows.Unsigned(kColumns["eventId"]);
     if (!IsGood(rows)) continue;
     // The rows have the time of the event on the GPU, or 0; the model has that of the call.
     const LinkedCall* const call = FindCall(r.correlation);
@@ -162,46 +151,32 @@ void NsightImport::ReadEvents() {
 
 void NsightImport::ReadMemory() {
   constexpr std::string_view kTable = "CUDA_GPU_MEMORY_USAGE_EVENTS";
-  if (!file_.HasTable(kTable)) return;
-  enum Column : std::size_t {
-    kStart,
-    kProcess,
-    kDevice,
-    kContext,
-    kStream,
-    kAddress,
-    kBytes,
-    kKind,
-    kOperation,
-    kCorrelation,
-    kPool
-  };
-  constexpr std::string_view kColumns[] = {"start",
-                                           "globalPid",
-                                           "deviceId",
-                                           "contextId",
-                                           "streamId",
-                                           "address",
-                                           "bytes",
-                                           "memKind",
-                                           "memoryOperationType",
-                                           "correlationId",
-                                           "localMemoryPoolAddress"};
+  static constexpr Columns kColumns{"start",
+                                    "globalPid",
+                                    "deviceId",
+                                    "contextId",
+                                    "streamId",
+                                    "address",
+                                    "bytes",
+                                    "memKind",
+                                    "memoryOperationType",
+                                    "correlationId",
+                                    "localMemoryPoolAddress"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
-    Enter(rows, kProcess);
+    Enter(rows, kColumns["globalPid"]);
     trace::MemoryRecord r;
-    r.device = rows.Int32(kDevice);
-    r.context = OrNone(rows.Int32(kContext));
-    r.stream = OrNone(rows.Int32(kStream));
-    r.address = rows.Unsigned(kAddress);
-    r.size_bytes = rows.Unsigned(kBytes);
-    r.memory = MemoryKindOf(rows.IsNull(kKind) ? -1 : rows.Int(kKind));
-    const int64_t operation = rows.Int(kOperation);
+    r.device = rows.Int32(kColumns["deviceId"]);
+    r.context = OrNone(rows.Int32(kColumns["contextId"]));
+    r.stream = OrNone(rows.Int32(kColumns["streamId"]));
+    r.address = rows.Unsigned(kColumns["address"]);
+    r.size_bytes = rows.Unsigned(kColumns["bytes"]);
+    r.memory = MemoryKindOf(rows.Int(kColumns["memKind"], -1));
+    const int64_t operation = rows.Int(kColumns["memoryOperationType"]);
     r.operation = static_cast<uint8_t>(operation == 1 ? trace::MemoryOp::kFree : trace::MemoryOp::kAllocate);
-    r.correlation = rows.Int32(kCorrelation);
-    r.pool = rows.Unsigned(kPool);
-    if (!TakeTime(rows, kStart, &r.time_ns)) continue;
+    r.correlation = rows.Int32(kColumns["correlationId"]);
+    r.pool = rows.Unsigned(kColumns["localMemoryPoolAddress"]);
+    if (!TakeTime(rows, kColumns["start"], &r.time_ns)) continue;
     const LinkedCall* const call = FindCall(r.correlation);
     r.is_async = call != nullptr && call->is_async ? 1 : 0;
     NoteDevice(r.device);
@@ -212,45 +187,31 @@ void NsightImport::ReadMemory() {
 void NsightImport::ReadMemoryPools() {
   constexpr std::string_view kTable = "CUDA_GPU_MEMORY_POOL_EVENTS";
   constexpr int64_t kImported = 2;  // ENUM_CUDA_MEMPOOL_TYPE
-  if (!file_.HasTable(kTable)) return;
-  enum Column : std::size_t {
-    kStart,
-    kProcess,
-    kDevice,
-    kAddress,
-    kOperation,
-    kType,
-    kCorrelation,
-    kKeep,
-    kThreshold,
-    kSize,
-    kUsed
-  };
-  constexpr std::string_view kColumns[] = {"start",
-                                           "globalPid",
-                                           "deviceId",
-                                           "address",
-                                           "operationType",
-                                           "poolType",
-                                           "correlationId",
-                                           "minBytesToKeep",
-                                           "localMemoryPoolReleaseThreshold",
-                                           "localMemoryPoolSize",
-                                           "localMemoryPoolUtilizedSize"};
+  static constexpr Columns kColumns{"start",
+                                    "globalPid",
+                                    "deviceId",
+                                    "address",
+                                    "operationType",
+                                    "poolType",
+                                    "correlationId",
+                                    "minBytesToKeep",
+                                    "localMemoryPoolReleaseThreshold",
+                                    "localMemoryPoolSize",
+                                    "localMemoryPoolUtilizedSize"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
-    Enter(rows, kProcess);
+    Enter(rows, kColumns["globalPid"]);
     trace::MemoryPoolRecord r;
-    r.device = rows.Int32(kDevice);
-    r.pool = rows.Unsigned(kAddress);
-    r.operation = static_cast<uint8_t>(rows.Int32(kOperation) & 0xFF);
-    r.is_imported = rows.Int(kType) == kImported ? 1 : 0;
-    r.correlation = rows.Int32(kCorrelation);
-    r.keep_bytes = rows.Unsigned(kKeep);
-    r.release_threshold_bytes = rows.Unsigned(kThreshold);
-    r.size_bytes = rows.Unsigned(kSize);
-    r.used_bytes = rows.Unsigned(kUsed);
-    if (!TakeTime(rows, kStart, &r.time_ns)) continue;
+    r.device = rows.Int32(kColumns["deviceId"]);
+    r.pool = rows.Unsigned(kColumns["address"]);
+    r.operation = static_cast<uint8_t>(rows.Int32(kColumns["operationType"]) & 0xFF);
+    r.is_imported = rows.Int(kColumns["poolType"]) == kImported ? 1 : 0;
+    r.correlation = rows.Int32(kColumns["correlationId"]);
+    r.keep_bytes = rows.Unsigned(kColumns["minBytesToKeep"]);
+    r.release_threshold_bytes = rows.Unsigned(kColumns["localMemoryPoolReleaseThreshold"]);
+    r.size_bytes = rows.Unsigned(kColumns["localMemoryPoolSize"]);
+    r.used_bytes = rows.Unsigned(kColumns["localMemoryPoolUtilizedSize"]);
+    if (!TakeTime(rows, kColumns["start"], &r.time_ns)) continue;
     NoteDevice(r.device);
     builder_.Add(r);
   }
@@ -270,50 +231,40 @@ void NsightImport::ReadFaults() {
       if (TakeTime(rows, 0, &r.start_ns)) builder_.Add(r);
     }
   }
-  if (!file_.HasTable("CUDA_UM_GPU_PAGE_FAULT_EVENTS")) return;
-  enum Column : std::size_t { kStart, kEnd, kProcess, kDevice, kAddress, kFaults, kAccess };
-  constexpr std::string_view kColumns[] = {
-      "start", "end", "globalPid", "deviceId", "address", "numberOfPageFaults", "faultAccessType"};
+  static constexpr Columns kColumns{"start",          "end", "globalPid", "deviceId", "address", "numberOfPageFaults",
+                                    "faultAccessType"};
   SqliteRows rows(file_, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", kColumns);
   while (rows.Next()) {
-    Enter(rows, kProcess);
+    Enter(rows, kColumns["globalPid"]);
     trace::ManagedMemoryRecord r;
-    Span span;
     r.managed_kind = static_cast<uint8_t>(trace::ManagedKind::kGpuPageFault);
-    r.value = rows.Unsigned(kFaults);
-    r.address = rows.Unsigned(kAddress);
-    r.flags = rows.Int32(kAccess);
-    r.source = r.destination = rows.Int32(kDevice);
-    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
-    r.start_ns = span.start_ns;
-    r.duration_ns = span.duration_ns;
+    r.value = rows.Unsigned(kColumns["numberOfPageFaults"]);
+    r.address = rows.Unsigned(kColumns["address"]);
+    r.flags = rows.Int32(kColumns["faultAccessType"]);
+    r.source = r.destination = rows.Int32(kColumns["deviceId"]);
+    if (!TakeSpan(rows, &r)) continue;
     NoteDevice(r.source);
     builder_.Add(r);
   }
 }
 
 void NsightImport::ReadOverheads(std::string_view table) {
-  if (!file_.HasTable(table)) return;
-  enum Column : std::size_t { kStart, kEnd, kThread, kName, kType, kCorrelation };
-  constexpr std::string_view kColumns[] = {"start", "end", "globalTid", "nameId", "overheadType", "correlationId"};
+  static constexpr Columns kColumns{"start", "end", "globalTid", "nameId", "overheadType", "correlationId"};
   SqliteRows rows(file_, table, kColumns);
   while (rows.Next()) {
     // Threads of the tool's own, in processes that did nothing with CUDA, are no part of the program.
-    if (!processes_.contains(rows.Int(kThread) >> kGlobalThreadBits)) continue;
-    Enter(rows, kThread);
+    if (!processes_.contains(rows.Int(kColumns["globalTid"]) >> kGlobalThreadBits)) continue;
+    Enter(rows, kColumns["globalTid"]);
     trace::OverheadRecord r;
-    Span span;
-    r.tid = ThreadOf(rows.Int(kThread));
-    r.correlation = rows.Int32(kCorrelation);
-    const uint32_t type = rows.Int32(kType);
-    if (rows.Has(kType)) {
+    r.tid = ThreadOf(rows.Int(kColumns["globalTid"]));
+    r.correlation = rows.Int32(kColumns["correlationId"]);
+    const uint32_t type = rows.Int32(kColumns["overheadType"]);
+    if (rows.Has(kColumns["overheadType"])) {
       r.overhead_kind = type < std::size(kOverheadKinds) ? kOverheadKinds[type] : 0;
-    } else if (!rows.IsNull(kName)) {
-      r.overhead_kind = OverheadKindOf(builder_.TextOf(TextOf(rows.Int(kName))));
+    } else if (!rows.IsNull(kColumns["nameId"])) {
+      r.overhead_kind = OverheadKindOf(builder_.TextOf(TextOf(rows.Int(kColumns["nameId"]))));
     }
-    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
-    r.start_ns = span.start_ns;
-    r.duration_ns = span.duration_ns;
+    if (!TakeSpan(rows, &r)) continue;
     NoteThread(r.tid);
     builder_.Add(r);
   }
@@ -321,25 +272,20 @@ void NsightImport::ReadOverheads(std::string_view table) {
 
 void NsightImport::ReadJits() {
   constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_JIT";
-  if (!file_.HasTable(kTable)) return;
-  enum Column : std::size_t { kStart, kEnd, kThread, kEntry, kOperation, kDevice, kCache };
-  constexpr std::string_view kColumns[] = {"start",    "end",      "globalTid", "jitEntryType", "jitOperationType",
-                                           "deviceId", "cacheSize"};
+  static constexpr Columns kColumns{"start",    "end",      "globalTid", "jitEntryType", "jitOperationType",
+                                    "deviceId", "cacheSize"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
-    Enter(rows, kThread);
+    Enter(rows, kColumns["globalTid"]);
     trace::JitRecord r;
-    Span span;
-    r.tid = ThreadOf(rows.Int(kThread));
-    r.entry_kind = static_cast<uint8_t>(rows.Int32(kEntry) & 0xFF);
-    r.operation = static_cast<uint8_t>(rows.Int32(kOperation) & 0xFF);
-    r.device = rows.Int32(kDevice);
-    r.cache_bytes = rows.Unsigned(kCache);
-    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
-    r.start_ns = span.start_ns;
-    r.duration_ns = span.duration_ns;
+    r.tid = ThreadOf(rows.Int(kColumns["globalTid"]));
+    r.entry_kind = static_cast<uint8_t>(rows.Int32(kColumns["jitEntryType"]) & 0xFF);
+    r.operation = static_cast<uint8_t>(rows.Int32(kColumns["jitOperationType"]) & 0xFF);
+    r.device = rows.Int32(kColumns["deviceId"]);
+    r.cache_bytes = rows.Unsigned(kColumns["cacheSize"]);
+    if (!TakeSpan(rows, &r)) continue;
     NoteThread(r.tid);
-    if (!rows.IsNull(kDevice)) NoteDevice(r.device);
+    if (!rows.IsNull(kColumns["deviceId"])) NoteDevice(r.device);
     builder_.Add(r);
   }
 }

@@ -34,7 +34,11 @@ std::string NsightVersion(const SqliteReader& file) {
 }
 
 NsightImport::NsightImport(const SqliteReader& file, int64_t shift_ns)
-    : file_(file), builder_(file.path(), NsightVersion(file)), shift_ns_(shift_ns), needed_shift_ns_(shift_ns) {}
+    : file_(file),
+      budget_(file.path(), file.file_bytes()),
+      builder_(file.path(), NsightVersion(file), &budget_),
+      shift_ns_(shift_ns),
+      needed_shift_ns_(shift_ns) {}
 
 Trace NsightImport::Run() {
   Reserve();
@@ -174,20 +178,20 @@ bool NsightImport::TakeStart(int64_t start_ns, uint64_t* time_ns) {
   return true;
 }
 
-bool NsightImport::TakeSpan(SqliteRows& rows, std::size_t start_column, std::size_t end_column, Span* span,
-                            bool is_op) {
-  const int64_t start_ns = rows.Int(start_column), end_ns = rows.Int(end_column);
-  if (!IsGood(rows)) return false;
-  const bool is_backwards = end_ns < start_ns || end_ns >= kLatestNs || rows.IsNull(start_column);
+std::optional<NsightImport::Span> NsightImport::SpanOf(SqliteRows& rows, bool is_op) {
+  const int64_t start_ns = rows.Int(0), end_ns = rows.Int(1);
+  if (!IsGood(rows)) return std::nullopt;
+  const bool is_backwards = end_ns < start_ns || end_ns >= kLatestNs || rows.IsNull(0);
   if (is_backwards && !is_op) {
     ++bad_times_;
-    return false;
+    return std::nullopt;
   }
-  if (!TakeStart(start_ns, &span->start_ns)) return false;
+  Span span;
+  if (!TakeStart(start_ns, &span.start_ns)) return std::nullopt;
   // The builder leaves out operations of such a length, and counts them.
-  span->duration_ns = is_backwards ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(end_ns - start_ns);
-  if (!is_backwards) NoteTime(span->start_ns, span->start_ns + span->duration_ns);
-  return true;
+  span.duration_ns = is_backwards ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(end_ns - start_ns);
+  if (!is_backwards) NoteTime(span.start_ns, span.start_ns + span.duration_ns);
+  return span;
 }
 
 bool NsightImport::TakeTime(SqliteRows& rows, std::size_t column, uint64_t* time_ns) {
@@ -231,13 +235,13 @@ const NsightImport::LinkedCall* NsightImport::FindCall(uint32_t correlation) con
 // ---- the end ----
 
 // There may have been none.
-bool NsightImport::WasNvtxRecorded() const {
-  if (file_.HasTable("NVTX_EVENTS")) return true;
+bool NsightImport::WasRecorded(std::string_view table, std::string_view event_type) const {
+  if (file_.HasTable(table)) return true;
   if (!file_.HasTable("META_DATA_CAPTURE")) return false;
   constexpr std::string_view kColumns[] = {"name", "value"};
   SqliteRows rows(file_, "META_DATA_CAPTURE", kColumns);
   while (rows.Next()) {
-    if (rows.Text(0) == "CAPTURE_EVENT_TYPE" && rows.Text(1) == "NvtxEvents") return true;
+    if (rows.Text(0) == "CAPTURE_EVENT_TYPE" && rows.Text(1) == event_type) return true;
   }
   return false;
 }
@@ -246,8 +250,9 @@ void NsightImport::AddLacks() {
   // TARGET_INFO_CUDA_STREAM has the streams of the driver among those of the program, and no times.
   builder_.SetLacks(Fact::kStreamsMade);
   // Its tables of these are not read.
-  builder_.SetLacks(Fact::kOsCalls | Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples | Fact::kGemms |
-                    Fact::kCollectives | Fact::kOpenMp | Fact::kOpenAcc | Fact::kCounters);
+  builder_.SetLacks(Fact::kSwitches | Fact::kCpuSamples | Fact::kGemms | Fact::kCollectives | Fact::kOpenMp |
+                    Fact::kOpenAcc | Fact::kCounters);
+  if (!WasRecorded("OSRT_API", "OSRuntime")) builder_.SetLacks(Fact::kOsCalls | Fact::kHostWaits);
   if (!HasMpi()) builder_.SetLacks(Fact::kMpiCalls);
   const bool has_gpu_faults = file_.HasTable("CUDA_UM_GPU_PAGE_FAULT_EVENTS");
   const bool has_cpu_faults = file_.HasTable("CUDA_UM_CPU_PAGE_FAULT_EVENTS");
@@ -296,7 +301,8 @@ void NsightImport::AddLacksOfOptions() {
   if (op_count_ > 0 && !file_.HasTable("TARGET_INFO_GPU")) {
     add(Fact::kDevices, "The export does not describe the GPUs");
   }
-  if (!WasNvtxRecorded()) add(Fact::kNvtx, "The export has no NVTX (nsys profile --trace=cuda,nvtx)");
+  if (!WasRecorded("NVTX_EVENTS", "NvtxEvents"))
+    add(Fact::kNvtx, "The export has no NVTX (nsys profile --trace=cuda,nvtx)");
 }
 
 void NsightImport::Finish() {

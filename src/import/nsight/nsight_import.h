@@ -65,8 +65,15 @@ class NsightImport {
   uint32_t FunctionOf(int64_t string_id);
   trace::StringId NameOf(SqliteRows& rows, std::size_t column);
   void ReadStrings();
-  // False: the times cannot be used, which is counted. `is_op`: the builder counts those of GPU work itself.
-  bool TakeSpan(SqliteRows& rows, std::size_t start_column, std::size_t end_column, Span* span, bool is_op = false);
+  // Start and end, the first two columns of the table, as those of the record. False: they cannot be used, which is
+  // counted. `is_op`: the builder counts those of GPU work itself.
+  template <class R>
+  bool TakeSpan(SqliteRows& rows, R* record, bool is_op = false) {
+    const std::optional<Span> span = SpanOf(rows, is_op);
+    if (span) record->start_ns = span->start_ns, record->duration_ns = span->duration_ns;
+    return span.has_value();
+  }
+  std::optional<Span> SpanOf(SqliteRows& rows, bool is_op);
   bool TakeTime(SqliteRows& rows, std::size_t column, uint64_t* time_ns);
   bool TakeStart(int64_t start_ns, uint64_t* time_ns);
   bool IsGood(SqliteRows& rows);
@@ -78,7 +85,7 @@ class NsightImport {
   void Finish();
   void AddLacks();
   void AddLacksOfOptions();
-  bool WasNvtxRecorded() const;
+  bool WasRecorded(std::string_view table, std::string_view event_type) const;
 
   // nsight_host.cpp
   void ReadCalls(std::string_view table);
@@ -99,8 +106,11 @@ class NsightImport {
   void ReadGraphs();
   void ReadGraphNodes();
   uint32_t GraphOf(uint32_t correlation) const;
+  bool IsAsync(uint32_t correlation) const;
   template <class R>
   bool StartOp(SqliteRows& rows, R* record);
+  template <class R>
+  bool StartCopy(SqliteRows& rows, R* record);
 
   // nsight_nvtx.cpp
   void ReadNvtx();
@@ -138,6 +148,7 @@ class NsightImport {
   uint32_t ProcessOfPid(int64_t pid) const;  // kNone for one that recorded nothing
 
   const SqliteReader& file_;
+  MemoryBudget budget_;
   ForeignBuilder builder_;
   JsonPayloads payloads_{&builder_};
   NestedRanges ranges_;

@@ -84,22 +84,19 @@ void NsightImport::ReadOsCalls() {
   constexpr std::string_view kTable = "OSRT_API";
   constexpr int64_t kWholeCall = 27;  // ENUM_NSYS_EVENT_CLASS; others have the entry or the return alone
   if (!file_.HasTable(kTable)) return;
-  enum Column : std::size_t { kStart, kEnd, kThread, kName, kReturn, kClass };
-  constexpr std::string_view kColumns[] = {"start", "end", "globalTid", "nameId", "returnValue", "eventClass"};
+  static constexpr Columns kColumns{"start", "end", "globalTid", "nameId", "returnValue", "eventClass"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
     // Threads of the tool's own, in processes that did nothing with CUDA, are no part of the program.
-    if (rows.Int(kClass, kWholeCall) != kWholeCall || !processes_.contains(rows.Int(kThread) >> kGlobalThreadBits))
+    if (rows.Int(kColumns["eventClass"], kWholeCall) != kWholeCall ||
+        !processes_.contains(rows.Int(kColumns["globalTid"]) >> kGlobalThreadBits))
       continue;
-    Enter(rows, kThread);
+    Enter(rows, kColumns["globalTid"]);
     trace::OsCallRecord r;
-    Span span;
-    r.tid = ThreadOf(rows.Int(kThread));
-    r.result = rows.Int(kReturn);
-    const uint32_t text = rows.IsNull(kName) ? 0 : TextOf(rows.Int(kName));
-    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
-    r.start_ns = span.start_ns;
-    r.duration_ns = span.duration_ns;
+    r.tid = ThreadOf(rows.Int(kColumns["globalTid"]));
+    r.result = rows.Int(kColumns["returnValue"]);
+    const uint32_t text = rows.IsNull(kColumns["nameId"]) ? 0 : TextOf(rows.Int(kColumns["nameId"]));
+    if (!TakeSpan(rows, &r)) continue;
     r.function = builder_.Name(text);
     r.object_kind = static_cast<uint8_t>(ObjectOf(builder_.TextOf(text)));
     NoteThread(r.tid);
@@ -112,14 +109,14 @@ void NsightImport::ReadOsCalls() {
 void NsightImport::ReadGpuMetrics() {
   constexpr std::string_view kTable = "GPU_METRICS";
   if (!file_.HasTable(kTable)) return;
-  enum Column : std::size_t { kTime, kType, kMetric, kValue };
-  constexpr std::string_view kColumns[] = {"timestamp", "typeId", "metricId", "value"};
+  static constexpr Columns kColumns{"timestamp", "typeId", "metricId", "value"};
   const double units = builder_.recorder().starts_with("gprof-cli") ? kFractionUnits : 1;
   builder_.Enter(0);
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
-    const int64_t time_ns = rows.Int(kTime), type = rows.Int(kType), metric = rows.Int(kMetric);
-    const double value = rows.Real(kValue) * units;
+    const int64_t time_ns = rows.Int(kColumns["timestamp"]), type = rows.Int(kColumns["typeId"]),
+                  metric = rows.Int(kColumns["metricId"]);
+    const double value = rows.Real(kColumns["value"]) * units;
     if (!IsGood(rows) || time_ns <= -kMaxSampleNs || time_ns >= kMaxSampleNs || time_ns + shift_ns_ < 1 ||
         !(std::abs(value) < kMostValue))
       continue;

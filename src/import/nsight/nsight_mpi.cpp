@@ -29,26 +29,21 @@ void NsightImport::ReadMpi() {
 // Columns that a table does not have are NULL. Handles of communicators are those of each process, so their numbers say
 // nothing here.
 void NsightImport::ReadMpiCalls(std::string_view table) {
-  if (!file_.HasTable(table)) return;
-  enum Column : std::size_t { kStart, kEnd, kThread, kName, kSize, kReceived, kTag, kRemote, kRoot };
-  constexpr std::string_view kColumns[] = {"start",    "end", "globalTid",  "textId",  "size",
-                                           "recvSize", "tag", "remoteRank", "rootRank"};
+  static constexpr Columns kColumns{"start",    "end", "globalTid",  "textId",  "size",
+                                    "recvSize", "tag", "remoteRank", "rootRank"};
   SqliteRows rows(file_, table, kColumns);
   while (rows.Next()) {
-    Enter(rows, kThread);
+    Enter(rows, kColumns["globalTid"]);
     trace::MpiCallRecord r;
-    Span span;
-    r.tid = ThreadOf(rows.Int(kThread));
-    const uint32_t text = rows.IsNull(kName) ? 0 : TextOf(rows.Int(kName));
-    const auto size = static_cast<uint64_t>(std::max<int64_t>(rows.Int(kSize), 0));
-    const bool is_receive = IsReceive(builder_.TextOf(text)) && !rows.IsNull(kTag);
+    r.tid = ThreadOf(rows.Int(kColumns["globalTid"]));
+    const uint32_t text = rows.IsNull(kColumns["textId"]) ? 0 : TextOf(rows.Int(kColumns["textId"]));
+    const auto size = static_cast<uint64_t>(std::max<int64_t>(rows.Int(kColumns["size"]), 0));
+    const bool is_receive = IsReceive(builder_.TextOf(text)) && !rows.IsNull(kColumns["tag"]);
     r.sent_bytes = is_receive ? 0 : size;
-    r.received_bytes = is_receive ? size : static_cast<uint64_t>(std::max<int64_t>(rows.Int(kReceived), 0));
-    r.tag = static_cast<int32_t>(rows.Int(kTag, -1));
-    r.peer = static_cast<int32_t>(rows.IsNull(kRemote) ? rows.Int(kRoot, -1) : rows.Int(kRemote));
-    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
-    r.start_ns = span.start_ns;
-    r.duration_ns = span.duration_ns;
+    r.received_bytes = is_receive ? size : static_cast<uint64_t>(std::max<int64_t>(rows.Int(kColumns["recvSize"]), 0));
+    r.tag = static_cast<int32_t>(rows.Int(kColumns["tag"], -1));
+    r.peer = static_cast<int32_t>(rows.Int(kColumns["remoteRank"], rows.Int(kColumns["rootRank"], -1)));
+    if (!TakeSpan(rows, &r)) continue;
     r.function = builder_.Name(text);
     NoteThread(r.tid);
     builder_.Add(r);

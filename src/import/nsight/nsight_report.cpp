@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine/scratch_folder.h"
 #include "base/text.h"
 #include "gprof/error.h"
 #include "import/nsight/nsight.h"
@@ -36,23 +37,6 @@ std::string LineToType(const std::string& path) {
   throw Error(ExitCode::kUnreadable, "cannot read '" + path + "': an Nsight Systems report" + why,
               "export it where nsys is installed and use the result: " + LineToType(path));
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = EnvironmentText({"TMPDIR"}, "/tmp") + "/gprof-nsys-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) throw Error(ExitCode::kUnreadable, "cannot create a folder '" + path_ + "'");
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 bool IsInPath(const std::string& program) {
   const char* const path = std::getenv("PATH");
@@ -117,7 +101,7 @@ Trace ReadNsightReport(const std::string& path) {
   if (!IsInPath("nsys")) Refuse(path, ", and nsys is not in PATH");
   Teller()("converting '" + path +
            "' with nsys export, which may take a while; to convert it once and keep the result: " + LineToType(path));
-  const TemporaryFolder folder;
+  const ScratchFolder folder("nsys");
   const std::string database = folder.path() + "/export.sqlite";
   const int code =
       RunSilently({"nsys", "export", "--type", "sqlite", "--force-overwrite", "true", "-o", database, path});

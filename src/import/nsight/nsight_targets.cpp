@@ -86,7 +86,6 @@ void NsightImport::ReadProcessNames() {
 }
 
 void NsightImport::ReadRanks(std::vector<trace::ProcessRecord>* processes) {
-  if (!file_.HasTable("MPI_RANKS")) return;
   constexpr std::string_view kColumns[] = {"globalTid", "rank"};
   SqliteRows rows(file_, "MPI_RANKS", kColumns);
   while (rows.Next()) {
@@ -99,7 +98,6 @@ void NsightImport::ReadRanks(std::vector<trace::ProcessRecord>* processes) {
 
 // A thread has a name from the system and maybe others; that of the highest priority is shown.
 void NsightImport::ReadThreadNames() {
-  if (!file_.HasTable("ThreadNames")) return;
   std::map<std::pair<uint32_t, uint32_t>, std::pair<int64_t, int64_t>> names;  // thread to priority and string
   constexpr std::string_view kColumns[] = {"nameId", "priority", "globalTid"};
   SqliteRows rows(file_, "ThreadNames", kColumns);
@@ -119,7 +117,6 @@ void NsightImport::ReadThreadNames() {
 }
 
 void NsightImport::ReadContexts(std::string_view table, std::string_view null_stream) {
-  if (!file_.HasTable(table)) return;
   const std::string_view columns[] = {null_stream, "processId", "deviceId", "contextId"};
   SqliteRows rows(file_, table, columns);
   while (rows.Next()) {
@@ -139,7 +136,6 @@ void NsightImport::ReadContexts(std::string_view table, std::string_view null_st
 void NsightImport::ReadStreams() {
   constexpr std::string_view kTable = "TARGET_INFO_CUDA_STREAM";
   constexpr int64_t kNonBlocking = 2;
-  if (!file_.HasTable(kTable)) return;
   constexpr std::string_view kColumns[] = {"streamId", "processId", "contextId", "priority", "flag"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
@@ -158,20 +154,8 @@ void NsightImport::ReadStreams() {
 
 std::vector<NsightImport::Gpu> NsightImport::ReadGpus() {
   std::vector<Gpu> gpus;
-  if (!file_.HasTable("TARGET_INFO_GPU")) return gpus;
-  enum Column : std::size_t {
-    kId,
-    kCudaId,
-    kName,
-    kUuid,
-    kBus,
-    kMemory,
-    kBandwidth,
-    kClock,
-    kL2,
-    kWarps,
-    kFirstNumber
-  };
+  static constexpr Columns kColumns{"id",          "cuDevice",        "name",      "uuid",        "busLocation",
+                                    "totalMemory", "memoryBandwidth", "clockRate", "l2CacheSize", "maxWarpsPerSm"};
   using Limits = trace::DeviceRecord;
   static constexpr NumberColumn<Limits> kNumbers[] = {{"smCount", &Limits::sm_count},
                                                       {"computeMajor", &Limits::compute_major},
@@ -183,27 +167,25 @@ std::vector<NsightImport::Gpu> NsightImport::ReadGpus() {
                                                       {"maxThreadsPerBlock", &Limits::max_threads_per_block},
                                                       {"maxRegistersPerBlock", &Limits::max_registers_per_block},
                                                       {"maxShmemPerBlock", &Limits::max_shared_bytes_per_block}};
-  const auto columns = WithColumns({"id", "cuDevice", "name", "uuid", "busLocation", "totalMemory", "memoryBandwidth",
-                                    "clockRate", "l2CacheSize", "maxWarpsPerSm"},
-                                   kNumbers);
-  SqliteRows rows(file_, "TARGET_INFO_GPU", columns);
+  SqliteRows rows(file_, "TARGET_INFO_GPU", WithColumns(kColumns, kNumbers));
   while (rows.Next()) {
     Gpu gpu;
-    gpu.id = rows.Int(kId);
-    gpu.cuda_id = rows.Int(kCudaId, -1);
-    gpu.name = builder_.Text(rows.Text(kName));
-    const std::string_view uuid = rows.Text(kUuid);
+    gpu.id = rows.Int(kColumns["id"]);
+    gpu.cuda_id = rows.Int(kColumns["cuDevice"], -1);
+    gpu.name = builder_.Text(rows.Text(kColumns["name"]));
+    const std::string_view uuid = rows.Text(kColumns["uuid"]);
     gpu.uuid = uuid.empty() || uuid.starts_with("GPU-") || uuid.starts_with("MIG-")
                    ? builder_.Text(uuid)
                    : builder_.Text("GPU-" + std::string(uuid));
     Limits& f = gpu.properties;
-    ReadBusLocation(rows.Text(kBus), &f);
-    ReadNumbers(rows, kFirstNumber, kNumbers, &f);
-    f.memory_bytes = rows.Unsigned(kMemory);
-    f.memory_bytes_per_second = rows.Unsigned(kBandwidth);
-    f.sm_clock_khz = static_cast<uint32_t>(std::clamp<int64_t>(rows.Int(kClock) / 1000, 0, 0xFFFFFFFFll));
-    f.l2_bytes = rows.Unsigned(kL2);
-    f.max_threads_per_sm = rows.Int32(kWarps) * f.warp_size;
+    ReadBusLocation(rows.Text(kColumns["busLocation"]), &f);
+    ReadNumbers(rows, kColumns.size(), kNumbers, &f);
+    f.memory_bytes = rows.Unsigned(kColumns["totalMemory"]);
+    f.memory_bytes_per_second = rows.Unsigned(kColumns["memoryBandwidth"]);
+    f.sm_clock_khz =
+        static_cast<uint32_t>(std::clamp<int64_t>(rows.Int(kColumns["clockRate"]) / 1000, 0, 0xFFFFFFFFll));
+    f.l2_bytes = rows.Unsigned(kColumns["l2CacheSize"]);
+    f.max_threads_per_sm = rows.Int32(kColumns["maxWarpsPerSm"]) * f.warp_size;
     if (IsGood(rows)) gpus.push_back(gpu);
   }
   return gpus;
@@ -242,7 +224,6 @@ void NsightImport::ReadDevices() {
 // The session began at 0, and at this time of day.
 void NsightImport::ReadClock() {
   constexpr std::string_view kTable = "TARGET_INFO_SESSION_START_TIME";
-  if (!file_.HasTable(kTable)) return;
   constexpr std::string_view kColumns[] = {"utcEpochNs"};
   SqliteRows rows(file_, kTable, kColumns);
   if (!rows.Next()) return;
@@ -259,18 +240,18 @@ void NsightImport::ReadClock() {
 void NsightImport::ReadDiagnostics() {
   constexpr int64_t kWarning = 2, kError = 3;
   constexpr std::size_t kMost = 20;
-  if (!file_.HasTable("DIAGNOSTIC_EVENT")) return;
   constexpr std::string_view kColumns[] = {"severity", "text", "globalPid"};
   SqliteRows rows(file_, "DIAGNOSTIC_EVENT", kColumns);
   for (std::size_t said = 0; said < kMost && rows.Next();) {
     const int64_t severity = rows.Int(0);
     const std::string_view text = rows.Text(1);
-    // What was not asked for, or not used, is no news.
+    // Of warnings. What was not asked for, or not used, is no news.
     const bool is_about_us = text.find("CUDA") != std::string_view::npos || text.find("NVTX") != std::string_view::npos;
-    if (!IsGood(rows) || severity < kWarning || !is_about_us || text.starts_with("No ")) continue;
+    const bool is_worth_it = severity >= kError || (severity == kWarning && is_about_us && !text.starts_with("No "));
+    if (!IsGood(rows) || !is_worth_it) continue;
     const auto process = processes_.find(rows.Int(2) >> kGlobalThreadBits);
     builder_.Enter(process == processes_.end() ? 0 : process->second);
-    builder_.AddNotice(severity >= kError ? trace::NoticeLevel::kWarning : trace::NoticeLevel::kInfo, text);
+    builder_.AddNotice(severity >= kError ? trace::NoticeLevel::kError : trace::NoticeLevel::kInfo, text);
     ++said;
   }
 }

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,9 +19,9 @@ struct NumberColumn {
 
 // The names of columns, those of the numbers behind the others.
 template <class R, std::size_t kCount>
-std::vector<std::string_view> WithColumns(std::initializer_list<std::string_view> others,
+std::vector<std::string_view> WithColumns(std::span<const std::string_view> others,
                                           const NumberColumn<R> (&numbers)[kCount]) {
-  std::vector<std::string_view> names(others);
+  std::vector<std::string_view> names(others.begin(), others.end());
   for (const NumberColumn<R>& number : numbers) names.push_back(number.name);
   return names;
 }

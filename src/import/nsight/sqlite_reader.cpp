@@ -217,6 +217,7 @@ std::vector<std::string> SqliteReader::UnreadTables() const {
 SqliteRows::SqliteRows(const SqliteReader& reader, std::string_view table, std::span<const std::string_view> columns,
                        std::string_view where)
     : reader_(reader), table_(table) {
+  const auto* const found = reader.FindTable(table);
   std::string sql = "SELECT ";
   int count = 0;
   for (const std::string_view column : columns) {
@@ -225,7 +226,8 @@ SqliteRows::SqliteRows(const SqliteReader& reader, std::string_view table, std::
     at_.push_back(has_column ? count++ : kLacks);
   }
   if (count == 0) sql += "NULL";
-  if (const auto* const found = reader.FindTable(table)) found->was_read = true;
+  if (found == nullptr) return;
+  found->was_read = true;
   sql += " FROM main." + Quoted(table);
   // NOT INDEXED keeps the order of storage, in which reading is fastest.
   sql += where.empty() ? " NOT INDEXED" : " WHERE " + Quoted(where) + " = ?1";
@@ -236,7 +238,7 @@ SqliteRows::~SqliteRows() { sqlite3_finalize(statement_); }
 
 bool SqliteRows::Next() {
   is_bad_ = false;
-  const int code = sqlite3_step(statement_);
+  const int code = statement_ == nullptr ? SQLITE_DONE : sqlite3_step(statement_);
   if (code == SQLITE_DONE) return false;
   if (code != SQLITE_ROW) reader_.Fail(table_);
   // Pages of a damaged or hostile file may hold each other many times over.

@@ -4,6 +4,8 @@
 // mark their row as bad.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 struct sqlite3;
@@ -66,10 +69,35 @@ class SqliteReader {
   std::map<std::string, Table> tables_;  // by name in lower case
 };
 
+// The names of columns, each of which stands for its place: the compiler looks for it.
+template <std::size_t kCount>
+class Columns {
+ public:
+  template <class... Name>
+  constexpr explicit Columns(Name... names) : names_{names...} {}
+  // These, and more behind them.
+  template <class... Name>
+  constexpr auto With(Name... more) const {
+    return std::apply([&](auto... names) { return Columns<kCount + sizeof...(Name)>(names..., more...); }, names_);
+  }
+  consteval std::size_t operator[](std::string_view name) const {
+    std::size_t at = 0;
+    while (names_[at] != name) ++at;  // one that is not there is an error of the compiler
+    return at;
+  }
+  static constexpr std::size_t size() { return kCount; }
+  constexpr operator std::span<const std::string_view>() const { return names_; }
+
+ private:
+  std::array<std::string_view, kCount> names_;
+};
+template <class... Name>
+explicit Columns(Name...) -> Columns<sizeof...(Name)>;
+
 // The rows of a table, in the order in which they are stored.
 class SqliteRows {
  public:
-  // Columns that the table lacks are NULL in every row. The table has to exist.
+  // Columns that the table lacks are NULL in every row; a table that the file lacks has no rows.
   // `where`: the name of an integer column that has to be `key` (see Seek), empty for all rows.
   SqliteRows(const SqliteReader& reader, std::string_view table, std::span<const std::string_view> columns,
              std::string_view where = {});
@@ -90,9 +118,9 @@ class SqliteRows {
   // Good until the next call of Next. Empty for NULL.
   std::string_view Text(std::size_t column);
 
-  // 0 for what does not fit.
-  uint32_t Int32(std::size_t column) {
-    const int64_t value = Int(column);
+  // 0 for what does not fit, `otherwise` for NULL.
+  uint32_t Int32(std::size_t column, uint32_t otherwise = 0) {
+    const int64_t value = Int(column, otherwise);
     return value < 0 || value > 0xFFFFFFFFll ? 0 : static_cast<uint32_t>(value);
   }
   uint64_t Unsigned(std::size_t column) { return static_cast<uint64_t>(Int(column)); }

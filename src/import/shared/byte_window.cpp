@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "gprof/error.h"
+#include "trace/file/memory_budget.h"
 
 namespace gprof {
 namespace {
@@ -27,7 +28,8 @@ void ByteWindow::Closer::operator()(z_stream_s* stream) const {
   delete stream;
 }
 
-ByteWindow::ByteWindow(std::string_view packed, std::size_t step_bytes) : packed_(packed), step_bytes_(step_bytes) {
+ByteWindow::ByteWindow(std::string_view packed, std::size_t step_bytes, MemoryBudget* budget)
+    : packed_(packed), budget_(budget), file_bytes_(packed.size()), step_bytes_(step_bytes) {
   if (!packed.starts_with(kGzipMagic)) {
     bytes_ = packed;
     return;
@@ -57,6 +59,7 @@ bool ByteWindow::More() {
 
 void ByteWindow::Reserve(std::size_t capacity) {
   if (capacity <= capacity_) return;
+  if (budget_ != nullptr) budget_->Take(capacity);  // the smaller one is there until its bytes were copied
   std::unique_ptr<char[]> larger(new char[capacity]);
   if (!bytes_.empty()) std::memcpy(larger.get(), bytes_.data(), bytes_.size());
   bytes_ = {larger.get(), bytes_.size()};
@@ -94,7 +97,7 @@ bool ByteWindow::UnpackSome(char** to, char* end) {
 
 void ByteWindow::CheckSize() const {
   if (stream_ == nullptr || unpacked_bytes() < kSuspiciousBytes) return;
-  if (unpacked_bytes() / kMaxRatio <= stream_->total_in) return;
+  if (unpacked_bytes() / kMaxRatio <= file_bytes_ - packed_.size()) return;  // several packed files, maybe
   throw Error(ExitCode::kUnreadable,
               fmt::format("the file unpacks to more than {} times its size, so it is not a trace", kMaxRatio),
               "unpack it with gzip -d and use the result");

@@ -11,11 +11,14 @@ struct z_stream_s;
 
 namespace gprof {
 
+class MemoryBudget;
+
 class ByteWindow {
  public:
   static constexpr std::size_t kStepBytes = 4 << 20;
   // `packed` stays where it is: it is the whole file. At least `step_bytes` are unpacked at a time.
-  explicit ByteWindow(std::string_view packed, std::size_t step_bytes = kStepBytes);
+  // The buffer counts against `budget`, where there is one.
+  explicit ByteWindow(std::string_view packed, std::size_t step_bytes = kStepBytes, MemoryBudget* budget = nullptr);
   ~ByteWindow();
   ByteWindow(const ByteWindow&) = delete;
   ByteWindow& operator=(const ByteWindow&) = delete;
@@ -45,6 +48,8 @@ class ByteWindow {
   void CheckSize() const;
 
   std::string_view packed_, bytes_;
+  MemoryBudget* budget_;
+  std::size_t file_bytes_;
   uint64_t consumed_ = 0;
   std::unique_ptr<z_stream_s, Closer> stream_;  // null: nothing (more) to unpack
   std::unique_ptr<char[]> buffer_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -17,13 +18,15 @@
 #include "gprof/trace/file.h"
 #include "trace/builder/builder.h"
 #include "trace/builder/flat_index.h"
+#include "trace/file/memory_budget.h"
+#include "trace/load/bulk.h"
 
 namespace gprof {
 
 class ForeignBuilder {
  public:
-  // `recorder`: tool and version, "Nsight Systems 2026.2.1".
-  ForeignBuilder(const std::string& path, std::string recorder);
+  // `recorder`: tool and version, "Nsight Systems 2026.2.1". What is added counts against `budget`.
+  ForeignBuilder(const std::string& path, std::string recorder, MemoryBudget* budget);
 
   void Reserve(const RecordCounts& counts) { builder_.Reserve(counts); }
 
@@ -40,12 +43,13 @@ class ForeignBuilder {
   trace::StringId Name(uint32_t text);
   trace::StringId Name(std::string_view text) { return Name(Text(text)); }
   // The id within `shape` is not looked at.
-  trace::ShapeId Shape(const trace::KernelShapeRecord& shape);
+  trace::ShapeId Shape(trace::KernelShapeRecord shape);
 
   template <class R>
   void Add(const R& record) {
     static_assert(std::is_class_v<R>);
     ++record_count_;
+    budget_.Take(kMemoryBytes<R>);
     builder_.Add(record);
   }
 
@@ -67,33 +71,15 @@ class ForeignBuilder {
   Trace Finish(uint64_t file_bytes);
 
  private:
-  struct ShapeHash {
-    std::size_t operator()(const trace::KernelShapeRecord& shape) const;
-  };
-  struct SameShape {
-    bool operator()(const trace::KernelShapeRecord& a, const trace::KernelShapeRecord& b) const;
-  };
-  // What a process was told of. A hostile source has as many processes as rows, so only the first have tables.
-  class Known {
-   public:
-    bool IsFirst(uint32_t process, uint32_t id);
-
-   private:
-    static constexpr std::size_t kTables = 64;
-    std::vector<std::vector<bool>> tables_{kTables};
-    FlatIndex others_;
-  };
-
+  MemoryBudget& budget_;
   TraceBuilder builder_;
   std::string recorder_;
   std::vector<trace::ChunkHeader> headers_;  // by process
   uint32_t process_ = kNone;
   std::deque<std::string> texts_;  // never moves: the map's keys point in here
   std::unordered_map<std::string_view, uint32_t> text_ids_;
-  std::unordered_map<trace::KernelShapeRecord, uint32_t, ShapeHash, SameShape> shape_ids_;
-  Known known_texts_, known_shapes_;
-  trace::KernelShapeRecord last_shape_;
-  uint32_t last_shape_id_ = 0;
+  std::map<std::vector<uint64_t>, uint32_t> shape_ids_;         // by their fields
+  FlatIndex known_texts_, known_shapes_;                        // (process, id): it was told of them
   FactSet lacks_ = Fact::kProcessTimes | Fact::kRecordingCost;  // no other tool tells
   uint64_t record_count_ = 0;
 };

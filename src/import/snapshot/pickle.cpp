@@ -5,11 +5,14 @@
 #include <cstring>
 
 #include "gprof/error.h"
+#include "trace/file/memory_budget.h"
 
 namespace gprof {
 namespace {
 
 constexpr uint8_t kProto = 0x80, kFrame = 0x95, kStop = '.', kMark = '(', kPop = '0', kPopMark = '1';
+// With what containers need beside them.
+constexpr uint64_t kValueBytes = 48, kListBytes = 96;
 constexpr std::size_t kMostKeys = 64;  // of a dict that are looked at: snapshots have a dozen
 
 }  // namespace
@@ -18,7 +21,7 @@ bool Pickle::IsPickle(std::string_view bytes) {
   return bytes.size() > 2 && static_cast<uint8_t>(bytes[0]) == kProto && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-Pickle::Pickle(std::string_view bytes) : bytes_(bytes) {
+Pickle::Pickle(std::string_view bytes, MemoryBudget* budget) : bytes_(bytes), budget_(*budget) {
   while (true) {
     const auto code = static_cast<uint8_t>(TakeNumber(1));
     if (code == kStop) break;
@@ -44,6 +47,7 @@ std::string_view Pickle::TakeBytes(uint64_t count) {
 }
 
 Pickle::Value Pickle::Add(Node node) {
+  budget_.Take(node.kind == Kind::kList || node.kind == Kind::kDict ? kListBytes : kValueBytes);
   nodes_.push_back(node);
   return static_cast<Value>(nodes_.size() - 1);
 }
@@ -93,7 +97,10 @@ std::size_t Pickle::TakeMark() {
   return mark;
 }
 
-void Pickle::Keep(uint64_t place) { memo_[place] = Top(); }
+void Pickle::Keep(uint64_t place) {
+  budget_.Take(kValueBytes);
+  memo_[place] = Top();
+}
 
 void Pickle::PushKept(uint64_t place) {
   const auto at = memo_.find(place);

@@ -11,14 +11,16 @@
 
 namespace gprof {
 
+class MemoryBudget;
+
 class Pickle {
  public:
   // The number of a value. A value may be in several lists, and in itself.
   using Value = uint32_t;
   static constexpr Value kMissing = 0xFFFFFFFFu;
 
-  // Throws Error where it is damaged or refused. `bytes` must outlive it.
-  explicit Pickle(std::string_view bytes);
+  // Throws Error where it is damaged or refused. `bytes` must outlive it. Values count against `budget`.
+  Pickle(std::string_view bytes, MemoryBudget* budget);
 
   static bool IsPickle(std::string_view bytes);
 
@@ -64,6 +66,7 @@ class Pickle {
   bool StepOfMemo(uint8_t code);
 
   std::string_view bytes_;
+  MemoryBudget& budget_;
   std::size_t at_ = 0;
   std::vector<Node> nodes_;
   std::deque<std::vector<Value>> lists_;

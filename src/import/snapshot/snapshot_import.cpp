@@ -29,8 +29,8 @@ uint64_t ReservedBy(std::string_view action, int64_t size_bytes) {
 
 }  // namespace
 
-SnapshotImport::SnapshotImport(const Pickle& pickle, const std::string& path)
-    : pickle_(pickle), builder_(path, "PyTorch memory snapshot"), stacks_(pickle, &builder_) {}
+SnapshotImport::SnapshotImport(const Pickle& pickle, const std::string& path, MemoryBudget* budget)
+    : pickle_(pickle), builder_(path, "PyTorch memory snapshot", budget), stacks_(pickle, &builder_) {}
 
 Trace SnapshotImport::Run(uint64_t file_bytes) {
   const Pickle::Value traces = pickle_.Get(pickle_.root(), "device_traces");

@@ -14,7 +14,7 @@ namespace gprof {
 
 class SnapshotImport {
  public:
-  SnapshotImport(const Pickle& pickle, const std::string& path);
+  SnapshotImport(const Pickle& pickle, const std::string& path, MemoryBudget* budget);
 
   Trace Run(uint64_t file_bytes);
 

@@ -1,43 +1,23 @@
 #include "launch/calibrate/calibrate.h"
 
-#include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "base/machine/scratch_folder.h"
 #include "gprof/error.h"
 #include "launch/run/launch.h"
 
 namespace gprof {
 namespace {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "gprof-cli-XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) throw Error(ExitCode::kUnreadable, "cannot make a folder in " + path);
-    path_ = path;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string File(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 MachineCalibration RunLoad(std::vector<std::string> command, const char* word, const std::string& graph_trace) {
-  const TemporaryFolder folder;
-  const std::string out = folder.File("costs");
+  const ScratchFolder folder("calibrate");
+  const std::string out = folder.path() + "/costs";
   command.insert(command.end(), {word, out});
   LaunchOptions options;
   options.command = std::move(command);
-  options.output = folder.File("run.trace");
+  options.output = folder.path() + "/run.trace";
   options.trace_osrt = options.trace_mpi = options.trace_gemm = false;
   options.graph_trace = graph_trace;
   options.capture.begin = "cudaProfilerApi";

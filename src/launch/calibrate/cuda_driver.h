@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "gprof/library_symbols.h"
+
 namespace gprof {
 
 struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS_v2
@@ -15,38 +17,35 @@ struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS_v2
   void *kernel = nullptr, *context = nullptr;
 };
 
-// name, symbol of the driver, parameters
-#define GPROF_CUDA_FUNCTIONS(X)                                                                                \
-  X(init, "cuInit", (unsigned))                                                                                \
-  X(device_get, "cuDeviceGet", (int*, int))                                                                    \
-  X(device_name, "cuDeviceGetName", (char*, int, int))                                                         \
-  X(primary_context, "cuDevicePrimaryCtxRetain", (void**, int))                                                \
-  X(set_context, "cuCtxSetCurrent", (void*))                                                                   \
-  X(load_module, "cuModuleLoadData", (void**, const void*))                                                    \
-  X(get_function, "cuModuleGetFunction", (void**, void*, const char*))                                         \
-  X(launch, "cuLaunchKernel",                                                                                  \
-    (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**))      \
-  X(create_stream, "cuStreamCreate", (void**, unsigned))                                                       \
-  X(wait_for_stream, "cuStreamSynchronize", (void*))                                                           \
-  X(create_event, "cuEventCreate", (void**, unsigned))                                                         \
-  X(record_event, "cuEventRecord", (void*, void*))                                                             \
-  X(allocate, "cuMemAlloc_v2", (uint64_t*, std::size_t))                                                       \
-  X(allocate_pinned, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                        \
-  X(allocate_async, "cuMemAllocAsync", (uint64_t*, std::size_t, void*))                                        \
-  X(free_async, "cuMemFreeAsync", (uint64_t, void*))                                                           \
-  X(copy_async, "cuMemcpyHtoDAsync_v2", (uint64_t, const void*, std::size_t, void*))                           \
-  X(fill_async, "cuMemsetD8Async", (uint64_t, unsigned char, std::size_t, void*))                              \
-  X(create_graph, "cuGraphCreate", (void**, unsigned))                                                         \
-  X(add_kernel_node, "cuGraphAddKernelNode_v2", (void**, void*, void* const*, std::size_t, const KernelNode*)) \
-  X(instantiate_graph, "cuGraphInstantiateWithFlags", (void**, void*, unsigned long long))                     \
-  X(launch_graph, "cuGraphLaunch", (void*, void*))                                                             \
-  X(start_profiler, "cuProfilerStart", ())                                                                     \
-  X(stop_profiler, "cuProfilerStop", ())
-
 struct CudaDriver {
-#define GPROF_CUDA_MEMBER(name, symbol, parameters) int(*name) parameters = nullptr;
-  GPROF_CUDA_FUNCTIONS(GPROF_CUDA_MEMBER)
-#undef GPROF_CUDA_MEMBER
+  LibrarySymbols in;
+  int (*init)(unsigned) = in("cuInit");
+  int (*device_get)(int*, int) = in("cuDeviceGet");
+  int (*device_name)(char*, int, int) = in("cuDeviceGetName");
+  int (*primary_context)(void**, int) = in("cuDevicePrimaryCtxRetain");
+  int (*set_context)(void*) = in("cuCtxSetCurrent");
+  int (*load_module)(void**, const void*) = in("cuModuleLoadData");
+  int (*get_function)(void**, void*, const char*) = in("cuModuleGetFunction");
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                void**) = in("cuLaunchKernel");
+  int (*create_stream)(void**, unsigned) = in("cuStreamCreate");
+  int (*wait_for_stream)(void*) = in("cuStreamSynchronize");
+  int (*create_event)(void**, unsigned) = in("cuEventCreate");
+  int (*record_event)(void*, void*) = in("cuEventRecord");
+  int (*allocate)(uint64_t*, std::size_t) = in("cuMemAlloc_v2");
+  int (*allocate_pinned)(void**, std::size_t, unsigned) = in("cuMemHostAlloc");
+  int (*allocate_async)(uint64_t*, std::size_t, void*) = in("cuMemAllocAsync");
+  int (*free_async)(uint64_t, void*) = in("cuMemFreeAsync");
+  int (*copy_async)(uint64_t, const void*, std::size_t, void*) = in("cuMemcpyHtoDAsync_v2");
+  int (*fill_async)(uint64_t, unsigned char, std::size_t, void*) = in("cuMemsetD8Async");
+  int (*create_graph)(void**, unsigned) = in("cuGraphCreate");
+  // Graphs are older than the second version, whose structure only has more at its end.
+  int (*add_kernel_node)(void**, void*, void* const*, std::size_t,
+                         const KernelNode*) = in.OneOf("cuGraphAddKernelNode_v2", "cuGraphAddKernelNode");
+  int (*instantiate_graph)(void**, void*, unsigned long long) = in("cuGraphInstantiateWithFlags");
+  int (*launch_graph)(void*, void*) = in("cuGraphLaunch");
+  int (*start_profiler)() = in("cuProfilerStart");
+  int (*stop_profiler)() = in("cuProfilerStop");
 };
 
 // Throws Error where there is no driver, or one without a function that is needed.

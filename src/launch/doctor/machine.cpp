@@ -20,7 +20,7 @@
 #include "collect/host/perf_ring.h"
 #include "gprof/error.h"
 #include "launch/run/attendant.h"
-#include "launch/run/find_tracer.h"
+#include "launch/run/find_program.h"
 #include "launch/salvage/run_folder_files.h"
 
 namespace gprof {

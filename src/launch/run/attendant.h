@@ -2,15 +2,18 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "trace/write/append.h"
+
 namespace gprof {
 
-inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();
 
 // CLOCK_MONOTONIC, as the tracers have it.
 inline int64_t MonotonicNs() {
@@ -28,6 +31,16 @@ class Attendant {
   virtual void AddDescriptors(std::vector<pollfd>*) const {}
   // The signal that was asked for with `SignalRelay(signal)` came.
   virtual void OnCaptureSignal() {}
+};
+
+// What else goes on with a run from its beginning to its end.
+class RunCompanion : public Attendant {
+ public:
+  virtual void OnProgramStart(pid_t) {}
+  // Everything that the run left is in the trace. `signal`: that ended the program, 0 for none.
+  virtual void OnProgramEnd(int exit_code, int signal) = 0;
+  // The traces that it made.
+  virtual std::vector<TraceFile> Traces() const { return {}; }
 };
 
 }  // namespace gprof

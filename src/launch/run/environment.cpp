@@ -85,7 +85,7 @@ void Environment::SetTracerOptions(const LaunchOptions& options) {
   if (!options.calibration.empty()) Set(env::kCalibration, options.calibration);
   if (options.memory_usage) Set(env::kMemoryUsage, "1");
   if (options.managed_memory) Set(env::kManagedMemory, "1");
-  if (options.yields_to_profiler) Set(env::kYieldToProfiler, "1");
+  if (!options.yields_to_profiler) Set(env::kYieldToProfiler, "0");
   if (options.is_quiet) Set(env::kQuiet, "1");
   if (options.python_stacks) Set(env::kPythonStacks, "1");
   SetCapture(options.capture);

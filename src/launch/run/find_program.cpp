@@ -5,7 +5,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "gprof/error.h"
 
@@ -66,6 +68,22 @@ void ThrowExecError(const std::string& program, int error) {
                      : error == E2BIG ? "its arguments and environment are too large"
                                       : "";
   throw Error(code, "cannot run '" + program + "': " + std::strerror(error), hint);
+}
+
+std::string FindTracer() {
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) {
+    throw Error(ExitCode::kLaunchFailed,
+                "cannot determine where gprof-cli is installed: /proc/self/exe: " + failed.message());
+  }
+  const std::string tracer = (self.parent_path().parent_path() / "lib" / "gprof-cli" / "libgprof-tracer.so").string();
+  if (access(tracer.c_str(), R_OK) != 0) {
+    throw Error(ExitCode::kLaunchFailed, "cannot find the tracer '" + tracer + "': " + std::strerror(errno),
+                "reinstall gprof-cli, or build it where the CUPTI and NVTX headers are found "
+                "(-DGPROF_BUILD_TRACER=ON)");
+  }
+  return tracer;
 }
 
 }  // namespace gprof

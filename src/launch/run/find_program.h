@@ -12,4 +12,7 @@ void CheckProgram(const std::string& program, const std::optional<std::string>& 
 // The Error for an exec of `program` that failed with `error` although CheckProgram was content.
 [[noreturn]] void ThrowExecError(const std::string& program, int error);
 
+// Absolute path of libgprof-tracer.so, which lies at a fixed place relative to this executable, installed or built.
+std::string FindTracer();
+
 }  // namespace gprof

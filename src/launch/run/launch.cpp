@@ -12,10 +12,10 @@
 
 #include "gprof/error.h"
 #include "gprof/trace/run_folder.h"
+#include "launch/run/attendant.h"
 #include "launch/run/child.h"
 #include "launch/run/environment.h"
 #include "launch/run/find_program.h"
-#include "launch/run/find_tracer.h"
 #include "launch/run/relay.h"
 #include "launch/run/trace_output.h"
 #include "launch/salvage/remaining.h"
@@ -34,11 +34,13 @@ namespace {
 std::unique_ptr<RunFolder> MakeRunFolder(const LaunchOptions& options) {
   if (options.TracesNothing() && !options.session) return nullptr;
   std::string why;
-  std::unique_ptr<RunFolder> folder = RunFolder::Make(options.session ? options.session->name : "", &why);
+  const std::string name = options.session ? options.session->name : options.recorder ? options.recorder->name : "";
+  std::unique_ptr<RunFolder> folder = RunFolder::Make(name, &why);
   if (folder) return folder;
   const std::string what = "no shared memory for the run: " + why;
   const char* const hint = "run gprof-cli doctor for advice";
-  if (options.capture.IsCommanded() || options.capture.ends_program) throw Error(ExitCode::kLaunchFailed, what, hint);
+  const bool needs_it = options.capture.IsCommanded() || options.capture.ends_program || options.recorder;
+  if (needs_it) throw Error(ExitCode::kLaunchFailed, what, hint);
   options.warn(what + "; a killed program will lose unwritten data (" + hint + ")");
   return nullptr;
 }
@@ -47,7 +49,8 @@ std::unique_ptr<RunFolder> MakeRunFolder(const LaunchOptions& options) {
 class Companions {
  public:
   Companions(RunFolder* folder, const LaunchOptions& options, const std::string& tracer, const OutputFile* output)
-      : salvager_(folder->path(), SalvageOptions{.tracer = tracer, .report_loss = options.report_loss}),
+      : salvager_(folder->path(),
+                  SalvageOptions{.tracer = tracer, .report_loss = options.report_loss, .traces = &folder->traces()}),
         collectors_(folder, options.collect, options.warn),
         measuring_(folder->path(), options.show_measuring) {
     run_.folder = folder->path();
@@ -56,10 +59,15 @@ class Companions {
     run_.follows_children = options.trace_children;
     run_.wants_untraced = options.collect.WantsUntraced() && !options.TracesNothing();
     run_.follows_captures = !options.capture.begin.empty();
-    run_.flush_ns = int64_t{options.flush_ms} * 1'000'000;
+    run_.flush_ns = options.flush_ns();
     if (options.session) {
       session_ = std::make_unique<Session>(options.session->name, folder, &salvager_);
-      server_ = std::make_unique<SessionServer>(folder->path(), session_.get(), options.session->answer_to);
+      server_ = std::make_unique<SessionServer>(
+          folder->path(),
+          [session = session_.get(), answer_to = options.session->answer_to](const std::string& line) {
+            return answer_to(*session, line);
+          },
+          [session = session_.get()] { return session->is_closed(); });
       attendants_ = {&salvager_, &collectors_, session_.get(), server_.get()};
       return;
     }
@@ -67,8 +75,13 @@ class Companions {
     order.output = output->absolute_path;
     order.device = output->device;
     order.inode = output->inode;
+    order.run = output->run;
+    if (options.recorder) order.limit_bytes = options.recorder->limit_bytes;
     control_ = std::make_unique<CaptureControl>(folder, options, std::move(order));
     attendants_ = {&salvager_, &collectors_, control_.get(), &measuring_};
+    if (!options.recorder) return;
+    recorder_ = options.recorder->make(folder);
+    attendants_.push_back(recorder_.get());
   }
 
   const std::vector<Attendant*>& attendants() const { return attendants_; }
@@ -78,6 +91,7 @@ class Companions {
     collectors_.Start(run_);
     if (session_) session_->OnProgramStart(program);
     if (control_) control_->OnProgramStart(program, MonotonicNs());
+    if (recorder_) recorder_->OnProgramStart(program);
   }
 
   bool HasEndedProgram() const { return control_ && control_->has_ended_program(); }
@@ -91,15 +105,26 @@ class Companions {
     const bool is_ours = HasEndedProgram();
     collectors_.Finish(is_ours ? 0 : end.exit_code, is_ours ? 0 : end.signal);
     salvager_.Finish(true);
+    if (recorder_) recorder_->OnProgramEnd(end.exit_code, end.signal);
     if (server_) server_->Attend(MonotonicNs());
     return output;
   }
 
+  const UntoldLosses& losses() const { return salvager_.losses(); }
+
   // What processes left that have ended since.
   void TakeLeavings() { salvager_.Finish(true); }
 
-  // Of a session.
-  std::vector<CaptureOrder> Traces() const { return session_ ? session_->traces() : std::vector<CaptureOrder>(); }
+  // Of a session or a recorder.
+  std::vector<TraceFile> Traces() const {
+    std::vector<TraceFile> traces;
+    if (recorder_) return recorder_->Traces();
+    if (!session_) return traces;
+    for (const CaptureOrder& order : session_->traces()) {
+      traces.push_back({order.output, order.device, order.inode, order.run});
+    }
+    return traces;
+  }
 
  private:
   Salvager salvager_;
@@ -108,15 +133,22 @@ class Companions {
   RunView run_;
   std::unique_ptr<CaptureControl> control_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<RunCompanion> recorder_;
   std::unique_ptr<SessionServer> server_;
   std::vector<Attendant*> attendants_;
 };
 
 // The trace file, but for a session, where `start` makes it; then the tracer is told where that would be by default.
-std::optional<OutputFile> MakeOutput(const LaunchOptions& options, pid_t program, Environment* environment) {
+std::optional<OutputFile> MakeOutput(const LaunchOptions& options, pid_t program, const RunFolder* folder,
+                                     Environment* environment) {
   if (options.session) {
     environment->SetOutput(std::filesystem::absolute("run.trace").string(), "");
     return std::nullopt;
+  }
+  if (options.recorder) {
+    std::optional<OutputFile> ring(OpenOutput(folder->path() + "/" + trace::kRingFile, program, false));
+    environment->SetOutput(ring->absolute_path, ring->run_id);
+    return ring;
   }
   std::optional<OutputFile> output(options.is_default_output
                                        ? OpenDefaultOutput(options.output, 1, options.may_overwrite)
@@ -143,16 +175,14 @@ std::string WhyNotFinal(const RunMarks& marks, Companions* companions) {
 
 void FinishTraces(const LaunchOptions& options, const RunMarks& marks, const OutputFile* output,
                   Companions* companions) {
-  std::vector<CaptureOrder> traces;
+  std::vector<TraceFile> traces;
   if (companions != nullptr) traces = companions->Traces();
-  if (output != nullptr) {
-    traces.emplace_back();
-    traces.back().output = output->path;
-    traces.back().device = output->device;
-    traces.back().inode = output->inode;
+  if (output != nullptr && !options.recorder) {
+    traces.push_back({output->path, output->device, output->inode, output->run});
   }
-  for (const CaptureOrder& trace : traces) {
-    options.finish_trace({trace.output, trace.device, trace.inode, [&] { return WhyNotFinal(marks, companions); }});
+  for (const TraceFile& trace : traces) {
+    options.finish_trace(
+        {trace.path, trace.device, trace.inode, trace.run, [&] { return WhyNotFinal(marks, companions); }});
   }
 }
 
@@ -180,9 +210,10 @@ void WriteCounterRequest(const std::string& request, const RunFolder* folder, En
 // The program has not run yet: what fails from here to its start costs no trace.
 LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, Environment* environment) {
   // The child exists, halted, before the file does: %p is its pid. What is opened from here on is not inherited by it.
-  Child child(options.command, options.program_output, options.capture.toggle_signal);
+  const int signal = options.recorder ? options.recorder->signal : options.capture.toggle_signal;
+  Child child(options.command, options.program_output, signal);
   const std::unique_ptr<RunFolder> folder = MakeRunFolder(options);
-  std::optional<OutputFile> output = MakeOutput(options, child.pid(), environment);
+  std::optional<OutputFile> output = MakeOutput(options, child.pid(), folder.get(), environment);
   if (folder) environment->SetRunFolder(folder->path());
   if (!options.counters.empty()) WriteCounterRequest(options.counters, folder.get(), environment);
   if (!options.trace_children) environment->SetOnlyPid(child.pid());
@@ -208,7 +239,11 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   result.signal = end.signal;
   result.stop_signal = end.stop_signal;
   result.was_ended_by_capture = companions && companions->HasEndedProgram();
-  if (companions) result.trace_path = companions->OnProgramEnd(end);
+  if (companions) {
+    result.trace_path = companions->OnProgramEnd(end);
+    result.lost_records = companions->losses().records;
+    result.write_error = companions->losses().error;
+  }
   if (output && output->IsDisplaced()) {
     options.report_loss("another program replaced '" + output->path +
                         "' during this run: the file does not belong to this run, and this recording is lost");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,7 +35,7 @@ struct CaptureOptions {
 // A trace that is done but for what processes of the run may still write.
 struct FinishedTrace {
   std::string path;
-  uint64_t device = 0, inode = 0;
+  uint64_t device = 0, inode = 0, run = 0;
   // Why another file must not take its place, as a process lives on that would go on writing into this one: "process
   // 123 (server) of the run lives on". Empty: nothing writes it any more. Waits a moment for processes that are ending.
   std::function<std::string()> why_not_final;
@@ -44,12 +45,24 @@ class Session;
 
 // What is answered to a request: asked again and again until there is something, a line without its end.
 using Answer = std::function<std::optional<std::string>()>;
-using AnswerTo = std::function<Answer(Session& session, const std::string& request)>;
+using AnswerTo = std::function<Answer(const std::string& request)>;
 
 // With one, nothing is recorded before somebody asks for it through the socket of the session.
 struct SessionOptions {
   std::string name;
-  AnswerTo answer_to;
+  std::function<Answer(Session& session, const std::string& request)> answer_to;
+};
+
+class RunCompanion;
+class RunFolder;
+
+// With one, the trace is a file in the folder of the run of which only the end is kept.
+struct RecorderOptions {
+  std::string name;          // by which commands find it
+  std::string settings;      // for who finds its folder when it is dead
+  uint64_t limit_bytes = 0;  // that the file may take, should nobody forget what is old
+  int signal = 0;            // that is told to it when the launcher is sent it; 0: none
+  std::function<std::unique_ptr<RunCompanion>(RunFolder* folder)> make;
 };
 
 // Where stdout and stderr of the program lead.
@@ -91,9 +104,10 @@ struct LaunchOptions {
   ProgramOutput program_output = ProgramOutput::kShown;
   std::string graph_trace;  // empty: left to the tracer
   uint32_t flush_ms = 0;    // 0: left to the tracer
+  int64_t flush_ns() const { return int64_t{flush_ms} * 1'000'000; }
   std::string cupti_path;   // empty: left to the tracer
   std::string calibration;  // absolute path of what `doctor --calibrate` wrote; empty: this machine was not calibrated
-  bool yields_to_profiler = false;
+  bool yields_to_profiler = true;
   bool memory_usage = false, managed_memory = false;
   std::string pytorch;         // what GPROF_PYTORCH says, empty for nothing
   bool python_stacks = false;  // at CUDA calls
@@ -102,6 +116,7 @@ struct LaunchOptions {
   bool is_quiet = false;
   CaptureOptions capture;
   std::optional<SessionOptions> session;
+  std::optional<RecorderOptions> recorder;
   std::vector<std::pair<std::string, std::string>> variables;  // set for the program on top of the inherited ones
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   // What is lost for good, which is said even when quiet.
@@ -126,6 +141,8 @@ struct LaunchResult {
   int stop_signal = 0;
   // The same, but it came when the program had ended.
   int late_signal = 0;
+  uint64_t lost_records = 0;  // of which the trace does not tell, as they could not be written
+  int write_error = 0;        // errno of the last of them
   int64_t start_unix_ns = 0;
   int64_t wall_ns = 0;  // from the start of the program to its end
 };

@@ -97,7 +97,7 @@ int SignalRelay::WaitFor(pid_t child, const std::vector<Attendant*>& attendants)
       StopToo(WSTOPSIG(status), child);
       continue;
     }
-    int64_t until_ns = kNever;
+    int64_t until_ns = kNoDeadline;
     for (Attendant* attendant : attendants) until_ns = std::min(until_ns, attendant->Attend(MonotonicNs()));
     Signal signal;
     if (WaitForSignal(until_ns, attendants, &signal)) Handle(signal, child, attendants);
@@ -107,9 +107,9 @@ int SignalRelay::WaitFor(pid_t child, const std::vector<Attendant*>& attendants)
 bool SignalRelay::WaitForSignal(int64_t until_ns, const std::vector<Attendant*>& attendants, Signal* signal) const {
   std::vector<pollfd> descriptors = {{signals_, POLLIN, 0}};
   for (const Attendant* attendant : attendants) attendant->AddDescriptors(&descriptors);
-  const int64_t left_ns = std::max<int64_t>(0, until_ns == kNever ? 0 : until_ns - MonotonicNs());
+  const int64_t left_ns = std::max<int64_t>(0, until_ns == kNoDeadline ? 0 : until_ns - MonotonicNs());
   const timespec timeout = {left_ns / 1'000'000'000, left_ns % 1'000'000'000};
-  ppoll(descriptors.data(), descriptors.size(), until_ns == kNever ? nullptr : &timeout, nullptr);
+  ppoll(descriptors.data(), descriptors.size(), until_ns == kNoDeadline ? nullptr : &timeout, nullptr);
   signalfd_siginfo info;
   if (read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return false;
   *signal = {static_cast<int>(info.ssi_signo), info.ssi_code, static_cast<pid_t>(info.ssi_pid)};

@@ -1,6 +1,8 @@
 #include "launch/run/trace_output.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,8 +16,12 @@
 
 #include "base/machine/descriptor.h"
 #include "base/text.h"
+#include "collect/run/own_process.h"
 #include "gprof/error.h"
+#include "gprof/trace/file.h"
 #include "gprof/trace/rank_variables.h"
+#include "gprof/trace/record.h"
+#include "launch/run/attendant.h"
 
 namespace gprof {
 namespace {
@@ -68,7 +74,11 @@ const char* KindOf(mode_t mode) {
 
 void RefuseWhatIsNoFile(const std::string& path) {
   struct stat status;
-  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
+  if (stat(path.c_str(), &status) != 0) {
+    if (errno == ELOOP) FailToCreate(path, errno);
+    return;
+  }
+  if (S_ISREG(status.st_mode)) return;
   Fail("cannot record to '" + path + "': it is " + KindOf(status.st_mode) + ", not a file",
        "choose a file name with -o");
 }
@@ -99,15 +109,45 @@ int Create(const std::string& path, bool may_overwrite) {
   return descriptor < 0 && errno == EEXIST && may_overwrite ? Replace(path) : descriptor;
 }
 
+uint64_t RandomNumber() {
+  uint64_t number = 0;
+  while (number == 0) {
+    if (getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<uint64_t>(MonotonicNs());
+  }
+  return number;
+}
+
+// 0, or an errno value. A write beyond `ulimit -f` would cost us our life (SIGXFSZ).
+int WriteFirstChunk(int descriptor, uint64_t run) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < trace::kChunkHeaderBytes) return EFBIG;
+  trace::ChunkHeader header;
+  header.flags = trace::kChunkCollector;
+  header.kind = static_cast<uint16_t>(trace::RecordKind::kNotice);
+  header.process = OwnProcessKey();
+  header.process.image = trace::kFirstChunkImage;
+  header.run = run;
+  header.body_crc = trace::Crc32(nullptr, 0);
+  unsigned char bytes[trace::kChunkHeaderBytes];
+  trace::WriteHeader(header, bytes);
+  const ssize_t written = write(descriptor, bytes, sizeof bytes);
+  return written == static_cast<ssize_t>(sizeof bytes) ? 0 : written < 0 ? errno : ENOSPC;
+}
+
 OutputFile Finish(int descriptor, const std::string& path) {
   OutputFile file(descriptor);
+  file.run = RandomNumber();
   struct stat status;
-  if (fstat(descriptor, &status) != 0) FailToCreate(path, errno);
+  int error = fstat(descriptor, &status) != 0 ? errno : WriteFirstChunk(descriptor, file.run);
+  if (error != 0) {
+    unlink(path.c_str());
+    FailToCreate(path, error);
+  }
   file.path = path;
   file.absolute_path = std::filesystem::absolute(path).string();
   file.device = status.st_dev;
   file.inode = status.st_ino;
-  file.run_id = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+  file.run_id = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + ":" + std::to_string(file.run);
   return file;
 }
 
@@ -119,6 +159,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       run_id(std::move(other.run_id)),
       device(other.device),
       inode(other.inode),
+      run(other.run),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 OutputFile::~OutputFile() {

@@ -7,13 +7,15 @@
 
 namespace gprof {
 
-// The trace file, opened and empty. It stays open as long as this lives, so that its inode number is not given away.
+// The trace file, opened, with its first chunk and nothing else. It stays open as long as this lives, so that its inode
+// number is not given away.
 class OutputFile {
  public:
   std::string path;  // as given, patterns replaced
   std::string absolute_path;
-  std::string run_id;  // "device:inode", see env.h
+  std::string run_id;  // "device:inode:run", see env.h
   uint64_t device = 0, inode = 0;
+  uint64_t run = 0;  // ChunkHeader::run of the first chunk
 
   explicit OutputFile(int descriptor) : descriptor_(descriptor) {}
   OutputFile(OutputFile&& other) noexcept;

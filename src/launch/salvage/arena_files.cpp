@@ -1,6 +1,5 @@
 #include "launch/salvage/arena_files.h"
 
-#include <dirent.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -13,6 +12,7 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -24,11 +24,6 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr int kStartTicksField = 22, kStateField = 3;
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
-using Folder = std::unique_ptr<DIR, CloseFolder>;
 
 // PID-*.arena
 std::optional<uint32_t> PidOfName(std::string_view name) {
@@ -52,11 +47,26 @@ void ReadHeader(int descriptor, Arena* arena) {
   arena->epoch_done = header->epoch_done.load(std::memory_order_relaxed);
   arena->captures_started = header->captures_started.load(std::memory_order_relaxed);
   arena->wants_shutdown = header->wants_shutdown.load(std::memory_order_relaxed) == 1;
-  arena->is_of_collector =
-      header->owner.load(std::memory_order_relaxed) == static_cast<uint32_t>(trace::ArenaOwner::kCollector);
+  struct stat status;
+  arena->is_of_other_user = fstat(descriptor, &status) != 0 || status.st_uid != geteuid();
+  arena->is_of_collector = !arena->is_of_other_user && header->owner.load(std::memory_order_relaxed) ==
+                                                           static_cast<uint32_t>(trace::ArenaOwner::kCollector);
+  arena->output_run = header->output_run.load(std::memory_order_relaxed);
+  arena->outbox_page = header->outbox_page.load(std::memory_order_acquire);
+  arena->write_error = header->write_error.load(std::memory_order_relaxed);
+  arena->lost_records = header->lost_records.load(std::memory_order_relaxed);
 }
 
-int OpenArena(const std::string& path) { return OpenHigh(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0); }
+// Other users may make files in the folder for them: what has a second name may be anybody's file.
+int OpenArena(const std::string& path) {
+  const int descriptor = OpenHigh(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+  struct stat status;
+  if (descriptor < 0 || (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1))
+    return descriptor;
+  close(descriptor);
+  errno = EPERM;
+  return -1;
+}
 
 // The fields of /proc/PID/stat from the third on; empty when there is no such process.
 std::string StatOf(const std::string& path) {
@@ -81,33 +91,40 @@ bool IsDeadState(std::string_view stat) { return stat.empty() || stat.front() ==
 
 // The first thread of a process may end before the others do, and is a zombie meanwhile.
 bool HasLivingThread(const std::string& process) {
-  const Folder tasks(opendir((process + "/task").c_str()));
-  if (!tasks) return false;
-  while (const dirent* entry = readdir(tasks.get())) {
-    if (entry->d_name[0] != '.' && !IsDeadState(StatOf(process + "/task/" + entry->d_name + "/stat"))) return true;
-  }
-  return false;
+  const std::string tasks = process + "/task";
+  const std::vector<int> threads = NumbersIn(tasks);
+  return std::any_of(threads.begin(), threads.end(),
+                     [&](int thread) { return !IsDeadState(StatOf(tasks + "/" + std::to_string(thread) + "/stat")); });
+}
+
+}  // namespace
+
+namespace {
+
+std::vector<Arena> ArenasOf(const std::string& folder) {
+  std::vector<Arena> arenas;
+  ForEachEntry(folder, [&](std::string_view name) {
+    const std::optional<uint32_t> pid = PidOfName(name);
+    if (!pid) return;
+    Arena arena;
+    arena.path = folder + "/" + std::string(name);
+    arena.pid = *pid;
+    const int descriptor = OpenArena(arena.path);
+    if (descriptor < 0) return;
+    ReadHeader(descriptor, &arena);
+    close(descriptor);
+    arenas.push_back(std::move(arena));
+  });
+  std::sort(arenas.begin(), arenas.end(), [](const Arena& a, const Arena& b) { return a.path < b.path; });
+  return arenas;
 }
 
 }  // namespace
 
 std::vector<Arena> ArenasIn(const std::string& folder) {
-  std::vector<Arena> arenas;
-  const Folder listing(opendir(folder.c_str()));
-  if (!listing) return arenas;
-  while (const dirent* entry = readdir(listing.get())) {
-    const std::optional<uint32_t> pid = PidOfName(entry->d_name);
-    if (!pid) continue;
-    Arena arena;
-    arena.path = folder + "/" + entry->d_name;
-    arena.pid = *pid;
-    const int descriptor = OpenArena(arena.path);
-    if (descriptor < 0) continue;
-    ReadHeader(descriptor, &arena);
-    close(descriptor);
-    arenas.push_back(std::move(arena));
-  }
-  std::sort(arenas.begin(), arenas.end(), [](const Arena& a, const Arena& b) { return a.path < b.path; });
+  std::vector<Arena> arenas = ArenasOf(folder);
+  std::vector<Arena> others = ArenasOf(folder + "/" + trace::kOthersFolder);
+  std::move(others.begin(), others.end(), std::back_inserter(arenas));
   return arenas;
 }
 
@@ -172,6 +189,12 @@ std::optional<ArenaClaim> ArenaClaim::Take(const Arena& arena) {
   Arena now = arena;
   ReadHeader(descriptor, &now);
   return ArenaClaim(descriptor, std::move(now), static_cast<uint64_t>(status.st_size));
+}
+
+Arena ArenaClaim::ReadAgain() const {
+  Arena now = arena_;
+  ReadHeader(descriptor_, &now);
+  return now;
 }
 
 void ArenaClaim::Delete() const { unlink(arena_.path.c_str()); }

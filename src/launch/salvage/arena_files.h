@@ -24,9 +24,14 @@ struct Arena {
   uint32_t captures_started = 0;
   bool wants_shutdown = false;
   bool is_of_collector = false;
+  bool is_of_other_user = false;  // of the file
+  uint64_t output_run = 0;
+  uint32_t outbox_page = 0;   // outbox.h; 0: none
+  uint32_t write_error = 0;   // errno of chunks that are lost
+  uint64_t lost_records = 0;  // that the trace does not tell of
 };
 
-// In the order of their names.
+// In the order of their names, those of processes that are another user by now at the end.
 std::vector<Arena> ArenasIn(const std::string& folder);
 
 // Whether a process `pid` runs that was started at `start_ticks` (0: whenever). One that is a zombie does not, unless
@@ -50,6 +55,9 @@ class ArenaClaim {
 
   // As it is now that nobody writes it any more.
   const Arena& arena() const { return arena_; }
+  int descriptor() const { return descriptor_; }
+  // After somebody else has been at work on it.
+  Arena ReadAgain() const;
   uint64_t size_bytes() const { return size_bytes_; }
   void Delete() const;
 

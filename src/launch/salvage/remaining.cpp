@@ -1,24 +1,18 @@
 #include "launch/salvage/remaining.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <set>
 #include <string_view>
 
+#include "base/machine/descriptor.h"
 #include "gprof/trace/env.h"
 #include "launch/salvage/arena_files.h"
 
 namespace gprof {
 namespace {
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
 
 std::string ReadProc(pid_t pid, const char* file) {
   std::ifstream stream("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
@@ -35,24 +29,11 @@ bool HasEntry(std::string_view environment, const std::string& name, const std::
   return false;
 }
 
-std::vector<pid_t> AllProcesses() {
-  std::vector<pid_t> processes;
-  const std::unique_ptr<DIR, CloseFolder> listing(opendir("/proc"));
-  if (!listing) return processes;
-  while (const dirent* entry = readdir(listing.get())) {
-    const std::string_view name = entry->d_name;
-    pid_t pid = 0;
-    const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc() && stop == name.data() + name.size()) processes.push_back(pid);
-  }
-  return processes;
-}
-
 }  // namespace
 
 std::vector<pid_t> RemainingProcesses(const RunMarks& marks) {
   std::set<pid_t> remaining;
-  for (const pid_t pid : AllProcesses()) {
+  for (const pid_t pid : NumbersIn("/proc")) {
     // Of a process that has ended and was not waited for, it is empty.
     const std::string environment = ReadProc(pid, "environ");
     const bool is_of_run = HasEntry(environment, trace::env::kRunFolder, marks.folder) ||

@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -46,7 +48,7 @@ bool IsOursAlone(const std::string& path, std::string* why) {
     *why = "'" + path + "' is not a folder";
   } else if (status.st_uid != geteuid()) {
     *why = "'" + path + "' belongs to another user";
-  } else if ((status.st_mode & 077) != 0) {
+  } else if ((status.st_mode & (geteuid() == 0 ? 066 : 077)) != 0) {
     *why = "'" + path + "' is accessible to other users (chmod 700 it, or remove it)";
   } else {
     return true;
@@ -74,23 +76,46 @@ bool MayWriteFiles(std::string* why) {
   return false;
 }
 
+// Root's programs often go on as another user, who then has to find the folder. Nobody else does: it can be entered but
+// not listed, and the name in the environment of the program cannot be guessed.
+std::string SecretPart() {
+  uint64_t number[2] = {};
+  if (getrandom(number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) return {};
+  char text[40];
+  snprintf(text, sizeof text, "-%016llx%016llx", static_cast<unsigned long long>(number[0]),
+           static_cast<unsigned long long>(number[1]));
+  return text;
+}
+
+void OpenToOthers(const std::string& path) {
+  const std::string others = path + "/" + trace::kOthersFolder;
+  if (mkdir(others.c_str(), 0700) == 0 && chmod(others.c_str(), 01733) == 0) chmod(path.c_str(), 0711);
+}
+
 // A folder in `parent` that was not there before; empty with errno.
 std::string MakeFolder(const std::string& parent, const std::string& session) {
+  const std::string secret = geteuid() == 0 ? SecretPart() : std::string();
   for (int number = 0; number < kMostFolders; ++number) {
-    const std::string path =
-        parent + "/" + std::to_string(getpid()) + "-" + std::to_string(number) + (session.empty() ? "" : "@" + session);
-    if (mkdir(path.c_str(), 0700) == 0) return path;
+    const std::string path = parent + "/" + std::to_string(getpid()) + "-" + std::to_string(number) + secret +
+                             (session.empty() ? "" : "@" + session);
+    if (mkdir(path.c_str(), 0700) == 0) {
+      if (!secret.empty()) OpenToOthers(path);
+      return path;
+    }
     if (errno != EEXIST) return {};
   }
   return {};
 }
 
-bool ReadPage(int descriptor, uint64_t* magic, std::string* output) {
+bool ReadPage(int descriptor, RunTraces* traces) {
   alignas(trace::ControlPage) static thread_local unsigned char bytes[sizeof(trace::ControlPage)];
   if (pread(descriptor, bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) return false;
   const auto* const page = reinterpret_cast<const trace::ControlPage*>(bytes);
-  *magic = page->magic;
-  output->assign(page->output, strnlen(page->output, sizeof page->output));
+  if (page->magic != trace::kControlMagic) return false;
+  traces->Add({{page->output, strnlen(page->output, sizeof page->output)},
+               page->output_device.load(std::memory_order_relaxed),
+               page->output_inode.load(std::memory_order_relaxed),
+               page->output_run.load(std::memory_order_relaxed)});
   return true;
 }
 
@@ -106,6 +131,16 @@ std::optional<FoundRun> RunOfName(const std::string& parent, std::string_view na
 
 int OpenControl(const FoundRun& run) {
   return OpenHigh((run.path + "/" + trace::kControlFile).c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+}
+
+// The name says who made it. Later another may have gone on with it.
+uint32_t LauncherOf(const FoundRun& run) {
+  const int control = OpenControl(run);
+  uint32_t pid = 0;
+  const bool is_read =
+      control >= 0 && pread(control, &pid, sizeof pid, offsetof(trace::ControlPage, launcher_pid)) == sizeof pid;
+  if (control >= 0) close(control);
+  return is_read && pid != 0 ? pid : run.launcher_pid;
 }
 
 // A process that a dead launcher had just forked has its lock until it gets to let go of it, and another command may be
@@ -143,7 +178,9 @@ bool PrepareBase(const std::string& base, std::string* folder, std::string* why)
     *why = "cannot create '" + *folder + "': " + std::strerror(errno);
     return false;
   }
-  return IsOursAlone(*folder, why);
+  if (!IsOursAlone(*folder, why)) return false;
+  if (geteuid() == 0) chmod(folder->c_str(), 0711);
+  return true;
 }
 
 std::string ExistingBase(const std::string& base) {
@@ -175,6 +212,8 @@ std::unique_ptr<RunFolder> RunFolder::MakeIn(const std::vector<std::string>& bas
         control >= 0 && flock(control, LOCK_EX) == 0 && posix_fallocate(control, 0, sizeof(trace::ControlPage)) == 0;
     if (is_ready) page = mmap(nullptr, sizeof(trace::ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, control, 0);
     if (page != MAP_FAILED) {
+      if (geteuid() == 0) fchmod(control, 0644);
+      MakeSpareArenas(path);
       return std::unique_ptr<RunFolder>(new RunFolder(path, control, static_cast<trace::ControlPage*>(page)));
     }
     *why = "cannot use '" + path + "': " + std::strerror(errno);
@@ -184,8 +223,24 @@ std::unique_ptr<RunFolder> RunFolder::MakeIn(const std::vector<std::string>& bas
   return nullptr;
 }
 
+std::unique_ptr<RunFolder> RunFolder::Adopt(const FoundRun& run) {
+  const int control = OpenControl(run);
+  struct stat status;
+  const bool is_ours = control >= 0 && TakeLock(control, IsProcessAlive(LauncherOf(run), 0)) &&
+                       fstat(control, &status) == 0 && status.st_size == sizeof(trace::ControlPage);
+  void* const page =
+      is_ours ? mmap(nullptr, sizeof(trace::ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, control, 0) : MAP_FAILED;
+  if (page != MAP_FAILED && static_cast<trace::ControlPage*>(page)->magic == trace::kControlMagic) {
+    return std::unique_ptr<RunFolder>(new RunFolder(run.path, control, static_cast<trace::ControlPage*>(page)));
+  }
+  if (page != MAP_FAILED) munmap(page, sizeof(trace::ControlPage));
+  if (control >= 0) close(control);
+  return nullptr;
+}
+
 RunFolder::RunFolder(std::string path, int control, trace::ControlPage* page)
     : path_(std::move(path)), control_(control), page_(page) {
+  page_->run_has_ended.store(0, std::memory_order_relaxed);
   page_->launcher_pid.store(static_cast<uint32_t>(getpid()), std::memory_order_relaxed);
   page_->magic = trace::kControlMagic;
   Publish(order_);
@@ -199,6 +254,7 @@ RunFolder::~RunFolder() {
 
 uint32_t RunFolder::Publish(const CaptureOrder& order) {
   order_ = order;
+  traces_.Add({order.output, order.device, order.inode, order.run});
   const uint32_t before = page_->epoch.load(std::memory_order_relaxed);
   page_->epoch.store(before + 1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
@@ -206,6 +262,8 @@ uint32_t RunFolder::Publish(const CaptureOrder& order) {
   page_->trigger.store(static_cast<uint32_t>(order.trigger), std::memory_order_relaxed);
   page_->output_device.store(order.device, std::memory_order_relaxed);
   page_->output_inode.store(order.inode, std::memory_order_relaxed);
+  page_->output_run.store(order.run, std::memory_order_relaxed);
+  page_->output_limit.store(order.limit_bytes, std::memory_order_relaxed);
   // A path that does not fit is left out whole: half a path names another file.
   const bool fits = order.output.size() < sizeof page_->output;
   std::memset(page_->output, 0, sizeof page_->output);
@@ -250,8 +308,18 @@ bool HasLauncher(const FoundRun& run) {
   return !is_free || (is_new && IsProcessAlive(run.launcher_pid, 0));
 }
 
+std::string OutputOf(const FoundRun& run) {
+  if (!HasLauncher(run)) return {};
+  const int control = OpenControl(run);
+  if (control < 0) return {};
+  RunTraces traces;
+  ReadPage(control, &traces);
+  close(control);
+  return traces.Last() == nullptr ? std::string() : traces.Last()->path;
+}
+
 std::unique_ptr<RunClaim> RunClaim::Take(const FoundRun& run) {
-  const bool is_launcher_alive = IsProcessAlive(run.launcher_pid, 0);
+  const bool is_launcher_alive = IsProcessAlive(LauncherOf(run), 0);
   if (is_launcher_alive && HasLauncher(run)) return nullptr;
   const int control = OpenControl(run);
   if (control < 0) return std::unique_ptr<RunClaim>(new RunClaim(-1, {}));
@@ -259,23 +327,40 @@ std::unique_ptr<RunClaim> RunClaim::Take(const FoundRun& run) {
     close(control);
     return nullptr;
   }
-  uint64_t magic = 0;
-  std::string output;
-  if (!ReadPage(control, &magic, &output) || magic != trace::kControlMagic) output.clear();
-  return std::unique_ptr<RunClaim>(new RunClaim(control, std::move(output)));
+  RunTraces traces;
+  ReadPage(control, &traces);
+  return std::unique_ptr<RunClaim>(new RunClaim(control, std::move(traces)));
 }
 
 RunClaim::~RunClaim() {
   if (control_ >= 0) close(control_);
 }
 
+void MakeSpareArenas(const std::string& path) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < trace::kSpareBytes) return;
+  for (uint32_t i = 0; i < trace::kSpareArenas; ++i) {
+    const std::string file = path + "/" + trace::kSpareFile + std::to_string(i);
+    const int descriptor = CreatePrivate(file);
+    if (descriptor < 0) continue;
+    // Without a page to it yet.
+    if (ftruncate(descriptor, trace::kSpareBytes) != 0) unlink(file.c_str());
+    close(descriptor);
+  }
+}
+
 void RemoveRunFolder(const std::string& path) {
   if (!ArenasIn(path).empty()) return;
+  for (uint32_t i = 0; i < trace::kSpareArenas; ++i)
+    unlink((path + "/" + trace::kSpareFile + std::to_string(i)).c_str());
+  rmdir((path + "/" + trace::kOthersFolder).c_str());
   // A process may make its arena just now: then the folder is not empty, and the control page is the last to go.
   unlink((path + "/" + trace::kSocketFile).c_str());
   unlink((path + "/" + trace::kCounterRequestFile).c_str());
   unlink((path + "/" + trace::kMonitorsFile).c_str());
   unlink((path + "/" + trace::kWriteNotesFile).c_str());
+  unlink((path + "/" + trace::kAttachLibraryFile).c_str());
+  unlink((path + "/" + trace::kAttachSettingsFile).c_str());
   const std::string control = path + "/" + trace::kControlFile, moved = path + ".control";
   if (rename(control.c_str(), moved.c_str()) != 0 && errno != ENOENT) return;
   if (rmdir(path.c_str()) != 0 && errno == ENOTEMPTY) {

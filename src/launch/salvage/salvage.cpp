@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,13 +18,15 @@
 
 #include "collect/run/helper.h"
 #include "gprof/trace/run_folder.h"
+#include "launch/salvage/outbox_taker.h"
 #include "launch/salvage/run_folder_files.h"
+#include "launch/salvage/signal_action.h"
 
 namespace gprof {
 namespace {
 
 constexpr std::size_t kMostJobs = 4;
-constexpr int64_t kPollNs = 2'000'000, kSweepNs = 1'000'000'000;
+constexpr int64_t kPollNs = 2'000'000, kSweepNs = 1'000'000'000, kOutboxNs = 20'000'000;
 constexpr int kCannotLoad = 255;  // beyond every errno
 constexpr rlim_t kSpareBytes = 1u << 30;
 
@@ -68,23 +71,37 @@ void Isolate(const ArenaClaim& claim, int64_t limit_ns) {
   }
 }
 
+// What a program left may be made to mislead who reads it: for root, that is done by nobody. A container may have but
+// one user; then there is none that files of others would be kept from.
+bool GiveUpRights(const Arena& arena) {
+  constexpr uid_t kNobody = 65534;
+  if (geteuid() != 0) return true;
+  const bool is_nobody = setgroups(0, nullptr) == 0 && setresgid(kNobody, kNobody, kNobody) == 0 &&
+                         setresuid(kNobody, kNobody, kNobody) == 0;
+  return is_nobody || !arena.is_of_other_user;
+}
+
 // What a collector left was written by this program, what a target left by its tracer.
-int SalvageByTracer(const std::string& tracer, const std::string& arena_path, uint64_t died_ns) {
+int SalvageByTracer(const std::string& tracer, const ArenaClaim& claim, uint64_t died_ns, const TraceFile* trace) {
   void* const library = dlopen(tracer.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return kCannotLoad;
   const auto salvage = reinterpret_cast<trace::SalvageFunction*>(dlsym(library, trace::kSalvageFunction));
   // A tracer without it keeps nothing in arenas.
-  return salvage == nullptr ? 0 : salvage(arena_path.c_str(), died_ns);
+  if (salvage == nullptr) return 0;
+  const int descriptor = geteuid() == 0 && trace != nullptr ? OpenTrace(*trace) : -1;
+  if (descriptor < 0 && geteuid() == 0 && trace != nullptr) return errno;
+  return GiveUpRights(claim.arena()) ? salvage(claim.descriptor(), died_ns, descriptor) : EPERM;
 }
 
-[[noreturn]] void SalvageAndExit(const std::string& tracer, const ArenaClaim& claim, uint64_t died_ns,
-                                 int64_t limit_ns) {
-  Isolate(claim, limit_ns);
+[[noreturn]] void SalvageAndExit(const SalvageOptions& options, const ArenaClaim& claim, uint64_t died_ns) {
+  Isolate(claim, options.limit_ns);
   char* nothing[] = {nullptr};
   environ = nothing;
   const Arena& arena = claim.arena();
-  const int error =
-      arena.is_of_collector ? SalvageCollector(arena.path, died_ns) : SalvageByTracer(tracer, arena.path, died_ns);
+  const TraceFile* trace = options.traces->Find(arena.output_run);
+  if (trace == nullptr) trace = options.traces->Last();
+  const int error = arena.is_of_collector ? SalvageCollector(arena.path, died_ns)
+                                          : SalvageByTracer(options.tracer, claim, died_ns, trace);
   _exit(error >= 0 && error <= kCannotLoad ? error : EIO);
 }
 
@@ -98,33 +115,29 @@ std::string WhyNot(int status, bool is_late, int64_t limit_ns) {
   return strerror(WEXITSTATUS(status));
 }
 
-// Inherited as ignored, SIGCHLD would have the kernel throw away how the work ended.
-class KeepsExitStatus {
- public:
-  KeepsExitStatus() {
-    struct sigaction by_default = {};
-    by_default.sa_handler = SIG_DFL;
-    sigaction(SIGCHLD, &by_default, &before_);
-  }
-  ~KeepsExitStatus() { sigaction(SIGCHLD, &before_, nullptr); }
-  KeepsExitStatus(const KeepsExitStatus&) = delete;
-  KeepsExitStatus& operator=(const KeepsExitStatus&) = delete;
-
- private:
-  struct sigaction before_;
-};
-
 }  // namespace
 
 Salvager::Salvager(std::string folder, SalvageOptions options)
-    : folder_(std::move(folder)), options_(std::move(options)) {}
+    : folder_(std::move(folder)), options_(std::move(options)) {
+  if (options_.traces == nullptr) options_.traces = &no_traces_;
+}
 
 Salvager::~Salvager() = default;
 
-bool Salvager::MustWrite(const Arena& arena) const {
+bool Salvager::WasCancelled(const Arena& arena) const {
   const auto dropped = dropped_.find(arena.path);
-  const bool was_cancelled = dropped != dropped_.end() && arena.epoch_done < dropped->second;
-  return arena.has_header && arena.state != trace::ArenaState::kFinished && !was_cancelled;
+  return dropped != dropped_.end() && arena.epoch_done < dropped->second;
+}
+
+void Salvager::NoteLosses(uint64_t records, int error) {
+  losses_.records += records;
+  if (records != 0) losses_.error = error;
+}
+
+void Salvager::TakeChunksOf(const Arena& arena, bool is_living) {
+  const TakenChunks taken = TakeOutbox(arena, *options_.traces);
+  if (!is_living) return NoteLosses(taken.left_records, taken.error);
+  has_outbox_ = has_outbox_ || arena.outbox_page != 0;
 }
 
 void Salvager::DropUnlessDone(uint32_t epoch) {
@@ -133,15 +146,22 @@ void Salvager::DropUnlessDone(uint32_t epoch) {
 }
 
 void Salvager::Sweep(bool knows_when) {
-  has_more_ = false;
+  has_more_ = has_outbox_ = false;
   knows_when_ = knows_when;
   const uint64_t died_ns = knows_when ? static_cast<uint64_t>(MonotonicNs()) : 0;
   for (const Arena& arena : ArenasIn(folder_)) {
     const auto is_at_work = [&arena](const Job& job) { return job.claim.arena().path == arena.path; };
     if (std::any_of(jobs_.begin(), jobs_.end(), is_at_work)) continue;
     std::optional<ArenaClaim> claim = ArenaClaim::Take(arena);
-    if (!claim) continue;
-    if (!MustWrite(claim->arena())) {
+    if (!claim) {
+      TakeChunksOf(arena, true);
+      continue;
+    }
+    const Arena& left = claim->arena();
+    const bool is_wanted = left.has_header && !WasCancelled(left);
+    if (is_wanted) TakeChunksOf(left, false);
+    if (!is_wanted || left.state == trace::ArenaState::kFinished) {
+      if (is_wanted) NoteLosses(left.lost_records, static_cast<int>(left.write_error));
       claim->Delete();
     } else if (jobs_.size() < kMostJobs) {
       Begin(std::move(*claim), died_ns);
@@ -154,13 +174,14 @@ void Salvager::Sweep(bool knows_when) {
 
 void Salvager::Begin(ArenaClaim claim, uint64_t died_ns) {
   const pid_t pid = fork();
-  if (pid == 0) SalvageAndExit(options_.tracer, claim, died_ns, options_.limit_ns);
+  if (pid == 0) SalvageAndExit(options_, claim, died_ns);
   if (pid < 0) return;  // there are too many processes: the next sweep tries again
   jobs_.push_back({std::move(claim), pid, MonotonicNs() + options_.limit_ns});
 }
 
 void Salvager::End(const Job& job, int status, bool is_late) {
-  const Arena& arena = job.claim.arena();
+  const Arena arena = job.claim.ReadAgain();
+  NoteLosses(arena.lost_records, static_cast<int>(arena.write_error));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     ++recovered_;
   } else {
@@ -194,8 +215,9 @@ bool Salvager::Poll() {
 int64_t Salvager::Attend(int64_t now_ns) {
   Poll();
   if (now_ns >= next_sweep_ns_) {
+    MakeSpareArenas(folder_);
     Sweep(true);
-    next_sweep_ns_ = now_ns + kSweepNs;
+    next_sweep_ns_ = now_ns + (has_outbox_ ? kOutboxNs : kSweepNs);
   }
   // The end of a job wakes the launcher by SIGCHLD.
   int64_t until_ns = next_sweep_ns_;
@@ -235,20 +257,25 @@ void AwaitCollectors(const std::string& folder) {
 
 void RecoverDeadRuns(const std::vector<std::string>& bases, const SalvageOptions& options,
                      const std::function<void(const std::string&)>& say) {
-  const KeepsExitStatus keeps_exit_status;
+  // Inherited as ignored, SIGCHLD would have the kernel throw away how the work ended.
+  const SignalAction child_ended(SIGCHLD, SIG_DFL);
   for (const FoundRun& run : FindRuns(bases)) {
     const std::unique_ptr<RunClaim> claim = RunClaim::Take(run);
     if (!claim) continue;
     if (HasLivingTarget(ArenasIn(run.path))) continue;
     AwaitCollectors(run.path);
-    Salvager salvager(run.path, options);
+    SalvageOptions of_run = options;
+    of_run.traces = &claim->traces();
+    Salvager salvager(run.path, of_run);
     salvager.Finish(false);
     RemoveRunFolder(run.path);
-    if (salvager.recovered() == 0) continue;
+    const TraceFile* const last = claim->traces().Last();
+    const bool is_recorder = last != nullptr && last->path == run.path + "/" + trace::kRingFile;
+    if (salvager.recovered() == 0 || is_recorder) continue;
     const std::size_t count = salvager.recovered();
     say("recovered unwritten data of " +
         (count == 1 ? std::string("a process") : std::to_string(count) + " processes") + " from an earlier run" +
-        (claim->output().empty() ? "" : ", into '" + claim->output() + "'"));
+        (last == nullptr ? "" : ", into '" + last->path + "'"));
   }
 }
 

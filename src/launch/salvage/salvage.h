@@ -13,6 +13,7 @@
 
 #include "launch/run/attendant.h"
 #include "launch/salvage/arena_files.h"
+#include "launch/salvage/run_traces.h"
 
 namespace gprof {
 
@@ -20,6 +21,13 @@ struct SalvageOptions {
   std::string tracer;                 // path of libgprof-tracer.so
   int64_t limit_ns = 10'000'000'000;  // for one process
   std::function<void(const std::string&)> report_loss = [](const std::string&) {};
+  const RunTraces* traces = nullptr;  // of the run
+};
+
+// What neither a trace nor its loss records have.
+struct UntoldLosses {
+  uint64_t records = 0;
+  int error = 0;  // errno of the last
 };
 
 class Salvager : public Attendant {
@@ -45,6 +53,7 @@ class Salvager : public Attendant {
   void DropUnlessDone(uint32_t epoch);
   // Processes whose leavings were written into the trace.
   std::size_t recovered() const { return recovered_; }
+  const UntoldLosses& losses() const { return losses_; }
 
  private:
   struct Job {
@@ -52,17 +61,22 @@ class Salvager : public Attendant {
     pid_t pid;
     int64_t deadline_ns;
   };
-  bool MustWrite(const Arena& arena) const;
+  bool WasCancelled(const Arena& arena) const;
+  void TakeChunksOf(const Arena& arena, bool is_living);
+  void NoteLosses(uint64_t records, int error);
   void Begin(ArenaClaim claim, uint64_t died_ns);
   void End(const Job& job, int status, bool is_late);
 
   std::string folder_;
+  RunTraces no_traces_;
   SalvageOptions options_;
   std::list<Job> jobs_;
   int64_t next_sweep_ns_ = 0;
   bool has_more_ = false;
   bool knows_when_ = false;
   std::map<std::string, uint32_t> dropped_;  // path of an arena, and the order that it must have carried out
+  bool has_outbox_ = false;                  // of the living
+  UntoldLosses losses_;
   std::size_t recovered_ = 0;
 };
 

@@ -47,6 +47,7 @@ void CaptureControl::Stop(CaptureTrigger trigger) {
 }
 
 void CaptureControl::OnCaptureSignal() {
+  if (options_.toggle_signal == 0) return;  // it is for somebody else
   const bool records = order_.wish == CaptureWish::kRecord;
   if (records) {
     Stop(CaptureTrigger::kSignal);
@@ -60,17 +61,17 @@ int64_t CaptureControl::Attend(int64_t now_ns) {
   AttendTimers(now_ns);
   AttendShutdown(now_ns);
   AttendKill(now_ns);
-  const int64_t poll_ns = kill_ns_ == kNever ? kNever : now_ns + kPollNs;
+  const int64_t poll_ns = kill_ns_ == kNoDeadline ? kNoDeadline : now_ns + kPollNs;
   return std::min({start_ns_, stop_ns_, poll_ns, look_ns_});
 }
 
 void CaptureControl::AttendTimers(int64_t now_ns) {
   if (now_ns >= start_ns_) {
-    start_ns_ = kNever;
+    start_ns_ = kNoDeadline;
     Record(CaptureTrigger::kDelay);
   }
   if (now_ns < stop_ns_) return;
-  stop_ns_ = kNever;
+  stop_ns_ = kNoDeadline;
   Stop(CaptureTrigger::kDelay);
   if (options_.kill_signal != 0) {
     kill_ns_ = now_ns + kPatienceNs;
@@ -86,15 +87,15 @@ void CaptureControl::AttendShutdown(int64_t now_ns) {
   const bool is_wanted =
       std::any_of(arenas.begin(), arenas.end(), [](const Arena& arena) { return arena.wants_shutdown; });
   if (!is_wanted) return;
-  look_ns_ = kNever;
+  look_ns_ = kNoDeadline;
   Stop(CaptureTrigger::kCommand);
   kill_ns_ = now_ns + kPatienceNs;
 }
 
 void CaptureControl::AttendKill(int64_t now_ns) {
-  if (kill_ns_ == kNever) return;
+  if (kill_ns_ == kNoDeadline) return;
   if (now_ns < kill_ns_ && !ProgressOf(*folder_, stop_epoch_).IsComplete()) return;
-  kill_ns_ = kNever;
+  kill_ns_ = kNoDeadline;
   has_ended_program_ = true;
   SignalProgram(*folder_, program_, options_.kill_signal);
 }

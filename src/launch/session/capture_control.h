@@ -37,9 +37,9 @@ class CaptureControl : public Attendant {
   std::function<void(const std::string&)> say_;
   CaptureOrder order_;
   pid_t program_ = -1;
-  int64_t start_ns_ = kNever, stop_ns_ = kNever;
-  int64_t kill_ns_ = kNever;  // when not even the processes that are slow to stop are waited for
-  int64_t look_ns_ = kNever;  // when to look for processes that want the end
+  int64_t start_ns_ = kNoDeadline, stop_ns_ = kNoDeadline;
+  int64_t kill_ns_ = kNoDeadline;  // when not even the processes that are slow to stop are waited for
+  int64_t look_ns_ = kNoDeadline;  // when to look for processes that want the end
   uint32_t stop_epoch_ = 0;
   bool has_ended_program_ = false;
 };

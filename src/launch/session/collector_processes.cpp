@@ -15,7 +15,7 @@ namespace gprof {
 namespace {
 
 // They have a few kilobytes to write. A disk that hangs must not hang the end of every run.
-constexpr int64_t kPatienceNs = 2'000'000'000, kPollNs = 200'000;
+constexpr int64_t kEndPatienceNs = 2'000'000'000, kEndPollNs = 200'000;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void CollectorProcesses::Start(const RunView& run) {
 int64_t CollectorProcesses::Attend(int64_t /*now_ns*/) {
   // SIGCHLD wakes the launcher.
   Reap(false);
-  return kNever;
+  return kNoDeadline;
 }
 
 void CollectorProcesses::Reap(bool is_over) {
@@ -79,9 +79,9 @@ void CollectorProcesses::TellEnd(const Process& process, int status, bool is_ove
 void CollectorProcesses::Finish(int exit_code, int signal) {
   if (processes_.empty()) return;
   folder_->EndRun(exit_code, signal);
-  const int64_t deadline_ns = MonotonicNs() + kPatienceNs;
+  const int64_t deadline_ns = MonotonicNs() + kEndPatienceNs;
   for (Reap(true); !processes_.empty() && MonotonicNs() < deadline_ns; Reap(true)) {
-    const timespec pause = {0, kPollNs};
+    const timespec pause = {0, kEndPollNs};
     nanosleep(&pause, nullptr);
   }
   for (const Process& process : processes_) kill(process.pid, SIGKILL);

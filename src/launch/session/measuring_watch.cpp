@@ -35,7 +35,7 @@ void MeasuringWatch::Open() {
 }
 
 int64_t MeasuringWatch::Attend(int64_t now_ns) {
-  if (!show_) return kNever;
+  if (!show_) return kNoDeadline;
   if (now_ns < next_ns_) return next_ns_;
   next_ns_ = now_ns + kEveryNs;
   if (page_ == nullptr) Open();

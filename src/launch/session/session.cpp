@@ -17,7 +17,7 @@ namespace {
 using trace::CaptureTrigger;
 using trace::CaptureWish;
 
-constexpr int64_t kPollNs = 10'000'000;
+constexpr int64_t kSessionPollNs = 10'000'000;
 constexpr int64_t kStartPatienceNs = 5'000'000'000, kStopPatienceNs = 30'000'000'000;
 
 bool IsFile(int descriptor, uint64_t device, uint64_t inode) {
@@ -44,7 +44,7 @@ void Session::Enter(SessionState state, CaptureWish wish, CaptureTrigger trigger
   since_ns_ = MonotonicNs();
 }
 
-void Session::Start(const std::string& output, uint64_t device, uint64_t inode) {
+void Session::Start(const std::string& output, uint64_t device, uint64_t inode, uint64_t run) {
   if (is_shutting_down_) throw Error(ExitCode::kUsage, "the session is being shut down");
   if (state_ == SessionState::kRecording) {
     throw Error(ExitCode::kUsage, "already recording to '" + this->output() + "'", "gprof-cli stop ends the capture");
@@ -65,6 +65,7 @@ void Session::Start(const std::string& output, uint64_t device, uint64_t inode) 
   order.output = output;
   order.device = device;
   order.inode = inode;
+  order.run = run;
   order.wish = CaptureWish::kRecord;
   order.trigger = CaptureTrigger::kCommand;
   traces_.push_back(order);
@@ -88,6 +89,7 @@ void Session::Cancel() {
   if (state_ != SessionState::kRecording) {
     throw Error(ExitCode::kUsage, "nothing is being recorded", "start a capture with gprof-cli start");
   }
+  folder_->ForgetTrace(traces_.back().run);
   traces_.pop_back();
   Enter(SessionState::kCancelling, CaptureWish::kCancel, CaptureTrigger::kCommand);
   salvager_->DropUnlessDone(epoch_);
@@ -114,7 +116,8 @@ int64_t Session::Attend(int64_t now_ns) {
     is_closed_ = true;
     if (shutdown_signal_ != 0) SignalProgram(*folder_, program_, shutdown_signal_);
   }
-  return state_ == SessionState::kStopping || state_ == SessionState::kCancelling ? now_ns + kPollNs : kNever;
+  return state_ == SessionState::kStopping || state_ == SessionState::kCancelling ? now_ns + kSessionPollNs
+                                                                                  : kNoDeadline;
 }
 
 void Session::Leave() {
@@ -135,7 +138,7 @@ void Session::Finish() {
   const int64_t deadline_ns = MonotonicNs() + kStartPatienceNs;
   while (state_ != SessionState::kIdle && MonotonicNs() < deadline_ns) {
     Attend(MonotonicNs());
-    const timespec pause = {0, kPollNs};
+    const timespec pause = {0, kSessionPollNs};
     if (state_ != SessionState::kIdle) nanosleep(&pause, nullptr);
   }
   is_shutting_down_ = is_closed_ = true;

@@ -28,7 +28,7 @@ class Session : public Attendant {
 
   // Each throws Error where the session is not in the state for it. They take effect at once; State() and Last() say
   // when every process has followed.
-  void Start(const std::string& output, uint64_t device, uint64_t inode);
+  void Start(const std::string& output, uint64_t device, uint64_t inode, uint64_t run);
   void Stop();
   void Cancel();
   // Ends the capture, then sends `signal` to the program, 0 for none. The session is closed for good.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 64 * 1024, kMostConnections = 16;
 constexpr int kBacklog = 16;
-constexpr int64_t kPollNs = 10'000'000;
+constexpr int64_t kSocketPollNs = 10'000'000;
 constexpr int64_t kRequestPatienceNs = 10'000'000'000;
 
 // A path may be longer than an address holds; by way of its folder it is short.
@@ -81,7 +81,7 @@ class SessionLine {
     while (connect(socket_, address.get(), Address::kSize) != 0) {
       const bool is_busy = errno == EAGAIN || errno == EINTR;
       if (!is_busy || MonotonicNs() > deadline_ns_) Fail(std::strerror(errno));
-      const timespec pause = {0, kPollNs};
+      const timespec pause = {0, kSocketPollNs};
       nanosleep(&pause, nullptr);
     }
     // Whoever made the folder made the socket; the folder is ours alone, and this makes sure.
@@ -126,6 +126,17 @@ class SessionLine {
   int socket_;
 };
 
+std::vector<FoundRun> FindServed(const std::vector<std::string>& bases, bool are_recorders) {
+  std::vector<FoundRun> runs = FindRuns(bases);
+  std::erase_if(runs, [are_recorders](const FoundRun& run) {
+    const auto has = [&run](const char* file) { return access((run.path + "/" + file).c_str(), F_OK) == 0; };
+    const bool is_wanted =
+        !run.session.empty() && has(trace::kSocketFile) && has(trace::kRecorderFile) == are_recorders;
+    return !is_wanted || !HasLauncher(run);
+  });
+  return runs;
+}
+
 }  // namespace
 
 struct SessionServer::Connection {
@@ -140,11 +151,11 @@ struct SessionServer::Connection {
   Answer answer;  // while it is waited for
 };
 
-SessionServer::SessionServer(const std::string& run_folder, Session* session, AnswerTo answer_to)
+SessionServer::SessionServer(const std::string& run_folder, AnswerTo answer_to, std::function<bool()> is_closed)
     : path_(run_folder + "/" + trace::kSocketFile),
       listener_(MakeSocket()),
-      session_(session),
-      answer_to_(std::move(answer_to)) {
+      answer_to_(std::move(answer_to)),
+      is_closed_(std::move(is_closed)) {
   const Address address(run_folder, trace::kSocketFile);
   const mode_t before = umask(0177);
   const bool is_ready =
@@ -188,7 +199,7 @@ bool SessionServer::Serve(Connection& connection, int64_t now_ns) {
     if (end == std::string::npos) {
       return connection.in.size() < kMostBytes && now_ns < connection.since_ns + kRequestPatienceNs;
     }
-    connection.answer = answer_to_(*session_, connection.in.substr(0, end));
+    connection.answer = answer_to_(connection.in.substr(0, end));
   }
   if (connection.answer) {
     std::optional<std::string> text = connection.answer();
@@ -206,16 +217,16 @@ bool SessionServer::Serve(Connection& connection, int64_t now_ns) {
 }
 
 int64_t SessionServer::Attend(int64_t now_ns) {
-  if (session_->is_closed()) Close();
+  if (is_closed_ && is_closed_()) Close();
   Accept(now_ns);
-  int64_t until_ns = kNever;
+  int64_t until_ns = kNoDeadline;
   for (auto connection = connections_.begin(); connection != connections_.end();) {
     if (!Serve(**connection, now_ns)) {
       connection = connections_.erase(connection);
       continue;
     }
     const bool is_waiting = static_cast<bool>((*connection)->answer);
-    until_ns = std::min(until_ns, is_waiting ? now_ns + kPollNs : (*connection)->since_ns + kRequestPatienceNs);
+    until_ns = std::min(until_ns, is_waiting ? now_ns + kSocketPollNs : (*connection)->since_ns + kRequestPatienceNs);
     ++connection;
   }
   return until_ns;
@@ -237,13 +248,7 @@ std::string AskSession(const FoundRun& session, const std::string& request, int6
   return line.Receive();
 }
 
-std::vector<FoundRun> FindSessions(const std::vector<std::string>& bases) {
-  std::vector<FoundRun> sessions = FindRuns(bases);
-  std::erase_if(sessions, [](const FoundRun& run) {
-    const bool has_socket = access((run.path + "/" + trace::kSocketFile).c_str(), F_OK) == 0;
-    return run.session.empty() || !has_socket || !HasLauncher(run);
-  });
-  return sessions;
-}
+std::vector<FoundRun> FindSessions(const std::vector<std::string>& bases) { return FindServed(bases, false); }
+std::vector<FoundRun> FindRecorders(const std::vector<std::string>& bases) { return FindServed(bases, true); }
 
 }  // namespace gprof

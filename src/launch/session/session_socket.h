@@ -14,14 +14,13 @@
 #include "launch/run/attendant.h"
 #include "launch/run/launch.h"
 #include "launch/salvage/run_folder_files.h"
-#include "launch/session/session.h"
 
 namespace gprof {
 
 class SessionServer : public Attendant {
  public:
-  // Throws Error where the socket cannot be made.
-  SessionServer(const std::string& run_folder, Session* session, AnswerTo answer_to);
+  // Takes no more connections once `is_closed`. Throws Error where the socket cannot be made.
+  SessionServer(const std::string& run_folder, AnswerTo answer_to, std::function<bool()> is_closed = {});
   ~SessionServer() override;
   SessionServer(const SessionServer&) = delete;
   SessionServer& operator=(const SessionServer&) = delete;
@@ -39,15 +38,16 @@ class SessionServer : public Attendant {
 
   std::string path_;
   int listener_ = -1;
-  Session* session_;
   AnswerTo answer_to_;
+  std::function<bool()> is_closed_;
   std::list<std::unique_ptr<Connection>> connections_;
 };
 
 // Sends a line and returns the line that comes back. Throws Error when nobody answers in `limit_ns`.
 std::string AskSession(const FoundRun& session, const std::string& request, int64_t limit_ns);
 
-// The sessions of this user whose launcher is alive and takes commands.
+// The sessions of this user, and its recorders, whose launcher is alive and takes commands.
 std::vector<FoundRun> FindSessions(const std::vector<std::string>& bases);
+std::vector<FoundRun> FindRecorders(const std::vector<std::string>& bases);
 
 }  // namespace gprof

@@ -18,11 +18,19 @@ __all__ = ["Error", "FileError", "InputError", "KINDS", "NONE", "NotFoundError",
 _KINDS = {name: (meaning, tuple(columns)) for name, meaning, columns in _core.kinds()}
 KINDS = tuple(_KINDS)
 
-_FINDING_COLUMNS = ("id", "severity", "message", "advice", "gain_ns", "basis", "same_as", "is_minor", "table", "subject")
+_FINDING_COLUMNS = ("id", "severity", "message", "evidence", "advice", "gain_ns", "gain_percent_of_run", "claims", "basis", "same_as", "is_minor", "table", "subject")
 _EVENTS = 500_000
 
 # In records: an index to nothing.
 NONE = 0xFFFFFFFF
+
+
+# What key_averages().table(sort_by=...) of torch.profiler takes.
+_TORCH_COLUMNS = {"cuda_time_total": "gpu_ns", "self_cuda_time_total": "gpu_self_ns", "cuda_time": "gpu_mean_ns",
+                  "cpu_time_total": "cpu_ns", "self_cpu_time_total": "cpu_self_ns", "cpu_time": "cpu_mean_ns",
+                  "cuda_memory_usage": "gpu_memory_bytes", "self_cuda_memory_usage": "gpu_memory_self_bytes",
+                  "cpu_memory_usage": "cpu_memory_bytes", "self_cpu_memory_usage": "cpu_memory_self_bytes",
+                  "count": "calls"}
 
 
 class Trace:
@@ -103,6 +111,18 @@ class Trace:
             raise KeyError(f"the report has no table {name!r}; it has {', '.join(tables)}")
         table = tables[name]
         return Results(name, table["title"], table["note"], [column["key"] for column in table["columns"]], table["rows"])
+
+    def key_averages(self, group_by_input_shape=False, sort_by="gpu_self_ns", rows=0):
+        """The operators of PyTorch as torch.profiler sums them: by name, or by name and sizes of their inputs.
+
+        `sort_by` is a column, or what torch calls it: "cuda_time_total", "self_cpu_time_total".
+        """
+        table = self.table("ops_by_shape" if group_by_input_shape else "ops", rows)
+        column = _TORCH_COLUMNS.get(sort_by.replace("device", "cuda"), sort_by)
+        if column not in table.columns:
+            raise KeyError(f"the table has no column {sort_by!r}; it has {', '.join(table.columns)}")
+        table.sort(key=lambda row: (row[column] is not None, row[column]), reverse=True)
+        return table
 
     def html(self, events=_EVENTS):
         """The HTML page that `gprof-cli report --format html` writes, with at most so many events on its timeline."""

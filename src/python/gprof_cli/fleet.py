@@ -107,7 +107,7 @@ ENGINES = {"none": _with_nothing, "dask": _with_dask, "ray": _with_ray}
 
 
 def partial_of(paths, engine="dask", workers=None, cluster=None, progress=False):
-    """The partial of all the traces, as bytes: what `gprof-cli merge` and `gprof-cli analyze` read."""
+    """The partial of all the traces, as bytes: what `gprof-cli merge` and `gprof-cli ranks` read."""
     if engine not in ENGINES:
         raise ValueError(f"there is no engine {engine!r}; there are {', '.join(ENGINES)}")
     paths = sorted({os.path.abspath(os.fspath(path)) for path in paths})
@@ -117,7 +117,7 @@ def partial_of(paths, engine="dask", workers=None, cluster=None, progress=False)
 
 
 def analyze(paths, engine="dask", workers=None, cluster=None, progress=False, rows=100):
-    """What `gprof-cli analyze --format json` prints of these traces, as a dict: "schema": "gprof.analyze/1".
+    """What `gprof-cli ranks --format json` prints of these traces, as a dict: "schema": "gprof.analyze/1".
 
     `engine` is "dask", "ray", or "none" for this process. `cluster` is the address of a scheduler (or, for Dask, a Cluster);
     without it, so many `workers` are started on this machine."""
@@ -125,7 +125,7 @@ def analyze(paths, engine="dask", workers=None, cluster=None, progress=False, ro
 
 
 def main():
-    """What `gprof-cli analyze --engine` starts."""
+    """What `gprof-cli ranks --engine` starts."""
     parser = argparse.ArgumentParser(prog="gprof_cli.fleet")
     parser.add_argument("--engine", choices=list(ENGINES), required=True)
     parser.add_argument("--workers", type=int)

@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/interval_set.h"
-#include "analysis/facts/operations.h"
+#include "analysis/facts/operations/nccl_kernels.h"
+#include "analysis/facts/operations/operations.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/gpus/nccl_kernels.h"
+#include "analysis/facts/time/interval_set.h"
 #include "analysis/result/display_names.h"
-#include "report/nsys/nsys_samples.h"
+#include "analysis/result/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -44,13 +46,6 @@ IntervalSet BusyOf(const Trace& trace, uint32_t device) {
   IntervalSet busy;
   for (const Operation op : OperationsOf(trace, trace.device_ops[device])) busy.Add(op.start_ns(), op.end_ns());
   return busy;
-}
-
-// The column of a table that has this key.
-size_t Find(const Table& table, std::string_view key) {
-  const auto found =
-      std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& c) { return c.key == key; });
-  return static_cast<size_t>(found - table.columns.begin());
 }
 
 // Of a range: what was launched within it, from the first to the last of them.
@@ -99,7 +94,7 @@ Table GpuGaps(const AnalysisInput& input) {
     for (const auto& row : gaps.rows) {
       std::vector<Cell> cells;
       for (const char* key : {"duration_ns", "start_ns", "device", "split", "path", "after"}) {
-        cells.push_back(row[Find(gaps, key)]);
+        cells.push_back(row[FindColumn(gaps.columns, key)]);
       }
       table.rows.push_back(std::move(cells));
     }
@@ -172,9 +167,8 @@ Table GpuKernPace(const AnalysisInput& input) {
   const KernelGroups& groups = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
   if (times.empty()) return table;
-  const auto most = static_cast<uint32_t>(
-      std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.total < b.total; }) -
-      times.begin());
+  const auto most =
+      static_cast<uint32_t>(std::ranges::max_element(times, {}, [](const auto& x) { return x.total; }) - times.begin());
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     int64_t number = 0, last_ns = 0;
     for (const Operation op : OperationsOf(trace, trace.device_ops[device])) {
@@ -187,6 +181,50 @@ Table GpuKernPace(const AnalysisInput& input) {
     }
   }
   return table;
+}
+
+std::vector<Column> NsysColumns(const std::string& counted, Unit unit) {
+  const bool is_size = unit == Unit::kBytes;
+  const std::string in = is_size ? " (MB)" : " (ns)", suffix = is_size ? "_bytes" : "_ns";
+  std::vector<Column> columns = {{"total" + suffix, (is_size ? "Total" : "Total Time") + in, unit},
+                                 {"count", counted, Unit::kCount},
+                                 {"mean" + suffix, "Avg" + in, unit, false, ColumnRole::kMean},
+                                 {"median" + suffix, "Med" + in, unit, false, ColumnRole::kMedian},
+                                 {"min" + suffix, "Min" + in, unit, false, ColumnRole::kLeast},
+                                 {"max" + suffix, "Max" + in, unit, false, ColumnRole::kMost},
+                                 {"stddev" + suffix, "StdDev" + in, unit, false, ColumnRole::kDeviation}};
+  if (!is_size) columns.insert(columns.begin(), {"percent", "Time (%)", Unit::kPercent});
+  return columns;
+}
+
+Table TableOfSamples(SamplesByName&& samples, const std::string& counted, Unit unit,
+                     const std::vector<std::string>& text_columns, const AnalysisOptions& options) {
+  Table table;
+  table.columns = NsysColumns(counted, unit);
+  for (const std::string& name : text_columns) table.columns.push_back({name, name, Unit::kText});
+  const std::size_t name_column = table.columns.size() - 1;
+  AddHistogramColumn(options, unit == Unit::kBytes ? "median_bytes" : "median_ns", &table);
+  std::vector<std::pair<const std::vector<std::string>*, Statistics>> rows;
+  SaturatingSum total;
+  for (auto& [names, values] : samples) {
+    rows.emplace_back(&names, Summarize(values, SpreadFor(options)));
+    total += rows.back().second.total;
+  }
+  for (const auto& [names, statistics] : rows) {
+    std::vector<Cell> row = TimeCells(statistics, total);
+    if (unit == Unit::kBytes) row.erase(row.begin());
+    row.insert(row.end(), names->begin(), names->end());
+    AddHistogramCell(options, statistics, &row);
+    table.rows.push_back(std::move(row));
+  }
+  const std::size_t total_column = unit == Unit::kBytes ? 0 : kTotalNsColumn;
+  SortAndCut(&table, total_column, name_column, 0);
+  return table;
+}
+
+std::string NsysRangeName(const Trace& trace, const NvtxRange& range) {
+  const std::string domain = range.domain == kNone ? "" : std::string(trace.Text(trace.domains[range.domain].name));
+  return domain + ":" + std::string(trace.Text(range.name));
 }
 
 }  // namespace gprof

@@ -6,32 +6,39 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/copies/transfers.h"
-#include "analysis/facts/statistics.h"
-#include "analysis/result/kept_results.h"
+#include "analysis/facts/operations/transfers.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/result/statistics.h"
 #include "analysis/result/tables.h"
 #include "report/nsys/nsys_recipes.h"
-#include "report/nsys/nsys_samples.h"
 
 namespace gprof {
 namespace {
 
 // A table of ours that begins with the columns of TimeColumns() and a name.
-Table Derived(const AnalysisInput& input, const char* analysis, const char* id, const std::string& counted) {
-  AnalysisOptions options;
-  options.max_rows = 0;
-  AnalysisResult result = ResultOf(*FindAnalysis(analysis), input, options);
-  const auto found =
-      std::find_if(result.tables.begin(), result.tables.end(), [id](const Table& table) { return table.id == id; });
+struct Derived {
+  std::string_view report, analysis, table;
+  const char* counted;
+};
+constexpr Derived kKernelSum{"cuda_gpu_kern_sum", "kernels", "kernels", "Instances"};
+constexpr Derived kApiSum{"cuda_api_sum", "api", "api", "Num Calls"};
+// Of results alone: those of a trace are made of its records.
+constexpr Derived kOsCallSum{"osrt_sum", "os_calls", "os_sum", "Num Calls"};
+constexpr Derived kMpiCallSum{"mpi_event_sum", "mpi", "mpi_sum", "Instances"};
+
+Table TableOf(const Derived& derived, AnalysisResult result) {
+  const auto found = std::ranges::find_if(result.tables, [&](const Table& table) { return table.id == derived.table; });
   Table table = found == result.tables.end() ? Table() : std::move(*found);
-  table.columns = NsysColumns(counted, Unit::kNs);
+  table.columns = NsysColumns(derived.counted, Unit::kNs);
   table.columns.push_back({"Name", "Name", Unit::kText});
   for (auto& row : table.rows) row.resize(std::min(row.size(), table.columns.size()));
   return table;
 }
 
-Table Kernels(const AnalysisInput& input) { return Derived(input, "kernels", "kernels", "Instances"); }
-Table Api(const AnalysisInput& input) { return Derived(input, "api", "api", "Num Calls"); }
+template <const Derived& kDerived>
+Table Derive(const AnalysisInput& input) {
+  return TableOf(kDerived, FindAnalysis(kDerived.analysis)->run(input, {.max_rows = 0}));
+}
 
 std::string OperationName(const GpuOp& op) {
   static constexpr std::string_view kKinds[] = {
@@ -60,7 +67,8 @@ std::string MigrationName(trace::ManagedKind kind) {
 
 Table MemoryTimes(const AnalysisInput& input, const AnalysisOptions& options) {
   SamplesByName samples;
-  for (const GpuOp& op : TransfersOf(input)) samples[{OperationName(op)}].push_back(op.DurationNs());
+  for (const GpuOp& op : TransfersOf(input.trace(), input.shared().ops()))
+    samples[{OperationName(op)}].push_back(op.DurationNs());
   for (const ManagedMemory& event : input.trace().managed_memory) {
     if (const std::string name = MigrationName(event.kind); !name.empty())
       samples[{name}].push_back(event.DurationNs());
@@ -73,7 +81,7 @@ Table MemorySizes(const AnalysisInput& input, const AnalysisOptions& options) {
   const auto add = [&samples](const std::string& name, uint64_t bytes) {
     samples[{name}].push_back(static_cast<int64_t>(bytes));
   };
-  for (const GpuOp& op : TransfersOf(input)) add(OperationName(op), op.size_bytes);
+  for (const GpuOp& op : TransfersOf(input.trace(), input.shared().ops())) add(OperationName(op), op.size_bytes);
   for (const ManagedMemory& event : input.trace().managed_memory) {
     if (const std::string name = MigrationName(event.kind); !name.empty()) add(name, event.value);
   }
@@ -118,11 +126,9 @@ Table CallsByFunction(const Trace& trace, const std::vector<Call>& calls, const 
 }
 
 Table OsCalls(const AnalysisInput& input) {
-  if (input.trace().kept != nullptr) return Derived(input, "os_calls", "os_sum", "Num Calls");
   return CallsByFunction(input.trace(), input.trace().os_calls, "Num Calls");
 }
 Table MpiCalls(const AnalysisInput& input) {
-  if (input.trace().kept != nullptr) return Derived(input, "mpi", "mpi_sum", "Instances");
   return CallsByFunction(input.trace(), input.trace().mpi_calls, "Instances");
 }
 
@@ -146,27 +152,20 @@ struct KeptReport {
 constexpr KeptReport kNvtxSum{"nvtx_sum", AllRanges}, kMemoryTimes{"cuda_gpu_mem_time_sum", MemoryTimes},
     kMemorySizes{"cuda_gpu_mem_size_sum", MemorySizes}, kMpiSizes{"mpi_msg_size_sum", MpiSizes};
 
-// Of a partial as KeptStats has it, with the headings of nsys as keys again.
 template <const KeptReport& kReport>
-Table MadeOrKept(const AnalysisInput& input) {
-  if (input.trace().kept == nullptr) return kReport.make(input, {});
-  const std::vector<Table>& stats = input.trace().kept->stats;
-  const auto found =
-      std::find_if(stats.begin(), stats.end(), [](const Table& table) { return table.id == kReport.name; });
-  Table table = found == stats.end() ? Table() : *found;
-  for (Column& column : table.columns) column.key = column.title;
-  return table;
+Table Make(const AnalysisInput& input) {
+  return kReport.make(input, {});
 }
 
 constexpr NsysReport kReports[] = {
-    {"nvtx_sum", "NVTX range summary", "nvtx", MadeOrKept<kNvtxSum>, true},
+    {"nvtx_sum", "NVTX range summary", "nvtx", Make<kNvtxSum>, true},
     {"osrt_sum", "OS runtime summary", "", OsCalls, true},
-    {"cuda_api_sum", "CUDA API summary", "api", Api, true},
-    {"cuda_gpu_kern_sum", "CUDA GPU kernel summary", "kernels", Kernels, true},
-    {"cuda_gpu_mem_time_sum", "CUDA GPU memory operations, by time", "memcpy", MadeOrKept<kMemoryTimes>, true},
-    {"cuda_gpu_mem_size_sum", "CUDA GPU memory operations, by size", "memcpy", MadeOrKept<kMemorySizes>, true},
+    {"cuda_api_sum", "CUDA API summary", "api", Derive<kApiSum>, true},
+    {"cuda_gpu_kern_sum", "CUDA GPU kernel summary", "kernels", Derive<kKernelSum>, true},
+    {"cuda_gpu_mem_time_sum", "CUDA GPU memory operations, by time", "memcpy", Make<kMemoryTimes>, true},
+    {"cuda_gpu_mem_size_sum", "CUDA GPU memory operations, by size", "memcpy", Make<kMemorySizes>, true},
     {"mpi_event_sum", "MPI event summary", "mpi", MpiCalls},
-    {"mpi_msg_size_sum", "MPI message size summary", "mpi", MadeOrKept<kMpiSizes>},
+    {"mpi_msg_size_sum", "MPI message size summary", "mpi", Make<kMpiSizes>},
     {"nvtx_pushpop_sum", "NVTX push/pop range summary", "nvtx", PushPopRanges},
     {"nvtx_startend_sum", "NVTX start/end range summary", "nvtx", StartEndRanges},
     {"nccl_sum", "NCCL kernel summary", "nccl", NcclSum},
@@ -192,23 +191,6 @@ constexpr NsysReport kReports[] = {
     {"nccl_gpu_overlap_trace", "", "nccl", nullptr},
     {"nccl_gpu_proj_sum", "", "nccl", nullptr},
 };
-
-// "Avg (ns)" is mean_ns.
-std::string OurKey(const Column& column) {
-  if (column.key.ends_with(kHistogramSuffix)) {
-    return std::string(column.key.find("(MB)") != std::string::npos ? "median_bytes" : "median_ns") +
-           std::string(kHistogramSuffix);
-  }
-  static constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
-      {"Total", "total"}, {"Avg", "mean"}, {"Med", "median"}, {"Min", "min"}, {"Max", "max"}, {"StdDev", "stddev"}};
-  if (column.unit == Unit::kText) return column.key;
-  if (column.unit == Unit::kPercent) return "percent";
-  if (column.unit == Unit::kCount) return "count";
-  for (const auto& [title, key] : kKeys) {
-    if (column.key.starts_with(title)) return std::string(key) + (column.unit == Unit::kBytes ? "_bytes" : "_ns");
-  }
-  return column.key;
-}
 
 // The names that nsys had until 2023: "gpukernsum".
 std::string_view NameOfToday(std::string_view name) {
@@ -240,7 +222,6 @@ std::vector<Table> KeptStats(const AnalysisInput& input, uint32_t max_rows) {
   for (const KeptReport& report : {kNvtxSum, kMemoryTimes, kMemorySizes, kMpiSizes}) {
     Table table = report.make(input, {.has_histograms = true});
     table.id = report.name;
-    for (Column& column : table.columns) column.key = OurKey(column);
     CutRows(&table, max_rows);
     tables.push_back(std::move(table));
   }
@@ -249,18 +230,18 @@ std::vector<Table> KeptStats(const AnalysisInput& input, uint32_t max_rows) {
 
 std::span<const NsysReport> NsysReports() { return kReports; }
 
-bool CanMake(const NsysReport& report, const Trace& trace) {
-  if (trace.kept == nullptr || report.make == Kernels || report.make == Api || report.make == OsCalls ||
-      report.make == MpiCalls)
-    return true;
-  const std::vector<Table>& stats = trace.kept->stats;
-  return std::any_of(stats.begin(), stats.end(), [&](const Table& table) { return table.id == report.name; });
+std::optional<Table> TableOf(const NsysReport& report, const Results& results) {
+  for (const Derived& derived : {kKernelSum, kApiSum, kOsCallSum, kMpiCallSum}) {
+    if (report.name == derived.report)
+      return TableOf(derived, ResultOf(*FindAnalysis(derived.analysis), results, {.max_rows = 0}));
+  }
+  const auto found = std::ranges::find_if(results.stats, [&](const Table& table) { return table.id == report.name; });
+  return found == results.stats.end() ? std::nullopt : std::optional(*found);
 }
 
 const NsysReport* FindNsysReport(std::string_view name) {
   name = NameOfToday(name);
-  const auto* found =
-      std::find_if(std::begin(kReports), std::end(kReports), [name](const NsysReport& r) { return r.name == name; });
+  const auto* found = std::ranges::find_if(kReports, [name](const NsysReport& r) { return r.name == name; });
   return found == std::end(kReports) ? nullptr : found;
 }
 

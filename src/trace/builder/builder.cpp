@@ -44,7 +44,6 @@ void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
   const uint32_t next = is_collector ? kCollector + static_cast<uint32_t>(unjoined_.collector_hosts.size())
                                      : static_cast<uint32_t>(unjoined_.trace.processes.size());
   const auto [at, is_new] = (is_collector ? collectors_ : processes_).try_emplace(header.process, next);
-  if (process_ != at->second) recent_ops_.Clear(), recent_calls_.Clear();
   process_ = at->second;
   if (is_new) (is_collector ? unjoined_.collector_hosts : unjoined_.hosts).push_back(header.process.host);
   if (is_new && !is_collector) {
@@ -54,6 +53,7 @@ void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
     unjoined_.trace.processes.push_back(p);
     unjoined_.correlations.emplace_back();
     unjoined_.end_times_ns.push_back(0);
+    unjoined_.stop_times_ns.push_back(0);
   }
   times_ = {};
   cached_thread_ = kNone;
@@ -70,7 +70,10 @@ bool TraceBuilder::Fill(std::vector<BulkChunk> bulk, DamagedBlocks* damaged) {
 }
 
 Trace TraceBuilder::Finish(const TraceHealth& framing) {
-  if (!has_numbers_) NumberThings(unjoined_);
+  if (!has_numbers_) {  // nothing was read from a file
+    NumberThings(unjoined_);
+    GroupAdded(unjoined_);
+  }
   unjoined_.trace.health = [&] {
     TraceHealth health = framing;
     health.lost_records = unjoined_.trace.health.lost_records;
@@ -87,11 +90,12 @@ uint32_t TraceBuilder::ThreadIndex(uint32_t tid) {
   return cached_thread_ = unjoined_.ThreadIndex(process_, tid);
 }
 
-uint32_t TraceBuilder::StreamOf(uint32_t context, uint32_t stream, std::vector<LateStream>* late, std::size_t event) {
-  if (stream == 0) return kNone;
-  if (context != 0) return unjoined_.StreamIndex(process_, context, stream);
-  late->push_back({static_cast<uint32_t>(event), process_, stream});
-  return kNone;
+// Adds what the record becomes.
+template <class M, class R>
+M& TraceBuilder::Take(const R& r) {
+  M& m = (unjoined_.trace.*kListOf<M>.list).emplace_back(joins_.ToModel<M>(process_, r));
+  if constexpr (HasRole<M>(Role::kTime) || HasRole<M>(Role::kStart)) Touch(WhenOf(m), EndOf(m));
+  return m;
 }
 
 uint32_t TraceBuilder::ShapeIndex(trace::ShapeId shape) {
@@ -197,17 +201,6 @@ uint32_t TraceBuilder::TraitsOf(const trace::ApiRecord& r) {
   return unjoined_.trace.api_calls.Intern(f);
 }
 
-void TraceBuilder::Add(const trace::ApiRecord& r) {
-  const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
-  Touch(start_ns, end_ns);
-  if (r.correlation != 0) unjoined_.correlations[process_].Add({r.correlation, r.correlation, 1});
-  uint32_t& recent = recent_calls_(
-      {uint64_t{r.tid} << 32 | r.function.value,
-       uint64_t{static_cast<uint32_t>(r.result)} << 32 | uint64_t{r.domain} << 8 | r.is_unfinished, r.stack});
-  if (recent == kNone) recent = TraitsOf(r);
-  unjoined_.trace.api_calls.Add(start_ns, end_ns, recent, r.correlation);
-}
-
 // What all kinds of operations have in common.
 template <class R>
 PackedOps::Traits TraceBuilder::TraitsOfAny(const R& r, OpKind kind) {
@@ -261,150 +254,62 @@ uint32_t TraceBuilder::TraitsOf(const trace::GraphLaunchRecord& r) {
   return unjoined_.trace.ops.Intern(TraitsOfAny(r, OpKind::kGraph));
 }
 
-// `what`, `kinds` and `peer` are what differs between operations of the kind, beside graph and stream.
-template <class R>
-uint32_t& TraceBuilder::RecentOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer) {
-  uint64_t graph_node = 0;
-  if constexpr (requires { r.graph_node; }) graph_node = r.graph_node;
-  return recent_ops_({uint64_t{r.context} << 32 | r.stream, uint64_t{r.device} << 32 | r.graph, graph_node, what,
-                      uint64_t{static_cast<uint8_t>(kind)} << 32 | kinds, peer});
-}
-
-uint32_t TraceBuilder::RecentTraitsOf(const trace::KernelRecord& r) {
-  uint32_t& recent = RecentOp(r, OpKind::kKernel, WhatOf(r), 0, 0);
-  if (recent == kNone) recent = TraitsOf(r);
-  return recent;
-}
-
-// False: the operation has no usable times and is left out. Its traits are asked for where nothing like it was seen
-// lately.
-template <class R>
-bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer) {
-  if (!HasTimes(r.start_ns, r.duration_ns)) {
-    ++unjoined_.trace.health.bad_times;
-    return false;
-  }
-  uint32_t& recent = RecentOp(r, kind, what, kinds, peer);
-  if (recent == kNone) recent = TraitsOf(r);
-  const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
-  Touch(start_ns, end_ns);
-  unjoined_.trace.ops.Add(start_ns, end_ns, recent, r.correlation);
-  return true;
-}
-
-void TraceBuilder::Add(const trace::KernelRecord& r) {
-  const bool is_added = AddOp(r, OpKind::kKernel, WhatOf(r), 0, 0);
-  if (is_added && IsLaunchedByDevice(r.is_device_launched, r.correlation)) ++unjoined_.launched_by_device;
-}
-
-void TraceBuilder::Add(const trace::MemcpyRecord& r) {
-  const uint32_t kinds =
-      uint32_t{r.copy_kind} << 24 | uint32_t{r.source_memory} << 16 | uint32_t{r.destination_memory} << 8 | r.is_async;
-  AddOp(r, OpKind::kMemcpy, r.size_bytes, kinds, 0);
-}
-
-void TraceBuilder::Add(const trace::PeerCopyRecord& r) {
-  const uint32_t kinds = uint32_t{r.source_memory} << 16 | uint32_t{r.destination_memory} << 8 | r.is_async;
-  AddOp(r, OpKind::kPeerCopy, r.size_bytes, kinds, uint64_t{r.source_device} << 32 | r.destination_device);
-}
-
-void TraceBuilder::Add(const trace::MemsetRecord& r) {
-  AddOp(r, OpKind::kMemset, r.size_bytes, uint32_t{r.memory} << 8 | r.is_async, 0);
-}
-
-void TraceBuilder::Add(const trace::GraphLaunchRecord& r) { AddOp(r, OpKind::kGraph, 0, 0, 0); }
-
 void TraceBuilder::Add(const trace::SyncRecord& r) {
-  Sync s;
-  s.start_ns = TimeNs(r.start_ns);
-  s.end_ns = EndNs(r.start_ns, r.duration_ns);
+  Sync& s = Take<Sync>(r);
   s.thread = ThreadIndex(r.tid);
-  s.process = process_;
-  s.api = r.correlation;
-  s.event = r.event;
   s.kind = EnumOr(r.sync_kind, trace::SyncKind::kContext, trace::SyncKind::kUnknown);
-  s.stream = StreamOf(r.context, r.stream, &unjoined_.late_sync_streams, unjoined_.trace.syncs.size());
-  Touch(s.start_ns, s.end_ns);
-  unjoined_.trace.syncs.push_back(s);
 }
 
-void TraceBuilder::Add(const trace::OverheadRecord& r) {
-  Overhead o;
-  o.start_ns = TimeNs(r.start_ns);
-  o.end_ns = EndNs(r.start_ns, r.duration_ns);
-  o.process = process_;
-  o.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
-  o.kind = r.overhead_kind;
-  Touch(o.start_ns, o.end_ns);
-  unjoined_.trace.overheads.push_back(o);
-}
+void TraceBuilder::Add(const trace::OverheadRecord& r) { Take<Overhead>(r).kind = r.overhead_kind; }
 
-void TraceBuilder::Add(const trace::JitRecord& r) {
-  Jit j;
-  j.start_ns = TimeNs(r.start_ns);
-  j.end_ns = EndNs(r.start_ns, r.duration_ns);
-  j.process = process_;
-  j.device = r.device;
-  j.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
-  j.entry_kind = r.entry_kind;
-  j.operation = r.operation;
-  j.cache_bytes = r.cache_bytes;
-  Touch(j.start_ns, j.end_ns);
-  unjoined_.trace.jits.push_back(j);
-}
+void TraceBuilder::Add(const trace::JitRecord& r) { Take<Jit>(r); }
 
-void TraceBuilder::Add(const trace::EventRecordRecord& r) {
-  EventRecord e;
-  e.time_ns = TimeNs(r.time_ns);
-  e.event = r.event;
-  e.process = process_;
-  e.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
-  e.api = r.correlation;
-  e.stream = StreamOf(r.context, r.stream, &unjoined_.late_event_streams, unjoined_.trace.event_records.size());
-  Touch(e.time_ns, e.time_ns);
-  unjoined_.trace.event_records.push_back(e);
-}
+void TraceBuilder::Add(const trace::EventRecordRecord& r) { Take<EventRecord>(r); }
 
 void TraceBuilder::Add(const trace::GraphNodeRecord& r) {
-  GraphNode n;
+  GraphNode& n = Take<GraphNode>(r);
   n.id = r.node;
   n.original_id = r.original;
-  n.time_ns = TimeNs(r.time_ns);
-  n.process = process_;
-  n.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
-  n.graph = r.graph;
-  n.node_type = r.node_type;
-  Touch(n.time_ns, n.time_ns);
-  unjoined_.trace.graph_nodes.push_back(n);
+}
+
+void TraceBuilder::Add(const trace::MemoryRecord& r) {
+  MemoryEvent& m = Take<MemoryEvent>(r);
+  m.operation =
+      r.operation == static_cast<uint8_t>(trace::MemoryOp::kFree) ? trace::MemoryOp::kFree : trace::MemoryOp::kAllocate;
+  m.memory = ToMemoryKind(r.memory);
+}
+
+void TraceBuilder::Add(const trace::ManagedMemoryRecord& r) {
+  Take<ManagedMemory>(r).kind =
+      EnumOr(r.managed_kind, trace::ManagedKind::kDeviceToDevice, trace::ManagedKind::kUnknown);
+}
+
+void TraceBuilder::Add(const trace::MemoryPoolRecord& r) {
+  Take<MemoryPoolEvent>(r).operation =
+      r.operation == 0 ? trace::PoolOp::kCreate : EnumOr(r.operation, trace::PoolOp::kTrim, trace::PoolOp::kTrim);
 }
 
 // ---- about the trace itself ----
 
 void TraceBuilder::Add(const trace::LossRecord& r) {
-  Loss loss;
-  loss.process = process_;
+  Loss& loss = Take<Loss>(r);
   loss.reason = static_cast<trace::LossReason>(r.reason);
   loss.kind = r.lost_kind;
-  loss.count = r.count;
-  loss.time_ns = TimeNs(r.time_ns);
   unjoined_.trace.health.lost_records = AddSaturating(unjoined_.trace.health.lost_records, r.count);
-  unjoined_.trace.losses.push_back(loss);
 }
 
 void TraceBuilder::Add(const trace::NoticeRecord& r) {
-  Notice notice;
-  notice.process = IsOfCollector() ? kNone : process_;
-  notice.time_ns = TimeNs(r.time_ns);
-  notice.level = r.level == 0 ? trace::NoticeLevel::kInfo
-                              : EnumOr(r.level, trace::NoticeLevel::kError, trace::NoticeLevel::kError);
-  notice.message = Name(r.message);
-  unjoined_.trace.notices.push_back(notice);
+  Take<Notice>(r).level = r.level == 0 ? trace::NoticeLevel::kInfo
+                                       : EnumOr(r.level, trace::NoticeLevel::kReason, trace::NoticeLevel::kError);
 }
 
 void TraceBuilder::Add(const trace::EndRecord& r) {
   Process& p = unjoined_.trace.processes[process_];
   int64_t& last_ns = unjoined_.end_times_ns[process_];
   Touch(TimeNs(r.time_ns), TimeNs(r.time_ns));
+  if (r.reason == static_cast<uint8_t>(trace::EndReason::kStopped) && r.gpu_complete_until_ns == 0) {
+    unjoined_.stop_times_ns[process_] = std::max(unjoined_.stop_times_ns[process_], TimeNs(r.time_ns));
+  }
   if (p.has_end && TimeNs(r.time_ns) < last_ns) return;  // a process that was stopped may have gone on
   last_ns = TimeNs(r.time_ns);
   p.has_end = true;

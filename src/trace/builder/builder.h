@@ -13,6 +13,7 @@
 #include "trace/builder/recent.h"
 #include "trace/builder/unjoined.h"
 #include "trace/file/reader.h"
+#include "trace/join/field_joins.h"
 #include "trace/load/bulk.h"
 
 namespace gprof {
@@ -36,6 +37,16 @@ class TraceBuilder {
 
   template <class R>
   requires(R::kKind >= kFirstKept) void Add(const R& r) { unjoined_.kept.template Of<R>().push_back({process_, r}); }
+  template <class R>
+  requires kIsBulk<R>
+  void Add(const R& r) {
+    if constexpr (std::is_same_v<R, trace::NvtxRecord>) {
+      Touch(TimeNs(r.time_ns), TimeNs(r.time_ns));
+      unjoined_.nvtx_events.Add(TimeNs(r.time_ns), RecentTraitsOf(r), {r.range, r.payload});
+    } else {
+      AddTimed(r, TimeNs(r.start_ns), EndNs(r.start_ns, r.duration_ns));
+    }
+  }
   void Add(const trace::StringRecord& r);
   void Add(const trace::KernelShapeRecord& r);
   void Add(const trace::ProcessRecord& r);
@@ -44,17 +55,10 @@ class TraceBuilder {
   void Add(const trace::ContextRecord& r);
   void Add(const trace::StreamRecord& r);
   void Add(const trace::ClockRecord& r);
-  void Add(const trace::ApiRecord& r);
-  void Add(const trace::KernelRecord& r);
-  void Add(const trace::MemcpyRecord& r);
-  void Add(const trace::PeerCopyRecord& r);
-  void Add(const trace::MemsetRecord& r);
   void Add(const trace::SyncRecord& r);
   void Add(const trace::OverheadRecord& r);
   void Add(const trace::JitRecord& r);
   void Add(const trace::MemoryRecord& r);
-  void Add(const trace::GraphLaunchRecord& r);
-  void Add(const trace::NvtxRecord& r);
   void Add(const trace::NvtxDomainRecord& r);
   void Add(const trace::NvtxCategoryRecord& r);
   void Add(const trace::NvtxNameRecord& r);
@@ -83,7 +87,11 @@ class TraceBuilder {
   uint32_t TraitsOf(const trace::GraphLaunchRecord& r);
   uint32_t TraitsOf(const trace::NvtxRecord& r);
   // The same, of records whose like comes again and again.
-  uint32_t RecentTraitsOf(const trace::KernelRecord& r);
+  template <class R>
+  uint32_t RecentTraitsOf(const R& r) {
+    uint32_t& recent = recent_.Of<R>()(process_, r);
+    return recent != kNone ? recent : recent = TraitsOf(r);
+  }
   void CountRecords(uint64_t count) { unjoined_.trace.record_count += count; }
   uint64_t record_count() const { return unjoined_.trace.record_count; }
   uint32_t process() const { return process_; }
@@ -102,27 +110,37 @@ class TraceBuilder {
   NameId Name(trace::StringId id) { return unjoined_.Name(process_, id); }
   uint32_t ThreadIndex(uint32_t tid);
   uint32_t ShapeIndex(trace::ShapeId shape);
-  // kNone for stream 0. A stream without its context is noted in `late`, for the event with that index.
-  uint32_t StreamOf(uint32_t context, uint32_t stream, std::vector<LateStream>* late, std::size_t event);
   void Touch(int64_t start_ns, int64_t end_ns) {
     times_.Add(static_cast<uint64_t>(start_ns), static_cast<uint64_t>(end_ns));
   }
   template <class R>
   PackedOps::Traits TraitsOfAny(const R& r, OpKind kind);
-  static uint64_t WhatOf(const trace::KernelRecord& r) { return uint64_t{r.name.value} << 32 | r.shape.value; }
+  template <class M, class R>
+  M& Take(const R& r);
+  // A call, or an operation: one without usable times is left out.
   template <class R>
-  uint32_t& RecentOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
-  template <class R>
-  bool AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
+  void AddTimed(const R& r, int64_t start_ns, int64_t end_ns) {
+    if constexpr (std::is_same_v<R, trace::ApiRecord>) {
+      if (r.correlation != 0) unjoined_.correlations[process_].Add({r.correlation, r.correlation, 1});
+      unjoined_.trace.api_calls.Add(start_ns, end_ns, RecentTraitsOf(r), r.correlation);
+    } else {
+      if (!HasTimes(r.start_ns, r.duration_ns)) return ++unjoined_.trace.health.bad_times, void();
+      unjoined_.trace.ops.Add(start_ns, end_ns, RecentTraitsOf(r), r.correlation);
+      if constexpr (requires { r.is_device_launched; }) {
+        unjoined_.launched_by_device += IsLaunchedByDevice(r.is_device_launched, r.correlation) ? 1 : 0;
+      }
+    }
+    Touch(start_ns, end_ns);
+  }
 
   UnjoinedTrace unjoined_;
+  FieldJoins joins_{unjoined_};
   bool has_numbers_ = false;  // NumberThings was called
   std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_, collectors_;
   uint32_t process_ = kNone;  // of the chunk; kCollector and a number for a collector
   TimeExtent times_;          // of the chunk
   uint32_t cached_tid_ = 0, cached_thread_ = kNone;
-  RecentTraits<6> recent_ops_;  // of the process of the chunk, as the tables below
-  RecentTraits<3> recent_calls_;
+  trace::ForEachType<RecentRows, BulkRecords> recent_;
 };
 
 }  // namespace gprof

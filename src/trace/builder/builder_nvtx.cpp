@@ -17,11 +17,6 @@ uint32_t TraceBuilder::TraitsOf(const trace::NvtxRecord& r) {
   return unjoined_.nvtx_events.Intern(f);
 }
 
-void TraceBuilder::Add(const trace::NvtxRecord& r) {
-  Touch(TimeNs(r.time_ns), TimeNs(r.time_ns));
-  unjoined_.nvtx_events.Add(TimeNs(r.time_ns), TraitsOf(r), {r.range, r.payload});
-}
-
 void TraceBuilder::Add(const trace::NvtxDomainRecord& r) {
   const NameId name = Name(r.name);
   unjoined_.trace.domains[unjoined_.DomainIndex(process_, r.domain)].name = name;

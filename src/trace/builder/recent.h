@@ -1,12 +1,16 @@
 // What was found for the records before: neighbours mostly have the same thread and function, or kernel and stream.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gprof/events.h"
+#include "gprof/trace/record.h"
+#include "trace/load/bulk.h"
 
 namespace gprof {
 
@@ -27,8 +31,6 @@ class RecentTraits {
     return entry.value;
   }
 
-  void Clear() { entries_.assign(kEntries, {}); }
-
  private:
   struct Entry {
     Key key{};
@@ -42,6 +44,30 @@ class RecentTraits {
   }
   static constexpr std::size_t kBits = 10, kEntries = 1u << kBits;
   std::vector<Entry> entries_;
+};
+
+// The same of records of one kind, which are alike in what many have in common.
+template <class R>
+class RecentRows {
+ public:
+  uint32_t& operator()(uint32_t process, const R& r) {
+    typename Traits::Key key{process};
+    std::size_t k = 0, n = 1;
+    R::Fields(r, [&](const trace::FieldInfo&, const auto& field) {
+      if (!kAreCommon<R>[k++]) return;
+      if constexpr (requires { field.value; }) {
+        key[n++] = field.value;
+      } else {
+        key[n++] = static_cast<uint64_t>(field);
+      }
+    });
+    if (!traits_) traits_.emplace();
+    return (*traits_)(key);
+  }
+
+ private:
+  using Traits = RecentTraits<1 + std::count(kAreCommon<R>.begin(), kAreCommon<R>.end(), true)>;
+  std::optional<Traits> traits_;  // once it is asked for
 };
 
 }  // namespace gprof

@@ -76,9 +76,15 @@ struct LateShape {
 };
 inline constexpr uint32_t kLateShape = 1u << 31;
 
-// A stream given by its id alone: which context it belongs to is known only at the end.
+// Streams given by their ids alone: which context they belong to is known only at the end. `event` is a place in the
+// list of M.
 struct LateStream {
   uint32_t event = kNone, process = kNone, stream = 0;
+};
+template <class M>
+struct LateStreams {
+  using Model = M;
+  std::vector<LateStream> streams;
 };
 
 // A name that was used before its text was read, and the name that it turned out to be.
@@ -137,22 +143,23 @@ struct UnjoinedTrace {
   std::vector<uint32_t> missing_names;  // placeholders `<name #12>`, sorted
   std::vector<LateName> late_names;
   std::vector<LateShape> late_shapes;
-  std::vector<LateStream> late_sync_streams, late_memory_streams, late_event_streams, late_managed_streams;
+  trace::ForEachType<LateStreams, trace::RecordTypes<Sync, MemoryEvent, EventRecord, ManagedMemory>> late_streams;
   std::vector<CaptureBorder> capture_borders;
-  std::vector<int64_t> end_times_ns;  // of end records, by process
+  std::vector<int64_t> end_times_ns;   // of end records, by process
+  std::vector<int64_t> stop_times_ns;  // of those that say that a capture is over and whole: the last, 0 without one
   std::vector<OfDomain<trace::NvtxSchemaRecord>> schemas;
   std::vector<OfDomain<trace::NvtxSchemaEntryRecord>> schema_entries;
   std::vector<OfDomain<trace::NvtxEnumRecord>> enum_values;
   std::vector<RawPayload> raw_payloads;
   std::string payload_bytes;
   NvtxEvents nvtx_events;
-  std::vector<Trace::Slice> thread_events;       // where events are grouped by thread already
-  std::vector<EventCounts> thread_event_counts;  // the same; none where nobody has counted
+  std::vector<Trace::Slice> thread_events;  // by thread, as events are grouped
+  std::vector<EventCounts> thread_event_counts;
   // Where operations, calls and NVTX events that are in order begin, in each slice; none where that is not known.
   std::vector<uint32_t> op_runs, call_runs, event_runs;
   std::vector<ObjectName> object_names;
   std::vector<CorrelationExtent> correlations;           // of calls, by process
-  std::vector<uint32_t> calls_of_traits;                 // how many there are, by traits; none where nobody has counted
+  std::vector<uint32_t> calls_of_traits;                 // how many there are, by traits
   std::vector<uint32_t> capture_calls;                   // that begin or end the capture of a stream, in order
   uint64_t launched_by_device = 0;                       // kernels that no call of the host launched
   trace::ForEachType<KeptRows, trace::AllRecords> kept;  // each until its join has taken it
@@ -161,7 +168,15 @@ struct UnjoinedTrace {
   std::vector<uint64_t> collector_hosts;                 // the same, by collector
 
   uint32_t ThreadIndex(uint32_t process, uint32_t tid);
+  // kNone for 0, which stands for none, and for a process that is not in the trace.
+  uint32_t ThreadOrNone(uint32_t process, uint32_t tid) {
+    return process == kNone || tid == 0 ? kNone : ThreadIndex(process, tid);
+  }
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);
+  // kNone where one of them is 0.
+  uint32_t StreamOrNone(uint32_t process, uint32_t context, uint32_t stream) {
+    return context == 0 || stream == 0 ? kNone : StreamIndex(process, context, stream);
+  }
   uint32_t ContextIndex(uint32_t process, uint32_t context);
   uint32_t SlotIndex(uint32_t process, uint32_t ordinal);
   uint32_t DomainIndex(uint32_t process, uint32_t id);

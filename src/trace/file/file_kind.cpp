@@ -24,7 +24,7 @@ struct Signature {
 constexpr Signature kSignatures[] = {
     {"gprof.partial/"sv,
      {"a partial, which has no records",
-      "report, view, check, diff, info, stats and analyze read it; for other commands use the trace it was made from"}},
+      "report, view, check, diff, info, stats and ranks read it; for other commands use the trace it was made from"}},
     {"SQLite format 3\0"sv, {"an SQLite database (an Nsight Systems export?)", kReadsOwn}},
     {"\x1F\x8B"sv, {"compressed with gzip", kReadsOwn}},
     {"\x28\xB5\x2F\xFD"sv, {"compressed with zstd", "unpack it first: zstd -d FILE"}},

@@ -1,29 +1,17 @@
-// The bytes of a file, mapped where that works and read where it does not (pipes).
+// The bytes of a file, mapped where that works and read where it does not (pipes of the shell).
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "gprof/error.h"
+#include "base/input_file.h"
 
 namespace gprof {
 
-// The system did not give the file; `number` is its errno.
-class FileError : public Error {
- public:
-  FileError(int number, const std::string& what, std::string hint)
-      : Error(ExitCode::kUnreadable, what, std::move(hint)), number_(number) {}
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 class MappedFile {
  public:
-  // Throws FileError with what the system says when the file cannot be read.
+  // Throws FileError where the file cannot be read.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

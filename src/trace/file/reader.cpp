@@ -46,16 +46,22 @@ uint64_t HeaderBytesField(const unsigned char* header) { return header[14] | uin
 
 }  // namespace
 
-RecordCounts CountRecords(std::string_view bytes) {
-  RecordCounts counts(kKindCount, 0);
+void ForEachHeader(std::string_view bytes, const std::function<void(const ChunkHeader&)>& take) {
   std::size_t at = 0;
   while (bytes.size() - at >= kChunkHeaderBytes) {
     ChunkHeader header;
     if (ReadHeader(Bytes(bytes) + at, &header) != HeaderStatus::kGood) break;
     if (bytes.size() - at - kChunkHeaderBytes < header.body_bytes) break;
-    if (header.kind < kKindCount) counts[header.kind] += std::min(header.record_count, header.body_bytes);
+    take(header);
     at += kChunkHeaderBytes + header.body_bytes;
   }
+}
+
+RecordCounts CountRecords(std::string_view bytes) {
+  RecordCounts counts(kKindCount, 0);
+  ForEachHeader(bytes, [&counts](const ChunkHeader& header) {
+    if (header.kind < kKindCount) counts[header.kind] += std::min(header.record_count, header.body_bytes);
+  });
   return counts;
 }
 
@@ -103,6 +109,7 @@ bool Reader::Next(Chunk* chunk, std::span<const ChunkAhead> ahead) {
   while (next_ < bytes_.size()) {
     if (TakeChunk(chunk, ahead)) return true;
   }
+  ForgiveTornWrites();
   CountHoles();
   return false;
 }
@@ -189,7 +196,7 @@ void Reader::TakeTornBody(const ChunkHeader& header) {
   if (found < bytes_.size()) {
     NoteDamaged(header);
   } else {
-    processes_[header.process].damaged.insert(header.sequence);
+    processes_[header.process].damaged.try_emplace(header.sequence, 0);
     health_.is_truncated = true;
   }
   next_ = found;
@@ -203,7 +210,7 @@ void Reader::TakeBadBody(const ChunkHeader& header, std::size_t end) {
 
 void Reader::NoteDamaged(const ChunkHeader& header) {
   ++health_.damaged_chunks;
-  processes_[header.process].damaged.insert(header.sequence);
+  ++processes_[header.process].damaged[header.sequence];
 }
 
 // False: the records of the chunk are in already.
@@ -247,14 +254,27 @@ std::size_t Reader::FindCutHeader(std::size_t from) const {
   return bytes_.size();
 }
 
+// A process that is killed within a write leaves a part of the chunk, and whoever recovers what it left writes the
+// chunk again: nothing is lost.
+void Reader::ForgiveTornWrites() {
+  for (auto& [key, sequences] : processes_) {
+    std::erase_if(sequences.damaged, [&](const auto& chunk) {
+      if (sequences.read.count(chunk.first) == 0) return false;
+      health_.damaged_chunks -= chunk.second;
+      health_.duplicate_chunks += chunk.second;
+      return true;
+    });
+  }
+}
+
 void Reader::CountHoles() {
   health_.missing_chunks = 0;
   for (const auto& [key, sequences] : processes_) {
     uint64_t last = 0, seen = sequences.read.size();
     for (const uint64_t s : sequences.read) last = std::max(last, s);
-    for (const uint64_t s : sequences.damaged) {
+    for (const auto& [s, count] : sequences.damaged) {
       last = std::max(last, s);
-      seen += sequences.read.count(s) == 0 ? 1 : 0;
+      ++seen;
     }
     // At least one was seen, and never more than last + 1.
     if (seen > 0) health_.missing_chunks = AddSaturating(health_.missing_chunks, last - (seen - 1));

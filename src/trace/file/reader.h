@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -62,6 +63,9 @@ const ChunkAhead* FindAhead(std::span<const ChunkAhead> ahead, uint64_t offset);
 using RecordCounts = std::vector<uint64_t>;  // by RecordKind
 RecordCounts CountRecords(std::string_view bytes);
 
+// Calls take(header) for each chunk up to the first that is damaged or ends behind the file.
+void ForEachHeader(std::string_view bytes, const std::function<void(const trace::ChunkHeader&)>& take);
+
 class Reader {
  public:
   // `bytes` must outlive the reader.
@@ -87,8 +91,8 @@ class Reader {
 
  private:
   struct Sequences {
-    std::unordered_set<uint64_t> read;     // chunks whose records are in
-    std::unordered_set<uint64_t> damaged;  // chunks that are there, but not readable
+    std::unordered_set<uint64_t> read;               // chunks whose records are in
+    std::unordered_map<uint64_t, uint64_t> damaged;  // chunks that are there, but not readable, and how often
   };
   std::size_t left() const { return bytes_.size() - next_; }
   const unsigned char* At(std::size_t offset) const;
@@ -102,6 +106,7 @@ class Reader {
   void ResumeAtHeader(std::size_t from, std::size_t accounted_end);
   std::size_t FindHeader(std::size_t from) const;
   std::size_t FindCutHeader(std::size_t from) const;
+  void ForgiveTornWrites();
   void CountHoles();
 
   std::string_view bytes_;

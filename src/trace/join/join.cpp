@@ -10,18 +10,27 @@
 namespace gprof {
 namespace {
 
-template <class T>
-void SortByStart(std::vector<T>& v) {
-  SortNearlySorted(v.begin(), v.end(), [](const T& a, const T& b) { return a.start_ns < b.start_ns; });
+// A capture that ended in order is whole, whatever becomes of its program: unless another one began after it.
+void SettleEnd(const UnjoinedTrace& unjoined, std::size_t process, Process* p) {
+  const Trace::Slice captures = unjoined.trace.process_captures[process];
+  const int64_t stop_ns = unjoined.stop_times_ns[process];
+  if (captures.first == captures.last || stop_ns == 0) return;
+  const Capture& last = unjoined.trace.captures[captures.last - 1];
+  if (last.is_open || last.end_ns > stop_ns) {
+    p->has_end = p->has_end && p->end_reason != trace::EndReason::kStopped;
+    return;
+  }
+  if (!p->has_end || p->IsSalvaged()) p->end_reason = trace::EndReason::kStopped;
+  p->has_end = true;
+  p->gpu_complete_until_ns = 0;
 }
 
-template <class T>
-void SortByTime(std::vector<T>& v) {
-  SortNearlySorted(v.begin(), v.end(), [](const T& a, const T& b) { return a.time_ns < b.time_ns; });
-}
-
-void CountProcesses(Trace& t) {
-  for (const Process& p : t.processes) {
+void CountProcesses(UnjoinedTrace& unjoined) {
+  Trace& t = unjoined.trace;
+  t.health.gpu_pauses = t.gpu_pauses.size();
+  for (std::size_t i = 0; i < t.processes.size(); ++i) {
+    Process& p = t.processes[i];
+    SettleEnd(unjoined, i, &p);
     t.health.unfinished_processes += p.has_end ? 0 : 1;
     t.health.salvaged_processes += p.IsSalvaged() ? 1 : 0;
     t.health.unfinished_gpu_work += p.has_end && p.gpu_complete_until_ns != 0 ? 1 : 0;
@@ -31,11 +40,7 @@ void CountProcesses(Trace& t) {
 }  // namespace
 
 void NumberThings(UnjoinedTrace& unjoined) {
-  JoinHost(unjoined);
-  JoinMetrics(unjoined);
-  JoinCounters(unjoined);
-  JoinWorkRates(unjoined);
-  JoinCalibrations(unjoined);
+  JoinKept(unjoined);
   ResolveLateNames(unjoined);
   ResolveLateShapes(unjoined);
   ResolveLateStreams(unjoined);
@@ -67,14 +72,8 @@ Trace JoinTrace(UnjoinedTrace unjoined) {
   CountUnmatchedLaunches(unjoined, linked, cores);
   SortMarks(unjoined);
   DecodePayloads(unjoined);
-  SortByStart(t.syncs);
-  SortByStart(t.overheads);
-  SortByStart(t.jits);
-  SortByTime(t.memory_events);
-  SortByTime(t.memory_pools);
-  SortByTime(t.event_records);
-  SortByStart(t.managed_memory);
-  CountProcesses(t);
+  SortListsByTime(t);
+  CountProcesses(unjoined);
   t.strings = unjoined.names.Take();
   return std::move(unjoined.trace);
 }

@@ -15,14 +15,8 @@ namespace gprof {
 void NumberThings(UnjoinedTrace& unjoined);
 Trace JoinTrace(UnjoinedTrace unjoined);
 
-// join_host.cpp: stacks, samples, switches and calls of the operating system.
-void JoinHost(UnjoinedTrace& unjoined);
-
-// join_metrics.cpp: counter tracks.
-void JoinMetrics(UnjoinedTrace& unjoined);
-
-// join_counters.cpp: kernel counters.
-void JoinCounters(UnjoinedTrace& unjoined);
+// join_kept.cpp: stacks, what threads did between calls, counter tracks, kernel counters.
+void JoinKept(UnjoinedTrace& unjoined);
 
 // join_names.cpp: names and shapes that were defined after their use.
 void ResolveLateNames(UnjoinedTrace& unjoined);
@@ -36,8 +30,6 @@ void NameThreads(UnjoinedTrace& unjoined);
 
 // join_captures.cpp: when each process was recorded.
 void PairCaptures(UnjoinedTrace& unjoined);
-void JoinWorkRates(UnjoinedTrace& unjoined);
-void JoinCalibrations(UnjoinedTrace& unjoined);
 // The capture that holds `time_ns`, else the next one, else the last one; kNone for a process without captures.
 uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns);
 

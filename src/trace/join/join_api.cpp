@@ -266,13 +266,8 @@ void FinishCalls(Trace& t) {
 void OrderApiCalls(UnjoinedTrace& unjoined, std::size_t cores) {
   Trace& t = unjoined.trace;
   FinishCalls(t);
-  PackedCalls::Items& items = t.api_calls.items();
-  if (t.thread_api_calls.empty()) {
-    t.thread_api_calls =
-        GroupBy(items, t.threads.size(), [&](const PackedCalls::Item& c) { return t.api_calls.TraitsOf(c).thread; });
-  }
   for (const Trace::Slice slice : t.thread_api_calls) {
-    SortSlice(items, slice, unjoined.call_runs, CallComesBefore(t.api_calls), cores);
+    SortSlice(t.api_calls.items(), slice, unjoined.call_runs, CallComesBefore(t.api_calls), cores);
   }
 }
 

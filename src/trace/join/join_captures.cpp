@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include "trace/join/join.h"
 #include "trace/join/kept_records.h"
@@ -75,41 +77,6 @@ void PairCaptures(UnjoinedTrace& unjoined) {
     pairing.Finish();
     slice.last = static_cast<uint32_t>(t.captures.size());
     t.process_captures.push_back(slice);
-  }
-}
-
-void JoinWorkRates(UnjoinedTrace& unjoined) {
-  Trace& t = unjoined.trace;
-  for (const auto& [writer, r] : TakeKept<trace::WorkRateRecord>(unjoined)) {
-    WorkRate rate;
-    rate.start_ns = TimeNs(r.start_ns);
-    rate.end_ns = EndNs(r.start_ns, r.duration_ns);
-    rate.process = writer;
-    rate.number = r.number;
-    rate.is_recorded = r.is_recorded != 0;
-    rate.function = unjoined.Name(writer, r.function);
-    rate.calls = r.calls;
-    rate.threads = r.threads;
-    rate.span_ns = TimeNs(r.span_ns);
-    TouchWriter(unjoined, writer, rate.process, rate.start_ns, rate.end_ns);
-    t.work_rates.push_back(rate);
-  }
-  SortNearlySorted(t.work_rates.begin(), t.work_rates.end(),
-                   [](const WorkRate& a, const WorkRate& b) { return a.start_ns < b.start_ns; });
-}
-
-void JoinCalibrations(UnjoinedTrace& unjoined) {
-  using trace::RecordedOperation;
-  for (const auto& [writer, r] : TakeKept<trace::CalibrationRecord>(unjoined)) {
-    Calibration c;
-    c.process = writer;
-    c.operation = EnumOr(r.operation, RecordedOperation::kRange, RecordedOperation::kUnknown);
-    c.threads = r.threads;
-    c.call_ns = r.call_ns;
-    c.cold_call_ns = r.cold_call_ns;
-    c.gpu_ns = r.gpu_ns;
-    c.measured_unix_s = TimeNs(r.measured_unix_s);
-    unjoined.trace.calibrations.push_back(c);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "trace/join/field_joins.h"
 #include "trace/join/join.h"
 #include "trace/load/order.h"
 
@@ -199,17 +200,14 @@ void NumberDevices(UnjoinedTrace& unjoined) {
 void ResolveLateStreams(UnjoinedTrace& unjoined) {
   Trace& t = unjoined.trace;
   FlatIndex by_id;  // stream ids are unique in a process
-  const auto resolve = [&](const std::vector<LateStream>& late, auto& events) {
-    if (late.empty()) return;
+  unjoined.late_streams.ForEach([&](auto& late) {
+    using M = typename std::decay_t<decltype(late)>::Model;
+    if (late.streams.empty()) return;
     if (by_id.size() == 0) {
       for (uint32_t i = 0; i < t.streams.size(); ++i) by_id(t.streams[i].process, t.streams[i].id) = i;
     }
-    for (const LateStream& l : late) events[l.event].stream = by_id.Find(l.process, l.stream);
-  };
-  resolve(unjoined.late_sync_streams, t.syncs);
-  resolve(unjoined.late_memory_streams, t.memory_events);
-  resolve(unjoined.late_event_streams, t.event_records);
-  resolve(unjoined.late_managed_streams, t.managed_memory);
+    for (const LateStream& l : late.streams) (t.*kListOf<M>.list)[l.event].stream = by_id.Find(l.process, l.stream);
+  });
 }
 
 void FinishStreams(UnjoinedTrace& unjoined) {

@@ -71,8 +71,12 @@ std::vector<LaunchPiece> CutAtOutermost(const Trace& t) {
 
 class LaunchCounter {
  public:
-  LaunchCounter(const PackedCalls& calls, const std::vector<CallRole>& roles, const std::vector<uint32_t>& makers)
-      : calls_(calls), items_(calls.items().data()), roles_(roles), makers_(makers) {
+  LaunchCounter(const Trace& trace, const std::vector<CallRole>& roles, const std::vector<uint32_t>& makers)
+      : pauses_(trace.gpu_pauses),
+        calls_(trace.api_calls),
+        items_(trace.api_calls.items().data()),
+        roles_(roles),
+        makers_(makers) {
     for (const CallRole role : roles) usual_ops_.push_back(UsualOps(role));
   }
 
@@ -86,6 +90,7 @@ class LaunchCounter {
         piece->has_border = true;
         continue;
       }
+      if (IsInGpuPause(*at)) continue;
       const uint32_t parent = calls_.Parent(*at);
       const bool is_inner = parent != kNone && IsLaunch(calls_[parent].api_class);
       if (!is_capturing && !is_inner) ++(piece->has_border ? piece->after_border : piece->before_border);
@@ -131,6 +136,16 @@ class LaunchCounter {
     piece->ops = all_ops;
   }
 
+  // Its operation is in the hands of the program's own profiler.
+  bool IsInGpuPause(uint32_t call) const {
+    if (pauses_.empty()) return false;
+    const ApiCall c = calls_[call];
+    return std::any_of(pauses_.begin(), pauses_.end(), [&c](const GpuPause& pause) {
+      return pause.process == c.process && pause.start_ns <= c.start_ns && c.start_ns <= pause.end_ns;
+    });
+  }
+
+  const std::vector<GpuPause>& pauses_;
   const PackedCalls& calls_;
   const PackedCalls::Item* const items_;
   const std::vector<CallRole>& roles_;
@@ -155,7 +170,7 @@ std::vector<LaunchPiece> CountInPieces(const UnjoinedTrace& unjoined, const Link
   const std::vector<uint32_t> makers = NodeMakers(t);
   std::vector<LaunchPiece> pieces = CutAtOutermost(t);
   ShareOut(pieces.size(), cores, [&](const auto& take) {
-    LaunchCounter counter(t.api_calls, roles, makers);
+    LaunchCounter counter(t, roles, makers);
     for (std::size_t i = take(); i < pieces.size(); i = take()) counter.Run(&pieces[i]);
   });
   return pieces;
@@ -185,7 +200,7 @@ bool HaveAllAnOperation(const UnjoinedTrace& unjoined, const LinkedOps& linked) 
   for (std::size_t i = 0; i < unjoined.calls_of_traits.size(); ++i) {
     launches += are_launches[i] != 0 ? unjoined.calls_of_traits[i] : 0;
   }
-  if (unjoined.calls_of_traits.empty() || !linked.has_loose_bodies.empty()) return false;
+  if (!linked.has_loose_bodies.empty()) return false;
   return launches == linked.launches || launches == linked.launches + CountCaptured(unjoined);
 }
 

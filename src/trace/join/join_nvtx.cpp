@@ -46,7 +46,7 @@ class RangePairing {
 
   void Run() {
     NameDomains();
-    GroupEvents();
+    threads_.resize(trace_.threads.size());
     payloads_ = GroupPayloads(unjoined_);
     if (PlanRanges()) {
       PairSideBySide();
@@ -65,16 +65,6 @@ class RangePairing {
     return event == trace::NvtxEvent::kPush || event == trace::NvtxEvent::kStart;
   }
 
-  void GroupEvents() {
-    const std::size_t threads = trace_.threads.size();
-    NvtxEvents& events = unjoined_.nvtx_events;
-    if (unjoined_.thread_events.empty()) {
-      unjoined_.thread_events =
-          GroupBy(events.items(), threads, [&](const NvtxEvents::Item& e) { return events.TraitsAt(e.traits).thread; });
-    }
-    threads_.resize(threads);
-  }
-
   void SortEvents(uint32_t thread) {
     NvtxEvents::Items& events = unjoined_.nvtx_events.items();
     const Trace::Slice slice = unjoined_.thread_events[thread];
@@ -82,23 +72,9 @@ class RangePairing {
               [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
   }
 
-  void CountEvents() {
-    unjoined_.thread_event_counts.assign(threads_.size(), {});
-    const NvtxEvents::Items& items = unjoined_.nvtx_events.items();
-    ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
-      const Trace::Slice slice = unjoined_.thread_events[thread];
-      EventCounts counts;
-      for (uint32_t i = slice.first; i < slice.last; ++i) {
-        counts.Add(unjoined_.nvtx_events.TraitsAt(items[i].traits).event, 1);
-      }
-      unjoined_.thread_event_counts[thread] = counts;
-    });
-  }
-
   // Gives the ranges and marks of threads their places. FillBulk has made room for all ranges where there are cores for
   // it: true.
   bool PlanRanges() {
-    if (unjoined_.thread_event_counts.empty()) CountEvents();
     uint32_t first = 0, first_mark = 0;
     for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
       const EventCounts& counts = unjoined_.thread_event_counts[thread];

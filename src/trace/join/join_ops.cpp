@@ -114,12 +114,7 @@ class OpLinker {
 }  // namespace
 
 void OrderOps(UnjoinedTrace& unjoined, std::size_t cores) {
-  Trace& t = unjoined.trace;
-  if (t.device_ops.empty()) {
-    t.device_ops = GroupAndSortOps(t.ops, t.devices.size());
-  } else {
-    SortOps(t.ops, t.device_ops, unjoined.op_runs, cores);
-  }
+  SortOps(unjoined.trace.ops, unjoined.trace.device_ops, unjoined.op_runs, cores);
 }
 
 LinkedOps LinkOps(UnjoinedTrace& unjoined, const CorrelationIndex& calls, std::size_t cores) {

@@ -6,9 +6,25 @@
 
 namespace gprof {
 
+std::vector<uint32_t>& NumberedThings::TableOf(uint32_t writer) {
+  if (writer != writer_ || table_ == nullptr) writer_ = writer, table_ = &tables_[writer];
+  return *table_;
+}
+
+// Into a table, unless those would be far longer than what is in them.
+uint32_t& NumberedThings::EntryOf(uint32_t writer, uint32_t id) {
+  constexpr std::size_t kLeast = 64, kFree = 1 << 20, kOfEach = 16;  // entries
+  std::vector<uint32_t>& table = TableOf(writer);
+  const std::size_t more = id < table.size() ? 0 : std::max<std::size_t>(kLeast, 2 * std::size_t{id}) - table.size();
+  if (entries_ + more > kFree + kOfEach * ++count_ || others_.Find(writer, id) != kNone) return others_(writer, id);
+  entries_ += more;
+  if (more > 0) table.resize(table.size() + more, kNone);
+  return table[id];
+}
+
 bool NumberedThings::Add(uint32_t writer, uint32_t id, std::size_t index) {
   if (id == 0) return false;
-  uint32_t& entry = index_(writer, id);
+  uint32_t& entry = EntryOf(writer, id);
   if (entry != kNone) return false;
   entry = static_cast<uint32_t>(index);
   return true;
@@ -16,10 +32,14 @@ bool NumberedThings::Add(uint32_t writer, uint32_t id, std::size_t index) {
 
 uint32_t NumberedThings::Find(uint32_t writer, uint32_t id) {
   if (id == 0) return kNone;
-  const std::size_t size = index_.size();
-  const uint32_t found = index_(writer, id);
-  if (index_.size() != size) ++unjoined_.missing_definitions;
-  return found;
+  const std::vector<uint32_t>& table = TableOf(writer);
+  uint32_t found = id < table.size() ? table[id] : kNone;
+  if (found == kNone) {
+    const std::size_t size = others_.size();
+    found = others_(writer, id);
+    if (others_.size() != size) ++unjoined_.missing_definitions;
+  }
+  return found == kNone || places_.empty() ? found : places_[found];
 }
 
 ProcessesByPid::ProcessesByPid(UnjoinedTrace& unjoined) : unjoined_(unjoined) {
@@ -47,10 +67,6 @@ uint32_t ProcessesByPid::LifeOf(uint64_t host, uint32_t pid, int64_t time_ns) co
   auto at = first;
   while (at + 1 != lives_.end() && !is_other(at[1]) && at[1].start_ns <= time_ns) ++at;
   return at->process;
-}
-
-uint32_t ProcessesByPid::ThreadOf(uint32_t process, uint32_t tid) const {
-  return process == kNone || tid == 0 ? kNone : unjoined_.ThreadIndex(process, tid);
 }
 
 uint32_t ProcessesByPid::ThreadAnywhere(uint32_t process, uint32_t tid, int64_t time_ns) {

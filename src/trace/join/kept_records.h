@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace gprof {
 
-// Things that each process and collector numbers on its own. The first definition of a number counts.
+// Things that each process and collector numbers on its own, from 1 on as a rule. The first definition of a number
+// counts.
 class NumberedThings {
  public:
   explicit NumberedThings(UnjoinedTrace& unjoined) : unjoined_(unjoined) {}
@@ -19,10 +21,20 @@ class NumberedThings {
   bool Add(uint32_t writer, uint32_t id, std::size_t index);
   // kNone for 0, and for a number without a definition, which is counted once as missing.
   uint32_t Find(uint32_t writer, uint32_t id);
+  // All of them have moved, by where they were.
+  void SetPlaces(std::vector<uint32_t> places) { places_ = std::move(places); }
 
  private:
+  std::vector<uint32_t>& TableOf(uint32_t writer);
+  uint32_t& EntryOf(uint32_t writer, uint32_t id);
+
   UnjoinedTrace& unjoined_;
-  FlatIndex index_;
+  std::map<uint32_t, std::vector<uint32_t>> tables_;  // by writer: indexes by number
+  FlatIndex others_;                                  // numbers that are too far apart for that, and missing ones
+  uint32_t writer_ = kNone;                           // that was asked for last, and its table
+  std::vector<uint32_t>* table_ = nullptr;
+  std::size_t count_ = 0, entries_ = 0;  // numbers that were added, and places for some in all tables
+  std::vector<uint32_t> places_;
 };
 
 class ProcessesByPid {
@@ -31,7 +43,6 @@ class ProcessesByPid {
 
   // The process that had the pid at that time, kNone for one that is not in the trace.
   uint32_t Find(uint32_t writer, uint32_t pid, int64_t time_ns) const;
-  uint32_t ThreadOf(uint32_t process, uint32_t tid) const;
   // A thread that is in the trace: of the process, or else of another one on its host. One that records nothing is
   // known by its first thread, which has the id of the process.
   uint32_t ThreadAnywhere(uint32_t process, uint32_t tid, int64_t time_ns);
@@ -50,11 +61,6 @@ class ProcessesByPid {
   FlatIndex threads_;        // (host, tid), once it is asked for
   bool has_threads_ = false;
 };
-
-// What a process says of itself is a part of its time; what a collector saw is not.
-inline void TouchWriter(UnjoinedTrace& unjoined, uint32_t writer, uint32_t process, int64_t first_ns, int64_t last_ns) {
-  if (writer == process && first_ns > 0) unjoined.Touch(process, {first_ns, last_ns});
-}
 
 // The records of a kind, which are gone from the unjoined trace then.
 template <class R>

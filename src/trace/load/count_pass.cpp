@@ -8,20 +8,6 @@
 #include "trace/file/column_scan.h"
 
 namespace gprof {
-namespace {
-
-// What differs from record to record is kept of each, or not at all; the rest is what many have in common.
-constexpr bool IsCommon(std::string_view field) {
-  constexpr std::string_view kOfEachRecord[] = {"start_ns", "duration_ns", "time_ns",   "correlation",
-                                                "range",    "payload",     "queued_ns", "submitted_ns",
-                                                "channel",  "copy_count",  "value"};
-  for (const std::string_view name : kOfEachRecord) {
-    if (field == name) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 bool AlikeRecords::AreAllInRuns() const {
   const auto end = columns_.begin() + static_cast<std::ptrdiff_t>(varying_);
@@ -237,10 +223,10 @@ bool BlockCounter::ReadCommon(const BlockColumns<R>& columns, std::size_t count,
   bool is_good = true;
   std::size_t k = 0;
   R r;
-  R::Fields(r, [&](const trace::FieldInfo& info, auto&) {
+  R::Fields(r, [&](const trace::FieldInfo&, auto&) {
     const ColumnView& column = columns[k];
-    CommonValues& v = (*values)[k++];
-    if (!is_good || !column.is_there || !IsCommon(info.name)) return;
+    CommonValues& v = (*values)[k];
+    if (!kAreCommon<R>[k++] || !is_good || !column.is_there) return;
     v.is_there = true;
     if (column.encoding == trace::Encoding::kConstant) {
       v.is_of_all = true;

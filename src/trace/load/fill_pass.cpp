@@ -28,16 +28,21 @@ void ForEachBlock(std::vector<BulkChunk>& chunks, Target target, F&& f) {
   }
 }
 
+template <class F>
+void ForEachCommon(std::vector<BulkChunk>& chunks, Target target, F&& f) {
+  ForEachBlock(chunks, target, [&](BulkBlock& block) {
+    for (BulkBlock::Common& common : block.commons) f(common);
+  });
+}
+
 // Gives every group of records in every block its place. group_of(traits) is the group. Returns the slices of the
 // groups.
 template <class F>
 std::vector<Trace::Slice> PlanPlaces(std::vector<BulkChunk>& chunks, Target target, std::size_t groups, F&& group_of) {
   std::vector<Trace::Slice> slices(groups);
-  ForEachBlock(chunks, target, [&](BulkBlock& block) {
-    for (BulkBlock::Common& common : block.commons) {
-      common.group = group_of(common.traits);
-      slices[common.group].last += common.count;
-    }
+  ForEachCommon(chunks, target, [&](BulkBlock::Common& common) {
+    common.group = group_of(common.traits);
+    slices[common.group].last += common.count;
   });
   uint32_t first = 0;
   for (Trace::Slice& s : slices) {
@@ -75,21 +80,15 @@ void LeaveOutOpsWithoutTimes(UnjoinedTrace& unjoined) {
       GroupBy(t.ops.items(), t.devices.size(), [&](const PackedOps::Item& op) { return t.ops.TraitsOf(op).device; });
 }
 
-void CountCalls(UnjoinedTrace& unjoined, std::vector<BulkChunk>& chunks) {
+void BeginCounts(UnjoinedTrace& unjoined) {
   unjoined.calls_of_traits.assign(unjoined.trace.api_calls.TraitsCount(), 0);
-  ForEachBlock(chunks, Target::kCalls, [&](const BulkBlock& block) {
-    for (const BulkBlock::Common& common : block.commons) unjoined.calls_of_traits[common.traits] += common.count;
-  });
-}
-
-void CountEvents(UnjoinedTrace& unjoined, std::vector<BulkChunk>& chunks) {
   unjoined.thread_event_counts.assign(unjoined.trace.threads.size(), {});
-  ForEachBlock(chunks, Target::kEvents, [&](const BulkBlock& block) {
-    for (const BulkBlock::Common& common : block.commons) {
-      const NvtxEvents::Traits& traits = unjoined.nvtx_events.TraitsAt(common.traits);
-      unjoined.thread_event_counts[traits.thread].Add(traits.event, common.count);
-    }
-  });
+}
+// Calls and events with these traits.
+void CountCalls(UnjoinedTrace& unjoined, uint32_t traits, uint32_t count) { unjoined.calls_of_traits[traits] += count; }
+void CountEvents(UnjoinedTrace& unjoined, uint32_t traits, uint32_t count) {
+  const NvtxEvents::Traits& event = unjoined.nvtx_events.TraitsAt(traits);
+  unjoined.thread_event_counts[event.thread].Add(event.event, count);
 }
 
 // The blocks of the file in any order, on all cores: each has its places for itself. Ranges that will be paired side by
@@ -132,7 +131,6 @@ void Finish(std::vector<PlaceFiller>& fillers, UnjoinedTrace& unjoined) {
 }  // namespace
 
 bool FillBulk(std::vector<BulkChunk> chunks, UnjoinedTrace& unjoined, DamagedBlocks* damaged) {
-  if (chunks.empty()) return true;
   Trace& t = unjoined.trace;
   t.thread_api_calls = PlanPlaces(chunks, Target::kCalls, t.threads.size(),
                                   [&](uint32_t traits) { return t.api_calls.TraitsAt(traits).thread; });
@@ -143,8 +141,9 @@ bool FillBulk(std::vector<BulkChunk> chunks, UnjoinedTrace& unjoined, DamagedBlo
   Resize(t.api_calls.items(), t.thread_api_calls);
   Resize(t.ops.items(), t.device_ops);
   Resize(unjoined.nvtx_events.items(), unjoined.thread_events);
-  CountCalls(unjoined, chunks);
-  CountEvents(unjoined, chunks);
+  BeginCounts(unjoined);
+  ForEachCommon(chunks, Target::kCalls, [&](const auto& c) { CountCalls(unjoined, c.traits, c.count); });
+  ForEachCommon(chunks, Target::kEvents, [&](const auto& c) { CountEvents(unjoined, c.traits, c.count); });
   const std::size_t known_damaged = damaged->size();
   const std::size_t cores = t.record_count >= kWorthAThread ? UsableCores() : 1;
   if (cores > 1) {
@@ -153,13 +152,27 @@ bool FillBulk(std::vector<BulkChunk> chunks, UnjoinedTrace& unjoined, DamagedBlo
     TouchHuge(unjoined.nvtx_events.items(), cores);
   }
   std::vector<PlaceFiller> fillers;
-  for (std::size_t i = cores > 1 ? std::min(ReadersOf(StoredBytes(chunks)), chunks.size()) : 1; i > 0; --i) {
+  const std::size_t readers = cores > 1 ? std::min(ReadersOf(StoredBytes(chunks)), chunks.size()) : 1;
+  for (std::size_t i = 0; i < readers; ++i) {
     fillers.emplace_back(unjoined);
   }
   FillPlaces(unjoined, chunks, fillers, damaged);
   if (damaged->size() != known_damaged) return false;
   Finish(fillers, unjoined);
   return true;
+}
+
+void GroupAdded(UnjoinedTrace& unjoined) {
+  Trace& t = unjoined.trace;
+  NvtxEvents& events = unjoined.nvtx_events;
+  t.thread_api_calls =
+      GroupBy(t.api_calls.items(), t.threads.size(), [&](const auto& c) { return t.api_calls.TraitsOf(c).thread; });
+  t.device_ops = GroupBy(t.ops.items(), t.devices.size(), [&](const auto& op) { return t.ops.TraitsOf(op).device; });
+  unjoined.thread_events =
+      GroupBy(events.items(), t.threads.size(), [&](const auto& e) { return events.TraitsAt(e.traits).thread; });
+  BeginCounts(unjoined);
+  for (const PackedCalls::Item& call : t.api_calls.items()) CountCalls(unjoined, call.traits, 1);
+  for (const NvtxEvents::Item& event : events.items()) CountEvents(unjoined, event.traits, 1);
 }
 
 }  // namespace gprof

@@ -12,4 +12,7 @@ namespace gprof {
 // turned out to be damaged, and the unjoined trace is of no use. They are added to `damaged`.
 bool FillBulk(std::vector<BulkChunk> chunks, UnjoinedTrace& unjoined, DamagedBlocks* damaged);
 
+// The same of what was added one by one: the joins know nothing of where a trace is from.
+void GroupAdded(UnjoinedTrace& unjoined);
+
 }  // namespace gprof

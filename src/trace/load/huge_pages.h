@@ -6,7 +6,6 @@
 
 #include "base/machine/parallel.h"
 #include "base/machine/process_memory.h"
-#include "base/machine/spill.h"
 
 namespace gprof {
 
@@ -18,7 +17,7 @@ LargePages LargePagesOf(const Vector& v) {
 template <class Vector>
 void ReserveHuge(Vector& v, std::size_t count) {
   v.reserve(count);
-  if (!IsSpilling()) AdviseLargePages(LargePagesOf(v));  // else pages are to be taken from this process a few at a time
+  AdviseLargePages(LargePagesOf(v));
 }
 
 // Has the kernel make the large pages of an array that nobody has written to, each once: of threads that come to a new

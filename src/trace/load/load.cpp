@@ -18,6 +18,7 @@
 #include "trace/builder/builder.h"
 #include "trace/file/file_kind.h"
 #include "trace/file/mapped_file.h"
+#include "trace/file/memory_budget.h"
 #include "trace/file/typed_rows.h"
 #include "trace/load/count_pass.h"
 #include "trace/load/lacking_facts.h"
@@ -35,6 +36,13 @@ namespace {
 bool StartsLikeTrace(std::string_view bytes) {
   const std::size_t size = std::min(bytes.size(), ChunkMagic().size());
   return bytes.substr(0, size) == ChunkMagic().substr(0, size);
+}
+
+bool IsOnlyFirstChunk(std::string_view bytes) {
+  trace::ChunkHeader header;
+  return bytes.size() == trace::kChunkHeaderBytes &&
+         ReadHeader(reinterpret_cast<const unsigned char*>(bytes.data()), &header) == trace::HeaderStatus::kGood &&
+         header.process.image == trace::kFirstChunkImage;
 }
 
 // Indexes of the model are 32 bits wide; kNone is taken.
@@ -57,6 +65,11 @@ void CheckStart(std::string_view bytes, const std::string& path) {
     throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': the file is empty", path),
                 "the program ended before anything was recorded, or the disk was full; record it again");
   }
+  if (IsOnlyFirstChunk(bytes)) {
+    throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': nothing has been recorded into it", path),
+                "either the program is still running and nothing has been written yet, or it ended before anything was "
+                "recorded");
+  }
   if (IsSurelyForeign(bytes)) FailAsForeign(bytes, path);
 }
 
@@ -74,6 +87,18 @@ void CheckIsTrace(const Reader& reader, std::string_view bytes, const std::strin
 
 namespace {
 
+// By the headers of the chunks, which say nothing of what else is in them.
+uint64_t ExpectedMemory(std::string_view bytes) {
+  uint64_t sum = 0;
+  ForEachHeader(bytes, [&sum](const trace::ChunkHeader& header) {
+    trace::ForEachKind([&](auto* null_record) {
+      using R = std::decay_t<decltype(*null_record)>;
+      if (static_cast<uint16_t>(R::kKind) == header.kind) sum += header.record_count * kMemoryBytes<R>;
+    });
+  });
+  return sum;
+}
+
 // A chunk whose calls, operations and NVTX events were counted.
 struct CountedChunk {
   Chunk chunk;
@@ -83,9 +108,11 @@ struct CountedChunk {
 // Takes the blocks of a chunk in order. The builder gives numbers to what is counted, and gets all else as it is.
 class ChunkSink {
  public:
-  ChunkSink(TraceBuilder& builder, const DamagedBlocks& damaged, CountedChunk& counted, std::string_view file)
-      : builder_(builder), damaged_(damaged), counted_(counted.blocks) {
+  ChunkSink(TraceBuilder& builder, const DamagedBlocks& damaged, CountedChunk& counted, std::string_view file,
+            MemoryBudget& budget)
+      : builder_(builder), damaged_(damaged), counted_(counted.blocks), budget_(budget) {
     const Chunk& chunk = counted.chunk;
+    if ((chunk.header.flags & trace::kChunkZstd) != 0) budget_.Take(chunk.header.unpacked_bytes);  // texts, in the main
     bulk_.offset = chunk.offset;
     bulk_.stored = file.substr(chunk.offset + trace::kChunkHeaderBytes, chunk.header.body_bytes);
     bulk_.unpacked_bytes = chunk.header.unpacked_bytes;
@@ -95,6 +122,7 @@ class ChunkSink {
 
   template <class R>
   void operator()(std::span<const R> rows) {
+    budget_.Take(rows.size() * kMemoryBytes<R>);
     builder_.AddRows(rows);
   }
 
@@ -103,17 +131,12 @@ class ChunkSink {
   bool TakeBlock(const trace::BlockView& block, const R*) {
     if (block.record_count == 0) return true;
     if (builder_.IsOfCollector()) return true;  // such a process makes no calls
+    budget_.Take(block.record_count * kMemoryBytes<R>);
     if (damaged_.count({bulk_.offset, bulk_.blocks.size()}) != 0) return false;
     CountedBlock counted = std::move(counted_.at(bulk_.blocks.size()));  // there is one: it ends where this does
     if (!counted.is_good) return false;
     std::vector<BulkBlock::Common>& commons = counted.block.commons;
-    for (std::size_t i = 0; i < commons.size(); ++i) {
-      if constexpr (std::is_same_v<R, trace::KernelRecord>) {
-        commons[i].traits = builder_.RecentTraitsOf(counted.Row<R>(i));
-      } else {
-        commons[i].traits = builder_.TraitsOf(counted.Row<R>(i));
-      }
-    }
+    for (std::size_t i = 0; i < commons.size(); ++i) commons[i].traits = builder_.RecentTraitsOf(counted.Row<R>(i));
     builder_.CountRecords(block.record_count);
     bulk_.blocks.push_back(std::move(counted.block));
     return true;
@@ -127,6 +150,7 @@ class ChunkSink {
   TraceBuilder& builder_;
   const DamagedBlocks& damaged_;
   std::vector<CountedBlock>& counted_;
+  MemoryBudget& budget_;
   BulkChunk bulk_;
 };
 
@@ -212,9 +236,10 @@ std::vector<BulkChunk> TakeChunks(Reader& reader, std::string_view bytes, const 
   RowDecoder decoder;
   CountedChunks counter(reader, bytes);
   std::vector<BulkChunk> bulk;
+  MemoryBudget budget(path, bytes.size());
   const auto take = [&](CountedChunk& counted) {
     builder.BeginChunk(counted.chunk.header);
-    ChunkSink sink(builder, damaged, counted, bytes);
+    ChunkSink sink(builder, damaged, counted, bytes, budget);
     const BodyResult body = decoder.Decode(counted.chunk, sink);
     sink.MoveTo(&bulk);
     builder.EndChunk();
@@ -252,6 +277,7 @@ Trace Load(std::string_view bytes, const std::string& path, const std::function<
   CheckStart(bytes, path);
   // As early as headers tell. They may say less than there is: records that are all alike take no bytes of their own.
   if (bytes.size() >= kNone) CheckSize(CountRecords(bytes), path);
+  MemoryBudget(path, bytes.size()).Expect(ExpectedMemory(bytes));
   DamagedBlocks damaged;
   for (;;) {
     std::optional<Trace> trace = TryToLoad(bytes, path, is_read, &damaged);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/machine/parallel.h"
+#include "gprof/lists.h"
 #include "gprof/trace.h"
 #include "trace/load/huge_pages.h"
 
@@ -193,6 +194,15 @@ std::vector<Trace::Slice> GroupBy(Vector& elements, std::size_t groups, Group gr
   for (const auto& e : elements) grouped[slices[group(e)].last++] = e;
   elements.swap(grouped);
   return slices;
+}
+
+// The lists that are sorted by time.
+inline void SortListsByTime(Trace& trace) {
+  ForEachList([&]<class T>(const ListOf<T>& list) {
+    if (!list.is_by_time) return;
+    std::vector<T>& elements = trace.*list.list;
+    SortNearlySorted(elements.begin(), elements.end(), [](const T& a, const T& b) { return WhenOf(a) < WhenOf(b); });
+  });
 }
 
 // Operations by their start, then their end.

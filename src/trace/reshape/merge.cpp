@@ -73,6 +73,7 @@ void AddHealth(TraceHealth* sum, const TraceHealth& h) {
                                                 &TraceHealth::unfinished_processes,
                                                 &TraceHealth::salvaged_processes,
                                                 &TraceHealth::unfinished_gpu_work,
+                                                &TraceHealth::gpu_pauses,
                                                 &TraceHealth::ops_from_before,
                                                 &TraceHealth::missing_strings,
                                                 &TraceHealth::duplicate_chunks};
@@ -295,11 +296,7 @@ class Merger {
   void Order() {
     m_.device_ops = GroupAndSortOps(m_.ops, m_.devices.size());
     OrderMarks();
-    ForEachList([&]<class T>(const ListOf<T>& list) {
-      if constexpr (HasRole<T>(Role::kTime) || HasRole<T>(Role::kStart)) {
-        if (list.is_by_time) ByTime(&(m_.*list.list));
-      }
-    });
+    SortListsByTime(m_);
   }
 
   // Payloads name marks by their place.
@@ -318,11 +315,6 @@ class Merger {
     for (NvtxPayload& p : m_.payloads) {
       if (p.mark != kNone) p.mark = place[p.mark];
     }
-  }
-
-  template <class T>
-  static void ByTime(std::vector<T>* v) {
-    SortNearlySorted(v->begin(), v->end(), [](const T& a, const T& b) { return WhenOf(a) < WhenOf(b); });
   }
 
   std::vector<Trace> traces_;

@@ -9,7 +9,6 @@
 
 #include "gprof/lists.h"
 #include "trace/load/order.h"
-#include "trace/model/require_records.h"
 #include "trace/reshape/selected_names.h"
 
 namespace gprof {
@@ -160,7 +159,7 @@ class Selector {
   // By everything but time.
   bool IsOp(const GpuOp& op, const std::vector<uint8_t>& is_kernel) const {
     if (!IsProcess(op.process) || !IsDevice(op.device) || !IsStream(op.stream)) return false;
-    if (!s_.kernel.empty() && (op.kind != OpKind::kKernel || is_kernel[op.name.value] == 0)) return false;
+    if (!s_.kernel.text.empty() && (op.kind != OpKind::kKernel || is_kernel[op.name.value] == 0)) return false;
     if (!HasThreads() && !HasPaths()) return true;
     const uint32_t call = OutermostCall(op.api);
     return call != kNone && IsCaller(t_.api_calls[call]);
@@ -469,7 +468,6 @@ class Selector {
 
 Trace Select(Trace trace, const Selection& selection) {
   if (selection.IsEmpty()) return trace;
-  RequireRecords(trace, "a selection");
   return Selector(std::move(trace), selection).Run();
 }
 

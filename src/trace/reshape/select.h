@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,17 +12,23 @@
 
 namespace gprof {
 
+// Which kernels, by their demangled names. What a text means is known to who reads it from the command line.
+struct KernelPattern {
+  std::string text;
+  std::function<bool(std::string_view)> matches;
+};
+
 struct Selection {
   std::vector<uint32_t> devices;       // by ordinal
   std::vector<std::string> processes;  // pid or name
   std::vector<std::string> threads;    // tid or name
   std::vector<std::string> streams;    // id or name
-  std::string kernel;                  // regular expression, found anywhere in the demangled name
+  KernelPattern kernel;                // without text: all
   std::string nvtx;                    // path of ranges, * and ? stand for any characters and any one
   std::optional<Interval> time;        // from the start of the trace
   std::optional<uint32_t> capture;     // number
   bool IsEmpty() const {
-    return devices.empty() && processes.empty() && threads.empty() && streams.empty() && kernel.empty() &&
+    return devices.empty() && processes.empty() && threads.empty() && streams.empty() && kernel.text.empty() &&
            nvtx.empty() && !time && !capture;
   }
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <regex>
 #include <set>
 #include <string_view>
 
@@ -151,30 +150,24 @@ std::vector<uint8_t> SelectedNames::Ranges() const {
 }
 
 std::vector<uint8_t> SelectedNames::Kernels() const {
-  if (selection_.kernel.empty()) return {};
+  if (selection_.kernel.text.empty()) return {};
   std::vector<uint8_t> is_kernel(trace_.strings.size(), 0), is_tried(trace_.strings.size(), 0);
   Known known;
   bool is_found = false;
-  try {
-    const std::regex expression(selection_.kernel);
-    const auto take = [&](NameId id) {
-      if (is_tried[id.value] != 0) return;
-      is_tried[id.value] = 1;
-      const std::string name = Demangle(trace_.Text(id));
-      is_kernel[id.value] = std::regex_search(name, expression);
-      is_found = is_found || is_kernel[id.value] != 0;
-      known.insert(ShortName(name));
-    };
-    for (const GpuOp& op : trace_.ops) {
-      if (op.kind == OpKind::kKernel) take(op.name);
-    }
-    for (const CounterRange& range : trace_.counter_ranges) take(range.name);
-    for (const PcSample& sample : trace_.pc_samples) take(sample.kernel);
-  } catch (const std::regex_error& error) {  // of the expression, or of a search that it makes too hard
-    throw Error(ExitCode::kUsage, "'" + selection_.kernel + "' is not a valid regular expression: " + error.what(),
-                "write for example --kernel 'gemm|conv'");
+  const auto take = [&](NameId id) {
+    if (is_tried[id.value] != 0) return;
+    is_tried[id.value] = 1;
+    const std::string name = Demangle(trace_.Text(id));
+    is_kernel[id.value] = selection_.kernel.matches(name);
+    is_found = is_found || is_kernel[id.value] != 0;
+    known.insert(ShortName(name));
+  };
+  for (const GpuOp& op : trace_.ops) {
+    if (op.kind == OpKind::kKernel) take(op.name);
   }
-  if (!is_found) FailUnknown("kernel matching", selection_.kernel, known);
+  for (const CounterRange& range : trace_.counter_ranges) take(range.name);
+  for (const PcSample& sample : trace_.pc_samples) take(sample.kernel);
+  if (!is_found) FailUnknown("kernel matching", selection_.kernel.text, known);
   return is_kernel;
 }
 

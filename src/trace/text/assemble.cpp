@@ -167,6 +167,7 @@ class Assembler {
     options.process.host = chunk.host;
     options.process.start_ticks = chunk.start_ticks;
     options.process.image = chunk.image;
+    options.run = chunk.run;
     options.is_zstd = chunk.zstd != 0;
     options.is_collector = chunk.collector != 0;
     process_ = &processes_[options.process];

@@ -107,6 +107,7 @@ class Dumper {
     line.host = header.process.host;
     line.start_ticks = header.process.start_ticks;
     line.sequence = header.sequence;
+    line.run = header.run;
     line.zstd = (header.flags & trace::kChunkZstd) != 0 ? 1 : 0;
     line.collector = (header.flags & trace::kChunkCollector) != 0 ? 1 : 0;
     line_ = fmt::format("{} kind={} pid={}", kChunkWord, KindName(header.kind), line.pid);  // pid 0 is not the default

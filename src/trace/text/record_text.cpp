@@ -1,5 +1,7 @@
 #include "trace/text/record_text.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace gprof {
@@ -7,35 +9,14 @@ namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
 
-bool IsContinuation(std::string_view text, std::size_t at) {
-  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
-}
-
-// Length of the UTF-8 sequence at `at`, 0 when there is none. Overlong forms and surrogates are none.
-std::size_t Utf8Length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2 || lead > 0xF4 || !IsContinuation(text, at + 1)) return 0;
-  if (lead < 0xE0) return 2;
-  if (!IsContinuation(text, at + 2)) return 0;
-  if (lead < 0xF0) {
-    const bool is_overlong = lead == 0xE0 && byte(1) < 0xA0;
-    const bool is_surrogate = lead == 0xED && byte(1) >= 0xA0;
-    return is_overlong || is_surrogate ? 0 : 3;
-  }
-  if (!IsContinuation(text, at + 3)) return 0;
-  const bool is_outside = (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) >= 0x90);
-  return is_outside ? 0 : 4;
-}
-
 void AppendHex(unsigned char byte, std::string* out) {
   *out += "\\x";
   *out += kHex[byte >> 4];
   *out += kHex[byte & 15];
 }
 
-void AppendAscii(char c, std::string* out) {
+// A byte that is not written as it is, or ASCII.
+void AppendByte(char c, std::string* out) {
   switch (c) {
     case '"':
       *out += "\\\"";
@@ -52,7 +33,8 @@ void AppendAscii(char c, std::string* out) {
     default:
       break;
   }
-  if (c < 0x20 || c == 0x7F) return AppendHex(static_cast<unsigned char>(c), out);
+  const bool is_plain = c >= 0x20 && c < 0x7F;
+  if (!is_plain) return AppendHex(static_cast<unsigned char>(c), out);
   *out += c;
 }
 
@@ -89,11 +71,10 @@ const char* ReadEscape(std::string_view line, std::size_t* at, std::string* text
 void AppendQuoted(std::string_view text, std::string* out) {
   *out += '"';
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = Utf8Length(text, at);
-    if (length == 1) AppendAscii(text[at], out);
+    const std::size_t length = PrintableLength(text.substr(at));
     if (length > 1) out->append(text, at, length);
-    if (length == 0) AppendHex(static_cast<unsigned char>(text[at]), out);
-    at += length == 0 ? 1 : length;
+    if (length <= 1) AppendByte(text[at], out);
+    at += std::max<std::size_t>(length, 1);
   }
   *out += '"';
 }

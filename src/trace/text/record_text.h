@@ -12,8 +12,8 @@
 
 namespace gprof {
 
-// Appends `text` in double quotes. UTF-8 stays as it is; control characters and bytes that are not UTF-8 become \xHH,
-// so that unquoting gives the same bytes back.
+// Appends `text` in double quotes. What is Printable stays as it is; the bytes of all else, and what is not UTF-8,
+// become \xHH, so that unquoting gives the same bytes back.
 void AppendQuoted(std::string_view text, std::string* out);
 
 // Reads a quoted text at `*at` of `line`, moves behind it. Null, or what is wrong.
@@ -25,6 +25,7 @@ inline constexpr std::string_view kChunkWord = "chunk";
 struct ChunkLine {
   uint32_t pid = 0, image = 0;
   uint64_t host = 0, start_ticks = 0, sequence = 0;
+  uint64_t run = 0;
   uint8_t zstd = 0, collector = 0;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
@@ -35,6 +36,7 @@ struct ChunkLine {
     v(FieldInfo{"host", Shape::kPlain, "hash of host name and boot id"}, r.host);
     v(FieldInfo{"start_ticks", Shape::kPlain, "start of the process in clock ticks"}, r.start_ticks);
     v(FieldInfo{"image", Shape::kPlain, "how often the process called exec"}, r.image);
+    v(FieldInfo{"run", Shape::kPlain, "random number of the recording, 0 when not known"}, r.run);
     v(FieldInfo{"zstd", Shape::kPlain, "1 when the body is compressed"}, r.zstd);
     v(FieldInfo{"collector", Shape::kPlain, "1 for a process that looks at others"}, r.collector);
   }

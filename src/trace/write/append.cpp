@@ -13,14 +13,19 @@
 namespace gprof {
 namespace {
 
-// A descriptor, or -1 with errno.
-int OpenTrace(const TraceFile& file, uint64_t* size_bytes) {
-  const int descriptor = OpenHigh(file.path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
+bool IsOfRun(int descriptor, uint64_t run) {
+  unsigned char first[trace::kChunkHeaderBytes];
+  return run == 0 || (pread(descriptor, first, sizeof first, 0) == static_cast<ssize_t>(sizeof first) &&
+                      trace::IsFileOfRun(first, run));
+}
+
+int Open(const TraceFile& file, uint64_t* size_bytes) {
+  const int descriptor = OpenHigh(file.path.c_str(), O_RDWR | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
   struct stat status;
   if (descriptor < 0) return descriptor;
   const bool is_known = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
   const bool is_it = file.inode == 0 || (status.st_dev == file.device && status.st_ino == file.inode);
-  if (is_known && is_it) {
+  if (is_known && is_it && IsOfRun(descriptor, file.run)) {
     *size_bytes = static_cast<uint64_t>(status.st_size);
     return descriptor;
   }
@@ -45,7 +50,7 @@ int WriteOnce(int descriptor, std::string_view chunk, bool* is_untouched) {
 Appended AppendChunks(const TraceFile& file, std::string_view chunks) {
   Appended result;
   uint64_t size_bytes = 0;
-  const int descriptor = OpenTrace(file, &size_bytes);
+  const int descriptor = Open(file, &size_bytes);
   const int open_error = descriptor < 0 ? errno : 0;
   trace::ChunkHeader header;
   while (chunks.size() >= trace::kChunkHeaderBytes) {
@@ -62,12 +67,22 @@ Appended AppendChunks(const TraceFile& file, std::string_view chunks) {
   return result;
 }
 
+int OpenTrace(const TraceFile& file) {
+  uint64_t size_bytes = 0;
+  return Open(file, &size_bytes);
+}
+
 std::optional<uint64_t> SizeOf(const TraceFile& file) {
   uint64_t size_bytes = 0;
-  const int descriptor = OpenTrace(file, &size_bytes);
+  const int descriptor = Open(file, &size_bytes);
   if (descriptor < 0) return std::nullopt;
   close(descriptor);
   return size_bytes;
+}
+
+bool IsStillEmpty(const TraceFile& file) {
+  const std::optional<uint64_t> size_bytes = SizeOf(file);
+  return size_bytes && trace::HoldsNothing(*size_bytes);
 }
 
 }  // namespace gprof

@@ -12,6 +12,8 @@ namespace gprof {
 struct TraceFile {
   std::string path;
   uint64_t device = 0, inode = 0;  // 0: whatever file has the name
+  uint64_t run = 0;                // of its first chunk; 0: whatever it is
+  friend bool operator==(const TraceFile&, const TraceFile&) = default;
 };
 
 struct Appended {
@@ -25,7 +27,13 @@ struct Appended {
 // as others may have added theirs behind it; readers notice. SIGXFSZ has to be ignored where `ulimit -f` may be met.
 Appended AppendChunks(const TraceFile& file, std::string_view chunks);
 
+// A descriptor to append with, or -1 with errno: ESTALE where another file has the name.
+int OpenTrace(const TraceFile& file);
+
 // Nothing where the file is gone, or another has taken its place.
 std::optional<uint64_t> SizeOf(const TraceFile& file);
+
+// It is there, and nobody has written to it since it was made.
+bool IsStillEmpty(const TraceFile& file);
 
 }  // namespace gprof

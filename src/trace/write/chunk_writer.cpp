@@ -3,40 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
-#include "base/saturate.h"
 #include "gprof/error.h"
+#include "trace/write/record_span.h"
 
 namespace gprof {
-namespace {
-
-struct Span {
-  uint64_t first_ns = std::numeric_limits<uint64_t>::max(), last_ns = 0;
-};
-
-// The field that says when a record was is the first that ends in _ns; duration_ns follows it where there is one.
-template <class R>
-void Extend(const R& r, Span* span) {
-  uint64_t start = 0, duration = 0;
-  bool has_start = false;
-  R::Fields(r, [&](const trace::FieldInfo& info, const auto& value) {
-    using T = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<T, uint64_t>) {
-      const std::string_view name = info.name;
-      if (name == "duration_ns") duration = value;
-      if (!has_start && name.size() > 3 && name.substr(name.size() - 3) == "_ns") {
-        start = value;
-        has_start = true;
-      }
-    }
-  });
-  if (!has_start) return;
-  span->first_ns = std::min(span->first_ns, start);
-  span->last_ns = std::max(span->last_ns, AddSaturating(start, duration));
-}
-
-}  // namespace
 
 ChunkWriter::ChunkWriter(Dictionary* dictionary, const ChunkWriterOptions& options)
     : dictionary_(dictionary), options_(options) {
@@ -85,7 +56,7 @@ std::size_t ChunkWriter::WriteChunk(const R* rows, std::size_t count, std::strin
     count /= 2;
   }
   trace::ChunkHeader header;
-  Span span;
+  RecordSpan span;
   for (std::size_t i = 0; i < count; ++i) Extend(rows[i], &span);
   header.kind = static_cast<uint16_t>(R::kKind);
   header.record_count = static_cast<uint32_t>(count);
@@ -161,6 +132,7 @@ void ChunkWriter::AppendChunk(trace::ChunkHeader header, const unsigned char* bo
   header.body_bytes = static_cast<uint32_t>(size);
   header.body_crc = trace::Crc32(body, size);
   header.process = options_.process;
+  header.run = options_.run;
   header.sequence = options_.sequence++;
   unsigned char head[trace::kChunkHeaderBytes];
   WriteHeader(header, head);

@@ -21,6 +21,7 @@ namespace gprof {
 struct ChunkWriterOptions {
   trace::ProcessKey process;
   uint64_t sequence = 0;                           // of the first chunk
+  uint64_t run = 0;                                // of the file
   bool is_zstd = false;                            // compress bodies that get smaller by it
   bool is_collector = false;                       // the process is one of gprof-cli that looks at others
   uint32_t max_records = trace::kMaxChunkRecords;  // of a chunk

@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "tracer/core/tracer.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/log_rows.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -22,6 +22,7 @@ using trace::CaptureTrigger;
 Lock lock;                                   // captures begin and end one at a time
 bool is_over = false;                        // the range that was asked for has been
 uint32_t number = 0;                         // of captures begun
+constinit std::atomic<uint32_t> ended{0};    // CapturesEnded
 constinit std::atomic<bool> is_warm{false};  // between a warm-up and its capture
 
 // The last warm-ups: from when the first collector was switched on to when the capture began, 0 until then.
@@ -72,6 +73,8 @@ bool IsLast(CaptureTrigger trigger) {
 
 bool CapturesAreOver() { return is_over; }
 
+uint32_t CapturesEnded() { return ended.load(std::memory_order_acquire); }
+
 void SetUpCapture() {
   const TracerConfig& config = Config();
   if (config.capture_start == CaptureStart::kBegin) {
@@ -84,6 +87,7 @@ void ResetCaptureAfterFork() {
   lock.ResetAfterFork();
   capture_is_on.store(false, std::memory_order_relaxed);
   number = 0;
+  ended.store(0, std::memory_order_relaxed);
 }
 
 void BeginCapture(CaptureTrigger trigger) {
@@ -116,6 +120,10 @@ void EndCapture(CaptureTrigger trigger, bool is_last) {
   trace::ArenaHeader& header = Header();
   header.captures_stopped.fetch_add(1, std::memory_order_relaxed);
   header.state.store(static_cast<uint32_t>(trace::ArenaState::kIdle), std::memory_order_release);
+  // After its last row, which whoever sees the number is going to write.
+  if (trigger != CaptureTrigger::kWindow && trigger != CaptureTrigger::kProfiler) {
+    ended.fetch_add(1, std::memory_order_release);
+  }
   if (is_over && Config().capture_end == CaptureEnd::kStopShutdown) RequestShutdown();
   WakeWriter();
 }

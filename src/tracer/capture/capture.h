@@ -17,6 +17,9 @@ extern std::atomic<bool> capture_is_on;
 inline bool IsCapturing() { return capture_is_on.load(std::memory_order_relaxed); }
 // No trigger starts another capture.
 bool CapturesAreOver();
+// How many captures a trigger or a command has ended. Not those that end only to go on: windows, and pauses for another
+// profiler.
+uint32_t CapturesEnded();
 
 // Nothing happens when it is on (off) already, or captures are over. `is_last`: the trigger knows that it was its last.
 // [any thread]

@@ -1,5 +1,6 @@
 #include "tracer/capture/control.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 
 #include "gprof/trace/env.h"
 #include "tracer/system/memory_calls.h"
+#include "tracer/system/settings.h"
 
 namespace gprof::tracer {
 namespace {
@@ -24,8 +26,9 @@ bool ReadPage(Order* order) {
   order->epoch = before;
   order->wish = static_cast<trace::CaptureWish>(page->wish.load(std::memory_order_relaxed));
   order->trigger = static_cast<trace::CaptureTrigger>(page->trigger.load(std::memory_order_relaxed));
-  order->output_device = page->output_device.load(std::memory_order_relaxed);
-  order->output_inode = page->output_inode.load(std::memory_order_relaxed);
+  order->identity = {
+      page->output_device.load(std::memory_order_relaxed), page->output_inode.load(std::memory_order_relaxed),
+      page->output_run.load(std::memory_order_relaxed), page->output_limit.load(std::memory_order_relaxed)};
   std::memcpy(order->output, page->output, sizeof page->output);
   order->output[sizeof page->output - 1] = 0;
   std::atomic_thread_fence(std::memory_order_acquire);
@@ -36,7 +39,7 @@ bool ReadPage(Order* order) {
 
 // Maps the page of the run's folder, if there is one.
 void OpenControl() {
-  const char* folder = getenv(trace::env::kRunFolder);
+  const char* folder = Setting(trace::env::kRunFolder);
   if (page != nullptr || folder == nullptr || folder[0] != '/') return;
   char path[4096];
   const int n = snprintf(path, sizeof path, "%s/%s", folder, trace::kControlFile);
@@ -51,7 +54,7 @@ void OpenControl() {
 
 bool LauncherIsAlive() {
   const auto pid = page == nullptr ? 0 : static_cast<pid_t>(page->launcher_pid.load(std::memory_order_relaxed));
-  return pid > 0 && kill(pid, 0) == 0;
+  return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
 }
 
 bool IsChildOfLauncher() {

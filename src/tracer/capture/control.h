@@ -6,6 +6,7 @@
 #include "gprof/trace/record.h"
 #include "gprof/trace/run_folder.h"
 #include "tracer/core/collectors.h"
+#include "tracer/core/config.h"
 
 namespace gprof::tracer {
 
@@ -13,7 +14,7 @@ struct Order {
   uint32_t epoch = 0;
   trace::CaptureWish wish = trace::CaptureWish::kTriggered;
   trace::CaptureTrigger trigger{};
-  uint64_t output_device = 0, output_inode = 0;
+  OutputIdentity identity;
   char output[4096] = {};
 
   bool HasOutput() const { return output[0] != 0; }

@@ -37,7 +37,7 @@ uint64_t next_ns = 0, phase_ns = 0, count_ns = 0, begin_ns = 0;
 uint64_t worked_from_ns = 0;           // in this window
 uint64_t count_length_ns = kLengthNs;  // of windows without recording
 uint64_t length_ns = kLengthNs;        // and of those with
-uint32_t number = 0;
+uint32_t window_number = 0;
 
 // Of a budget.
 double spent_ns = 0;
@@ -68,7 +68,7 @@ double NsOfCall(const WorkCount& count) {
 
 void Write(const WorkCount& count) {
   const uint64_t now = MonotonicNs();
-  Output().Add(trace::WorkRateRecord{count_ns, now - count_ns, ++number, phase == Phase::kRecord,
+  Output().Add(trace::WorkRateRecord{count_ns, now - count_ns, ++window_number, phase == Phase::kRecord,
                                      TheCallSource()->name(counted_function.load(std::memory_order_relaxed)),
                                      count.calls, count.span_ns, count.threads});
 }
@@ -195,7 +195,7 @@ void StartWindows() {
   has_seen_work = false;
   begin_ns = MonotonicNs();
   spent_ns = before_ns = 0;
-  recorded_length_ns = measured = number = 0;
+  recorded_length_ns = measured = window_number = 0;
   length_ns = count_length_ns = kLengthNs;
   BeginRecording();
 }

@@ -1,7 +1,7 @@
 #include "tracer/capture/work_count.h"
 
+#include "tracer/store/clock.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
 
 namespace gprof::tracer {
 

@@ -8,6 +8,7 @@
 #include "tracer/capture/control.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
+#include "tracer/core/strict_mode.h"
 #include "tracer/counters/counter_collector.h"
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/gpu_work.h"
@@ -38,7 +39,7 @@ constexpr Collector kCollectors[] = {
     kCaptureCollector,      kNvtxCollector,        kOsCallCollector,    kMpiCallCollector,      kGemmCollector,
     kNcclCollector,         kLibraryCallCollector, kDirectiveCollector, kTensorMemoryCollector, kImportCollector,
     kSignalSampleCollector, kOperatorCollector,    kPythonCollector,    kNativeStackCollector,  kCounterCollector,
-    kCalibrationCollector,  kNoticeCollector,
+    kCalibrationCollector,  kStrictModeCollector,  kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);
@@ -59,6 +60,8 @@ constexpr Converters ConvertersByType() {
 }
 
 constexpr Converters kConverters = ConvertersByType();
+
+bool is_prepared = false;
 
 constexpr bool EveryRowHasOneOwner() {
   for (uint32_t type = 1; type < kRowTypes; ++type) {
@@ -83,7 +86,17 @@ void Switch(bool has_warm_up, bool on) {
 
 }  // namespace
 
-void StartCollectors() { ForEach(&Collector::start); }
+void StartCollectors() {
+  is_prepared = false;
+  ForEach(&Collector::start);
+}
+
+void PrepareCollectors() {
+  if (is_prepared) return;
+  is_prepared = true;
+  ForEach(&Collector::prepare);
+}
+
 void RetellEverything() { ForEach(&Collector::retell); }
 void SwitchCollectors(bool on) { Switch(false, on); }
 void SwitchWarmUpCollectors(bool on) { Switch(true, on); }

@@ -39,6 +39,9 @@ enum class StopReason : uint8_t {
 struct Collector {
   // Recording begins, in this process or anew in the child of a fork. [starting thread, before the first row]
   void (*start)() = nullptr;
+  // What takes its time, and what no row needs. After `start` and before the trace begins; before the program goes on
+  // where its next call may be one that is wrapped. [writer thread, or the starting thread]
+  void (*prepare)() = nullptr;
   // The trace begins, or goes on in another file: what is said once has to be said again. [writer thread]
   void (*retell)() = nullptr;
   // A capture begins or ends. One that is on from the begin is not told: `start` sees it (IsCapturing). [one thread at
@@ -61,6 +64,7 @@ struct Collector {
 };
 
 void StartCollectors();
+void PrepareCollectors();  // those that are not yet
 void RetellEverything();
 void SwitchCollectors(bool on);        // those without a warm-up
 void SwitchWarmUpCollectors(bool on);  // those with one

@@ -8,6 +8,7 @@
 #include "gprof/trace/env.h"
 #include "tracer/core/notice.h"
 #include "tracer/store/memory/arena.h"
+#include "tracer/system/settings.h"
 
 namespace gprof::tracer {
 namespace {
@@ -15,14 +16,14 @@ namespace {
 constinit TracerConfig config GPROF_IN_ARENA;
 
 bool IsSet(const char* name) {
-  const char* value = getenv(name);
+  const char* value = Setting(name);
   return value != nullptr && std::strcmp(value, "1") == 0;
 }
 
 // A path that does not fit is left out whole: half a path names another file.
 template <std::size_t N>
 void CopyPath(const char* name, char (&out)[N]) {
-  const char* value = getenv(name);
+  const char* value = Setting(name);
   if (value != nullptr && std::strlen(value) < N) std::strcpy(out, value);
 }
 
@@ -72,8 +73,8 @@ void ReadSteps(const char* text, StepSchedule* steps) {
 }
 
 void ReadCapture() {
-  const char* start = getenv(trace::env::kCapture);
-  const char* end = getenv(trace::env::kCaptureEnd);
+  const char* start = Setting(trace::env::kCapture);
+  const char* end = Setting(trace::env::kCaptureEnd);
   if (start == nullptr) start = "begin";
   if (end == nullptr) end = "stop";
   if (std::strcmp(start, "command") == 0) config.capture_start = CaptureStart::kCommand;
@@ -87,20 +88,20 @@ void ReadCapture() {
     config.capture_end = CaptureEnd::kRepeat;
     if (end[6] == ':') config.capture_repeat = static_cast<uint32_t>(strtoul(end + 7, nullptr, 10));
   }
-  if (const char* range = getenv(trace::env::kNvtxCapture); range != nullptr) {
+  if (const char* range = Setting(trace::env::kNvtxCapture); range != nullptr) {
     const char* at = std::strrchr(range, '@');
     CopyPart(range, at == nullptr ? std::strlen(range) : static_cast<std::size_t>(at - range), config.capture_range);
     if (at != nullptr) CopyPart(at + 1, std::strlen(at + 1), config.capture_domain);
   }
-  if (const char* steps = getenv(trace::env::kSampleSteps); steps != nullptr) ReadSteps(steps, &config.steps);
-  const char* windows = getenv(trace::env::kWindows);
+  if (const char* steps = Setting(trace::env::kSampleSteps); steps != nullptr) ReadSteps(steps, &config.steps);
+  const char* windows = Setting(trace::env::kWindows);
   if (windows != nullptr && std::strncmp(windows, "budget=", 7) == 0) {
     config.budget_ppm = static_cast<uint32_t>(strtoul(windows + 7, nullptr, 10));
   }
 }
 
 void ReadOsrt() {
-  if (const char* threshold = getenv(trace::env::kOsrtThreshold); threshold != nullptr) {
+  if (const char* threshold = Setting(trace::env::kOsrtThreshold); threshold != nullptr) {
     config.osrt_threshold_ns = config.osrt_other_threshold_ns = strtoull(threshold, nullptr, 10);
     config.osrt_steps_down = false;
   }
@@ -126,13 +127,13 @@ void ReadCudaStacks(const char* text) {
 }
 
 void ReadStacks() {
-  if (const char* text = getenv(trace::env::kOsrtStacks); text != nullptr) ReadOsrtStacks(text);
-  if (const char* text = getenv(trace::env::kCudaStacks); text != nullptr) ReadCudaStacks(text);
+  if (const char* text = Setting(trace::env::kOsrtStacks); text != nullptr) ReadOsrtStacks(text);
+  if (const char* text = Setting(trace::env::kCudaStacks); text != nullptr) ReadCudaStacks(text);
 }
 
 // "5000000,8192": ns, bytes of the stack.
 void ReadSignalSamples() {
-  const char* const text = getenv(trace::env::kSignalSamples);
+  const char* const text = Setting(trace::env::kSignalSamples);
   if (text == nullptr) return;
   char* at = nullptr;
   config.sample_period_ns = strtoull(text, &at, 10);
@@ -147,7 +148,7 @@ void ReadConfig() {
   CopyPath(trace::env::kOutput, config.output);
   CopyPath(trace::env::kCupti, config.cupti);
   CopyPath(trace::env::kCalibration, config.calibration);
-  if (const char* kinds = getenv(trace::env::kTrace); kinds != nullptr) {
+  if (const char* kinds = Setting(trace::env::kTrace); kinds != nullptr) {
     config.wants_cuda = Lists(kinds, "cuda");
     config.wants_nvtx = Lists(kinds, "nvtx");
     config.wants_mpi = Lists(kinds, "mpi");
@@ -164,27 +165,30 @@ void ReadConfig() {
   config.wants_all_apis = IsSet(trace::env::kAllApis);
   config.wants_memory_usage = IsSet(trace::env::kMemoryUsage);
   config.wants_managed_memory = IsSet(trace::env::kManagedMemory);
-  config.yields_to_profiler = IsSet(trace::env::kYieldToProfiler);
+  if (const char* yields = Setting(trace::env::kYieldToProfiler); yields != nullptr) {
+    config.yields_to_profiler = std::strcmp(yields, "0") != 0;
+  }
   config.is_quiet = IsSet(trace::env::kQuiet);
   config.wants_python_stacks = IsSet(trace::env::kPythonStacks);
-  if (const char* wanted = getenv(trace::env::kPytorch); wanted != nullptr) {
+  if (const char* wanted = Setting(trace::env::kPytorch); wanted != nullptr) {
     config.wants_tensor_memory = Lists(wanted, "memory");
   }
-  if (const char* level = getenv(trace::env::kGraphTrace); level != nullptr) {
+  if (const char* level = Setting(trace::env::kGraphTrace); level != nullptr) {
     if (std::strcmp(level, "node") == 0) config.graph_mode = GraphMode::kNode;
     if (std::strcmp(level, "auto") == 0) config.graph_mode = GraphMode::kAuto;
     config.wants_graph_nodes = config.graph_mode != GraphMode::kGraph;
   }
-  if (const char* period = getenv(trace::env::kFlushMs); period != nullptr) {
+  if (const char* period = Setting(trace::env::kFlushMs); period != nullptr) {
     const unsigned long ms = strtoul(period, nullptr, 10);
     if (ms >= 1 && ms <= 60000) config.flush_ms = static_cast<uint32_t>(ms);
   }
-  if (const char* run = getenv(trace::env::kRunId); run != nullptr) {
+  if (const char* run = Setting(trace::env::kRunId); run != nullptr) {
     char* end = nullptr;
     config.output_device = strtoull(run, &end, 10);
-    if (end != nullptr && *end == ':') config.output_inode = strtoull(end + 1, nullptr, 10);
+    if (*end == ':') config.output_inode = strtoull(end + 1, &end, 10);
+    if (*end == ':') config.output_run = strtoull(end + 1, nullptr, 10);
   }
-  if (const char* pid = getenv(trace::env::kOnlyPid); pid != nullptr) {
+  if (const char* pid = Setting(trace::env::kOnlyPid); pid != nullptr) {
     config.only_pid = static_cast<uint32_t>(strtoul(pid, nullptr, 10));
   }
   ReadOsrt();
@@ -207,16 +211,19 @@ void SayUnknownVariables() {
   }
 }
 
-void SetOutputFile(const char* path, uint64_t device, uint64_t inode) {
+void SetOutputFile(const char* path, const OutputIdentity& identity) {
   CopyPart(path, std::strlen(path), config.output);
-  config.output_device = device;
-  config.output_inode = inode;
+  config.output_device = identity.device;
+  config.output_inode = identity.inode;
+  config.output_run = identity.run;
+  config.output_limit = identity.limit;
 }
 
 void ForgetOutputFile() { config.output[0] = 0; }
 
-bool IsOutputFile(const char* path, uint64_t device, uint64_t inode) {
-  return std::strcmp(config.output, path) == 0 && config.output_inode == inode && config.output_device == device;
+bool IsOutputFile(const char* path, const OutputIdentity& identity) {
+  return std::strcmp(config.output, path) == 0 && config.output_inode == identity.inode &&
+         config.output_device == identity.device && config.output_run == identity.run;
 }
 
 }  // namespace gprof::tracer

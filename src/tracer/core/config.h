@@ -49,7 +49,7 @@ struct TracerConfig {
   bool wants_graph_nodes = false;  // which nodes a graph has, and who made them
   bool wants_memory_usage = false;
   bool wants_managed_memory = false;
-  bool yields_to_profiler = false;   // of the program's own, which then has CUPTI
+  bool yields_to_profiler = true;    // of the program's own, which GPU work then goes to
   bool wants_python_stacks = false;  // at CUDA calls
   bool wants_tensor_memory = false;  // what PyTorch's allocator hands out
   bool is_quiet = false;
@@ -57,6 +57,8 @@ struct TracerConfig {
   char cupti[4096] = {};
   char calibration[4096] = {};                   // a file; empty: this machine was not calibrated
   uint64_t output_device = 0, output_inode = 0;  // 0: any file will do
+  uint64_t output_run = 0;                       // of its first chunk; 0: whatever it is
+  uint64_t output_limit = 0;                     // bytes that it may take; 0: no limit
   CaptureStart capture_start = CaptureStart::kBegin;
   CaptureEnd capture_end = CaptureEnd::kStop;
   uint32_t capture_repeat = 0;  // 0: for ever
@@ -83,8 +85,12 @@ void ReadConfig();
 void SayUnknownVariables();
 
 // The file of the trace, which may change while the process runs. [starting thread, then the writer thread]
-void SetOutputFile(const char* path, uint64_t device, uint64_t inode);
-bool IsOutputFile(const char* path, uint64_t device, uint64_t inode);
+struct OutputIdentity {
+  uint64_t device = 0, inode = 0, run = 0;
+  uint64_t limit = 0;  // bytes that it may take; 0: no limit
+};
+void SetOutputFile(const char* path, const OutputIdentity& identity);
+bool IsOutputFile(const char* path, const OutputIdentity& identity);
 void ForgetOutputFile();
 inline bool HasOutputFile() { return Config().output[0] != 0; }
 

@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "tracer/system/settings.h"
+
 #define GPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace gprof::tracer {
@@ -13,7 +15,7 @@ namespace gprof::tracer {
 // The tool that the user had named before we took its place: where we do nothing, it does what it would have done.
 template <class Function>
 Function* EntryOfNext(const char* variable, const char* name) {
-  const char* path = getenv(variable);
+  const char* path = Setting(variable);
   void* library = path == nullptr || *path == 0 ? nullptr : dlopen(path, RTLD_LAZY);
   return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
 }

@@ -10,9 +10,9 @@
 
 #include "tracer/core/tracer.h"
 #include "tracer/store/chunk_output.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
-#include "tracer/system/clock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cstring>
 
+#include "gprof/trace/rank_variables.h"
 #include "tracer/capture/capture_mode.h"
 #include "tracer/core/notice.h"
-#include "tracer/core/rank.h"
 #include "tracer/core/tracer.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
@@ -111,6 +111,15 @@ trace::StringId ThreadName(uint32_t tid) {
   char name[64];
   const auto n = ReadProcFile(path.c_str(), name, sizeof name);
   return n <= 0 ? trace::StringId{} : Names().Intern(name, static_cast<std::size_t>(n));
+}
+
+void FillRank(trace::ProcessRecord* process) {
+  const trace::Rank found = trace::FindRank();
+  if (found.variables == nullptr) return;
+  process->rank = found.rank;
+  process->local_rank = found.local_rank;
+  process->world_size = found.world_size > 0 ? static_cast<uint32_t>(found.world_size) : 0;
+  process->rank_source = Names().Intern(found.variables->starter);
 }
 
 }  // namespace gprof::tracer

@@ -34,4 +34,7 @@ inline constexpr Collector kProcessCollector = {
     .reset = ResetProcessAfterFork,
 };
 
+// Which of the processes of a parallel job this one is, as its starter says in the environment.
+void FillRank(trace::ProcessRecord* process);
+
 }  // namespace gprof::tracer

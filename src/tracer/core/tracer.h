@@ -7,6 +7,8 @@
 
 namespace gprof::tracer {
 
+// Whether this process is to be recorded; reads the settings, and starts nothing. [any thread]
+bool IsTracerWanted();
 // Starts recording if the launcher asked for it and it does not run yet. [any thread] True: it records.
 bool StartTracer();
 bool IsRecording();

@@ -18,10 +18,7 @@
 #include "tracer/counters/pc_sampling/pc_table.h"
 #include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/profiler/device_plan.h"
-#include "tracer/counters/profiler/replay_state.h"
-#include "tracer/counters/results/held_up.h"
 #include "tracer/counters/results/measured_ranges.h"
-#include "tracer/counters/sampling/sampled_launch.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/system/system_calls.h"
 
@@ -48,7 +45,6 @@ void OnGraphCall(What what, const CUpti_CallbackData* info) {
 
 void OnContextGoes(CUcontext context) {
   const LockGuard guard(measuring.lock);
-  ForgetContext(context);
   RangeSession* session = RangeSession::Known(context);
   if (session == nullptr) return;
   if (measuring.batch.IsOf(session)) EndBatch();
@@ -61,7 +57,6 @@ void OnResource(CUpti_CallbackId cbid, const CUpti_ResourceData* data) {
   if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) OnContextGoes(data->context);
   if (cbid != CUPTI_CBID_RESOURCE_CONTEXT_CREATED) return;
   const LockGuard guard(measuring.lock);
-  if (measuring.sampler.IsOn()) return ReadyContext(data->context);
   // Now, as it takes its time: the first launch would look slow.
   RangeSession* session = SessionOf(data->context);
   if (session != nullptr && MeasuresRanges()) JoinRange(session);
@@ -82,37 +77,16 @@ bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
   const auto* info = static_cast<const CUpti_CallbackData*>(data);
   if (!call->IsLaunch()) {
     OnGraphCall(call->what, info);
-  } else if (measuring.sampler.IsOn()) {
-    if (info->callbackSite == CUPTI_API_ENTER) OnSampledEnter(*call, info);
   } else if (info->callbackSite == CUPTI_API_ENTER) {
     OnEnter(*call, info);
   } else {
     OnExit(info);
   }
-  return !measuring.sampler.IsOn();
+  return true;
 }
 
-void AfterOthers(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
-  if (!measuring.sampler.IsOn() || domain != CUPTI_CB_DOMAIN_DRIVER_API ||
-      measuring.is_off.load(std::memory_order_relaxed))
-    return;
-  const auto* info = static_cast<const CUpti_CallbackData*>(data);
-  const LaunchCall* call = info->callbackSite == CUPTI_API_EXIT ? LaunchCallOf(cbid) : nullptr;
-  if (call == nullptr || !call->IsLaunch()) return;
-  ErrnoGuard errno_guard;
-  OnSampledExit(info);
-}
-
-bool KeepsOn(CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  return domain == CUPTI_CB_DOMAIN_DRIVER_API && LaunchCallOf(cbid) != nullptr;
-}
-
-constexpr CallbackListener kListener = {.subscribe = EnableLaunchCallbacks,
-                                        .take = TakeCallback,
-                                        .after_others = AfterOthers,
-                                        .keeps_on = KeepsOn,
-                                        .take_kernel = TakeKernel,
-                                        .driver_goes = OnDriverGoes};
+constexpr CallbackListener kListener = {
+    .subscribe = EnableLaunchCallbacks, .take = TakeCallback, .driver_goes = OnDriverGoes};
 
 }  // namespace
 
@@ -120,22 +94,16 @@ void StartCounters() {
   const CounterRequest* request = ReadCounterRequest();
   if (request == nullptr) return;
   if (request->samples_instructions) return StartPcSampling();
-  measuring.sampler.Begin(request->budget_permille, MonotonicNs());
-  if (!measuring.sampler.IsOn()) KeepOpenRanges();
-  if (MeasuresRanges()) {
-    StartRanges();
-  } else {
-    NumberRanges();
-  }
-  SetCallbackListener(&kListener);
+  KeepOpenRanges();
+  if (MeasuresRanges()) StartRanges();
+  callback_listener = &kListener;
 }
 
 void SwitchCounters(bool on) {
   if (TheCounterRequest() == nullptr || TheCounterRequest()->samples_instructions ||
       measuring.is_off.load(std::memory_order_relaxed))
     return;
-  if (measuring.sampler.IsOn() && !on) EndBatch();
-  SwitchRanges(on);
+  if (MeasuresRanges()) SwitchRanges(on);
 }
 
 void RetellCounters() { RetellPlans(); }
@@ -145,14 +113,12 @@ void DrainCounters(DrainRound*) {
   if (TheCounterRequest()->samples_instructions) return TellPcSamples();
   SayIfLong();
   TellPlans();
-  TellHeldUp();
   TakeMeasuredRanges();
 }
 
 void SalvageCounters(DrainRound*) {
   TellPcSamples();
   TellPlans();
-  TellHeldUp();
   TakeMeasuredRanges();
 }
 
@@ -167,14 +133,11 @@ void ResetCountersAfterFork() {
   ForgetLaunchesAfterFork();
   ForgetCloserAfterFork();
   ResetPcSamplingAfterFork();
-  ForgetHeldUpAfterFork();
   RangeSession::ForgetAfterFork();
   ForgetPlansAfterFork();
   ForgetClocksAfterFork();
-  ForgetReplayAfterFork();
   ForgetRangesAfterFork();
   ForgetOpenRangeAfterFork();
-  ForgetRangeNumbersAfterFork();
 }
 
 }  // namespace gprof::tracer

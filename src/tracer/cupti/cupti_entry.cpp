@@ -9,7 +9,7 @@
 GPROF_EXPORT int InitializeInjection() {
   using namespace gprof::tracer;
   ErrnoGuard errno_guard;
-  if (StartTracer() && (Config().wants_cuda || TheCallbackListener() != nullptr)) {
+  if (StartTracer() && (Config().wants_cuda || callback_listener != nullptr)) {
     StartCuptiSession();
   } else if (auto* next = EntryOfNext<int()>(gprof::trace::env::kNextCudaInjection, "InitializeInjection")) {
     next();

@@ -8,6 +8,7 @@
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/activity/activity_kinds.h"
 #include "tracer/cupti/activity/activity_records.h"
+#include "tracer/cupti/activity/found_contexts.h"
 #include "tracer/cupti/activity/kernel_switch.h"
 #include "tracer/cupti/activity/pauses.h"
 #include "tracer/cupti/calls/callback_listener.h"
@@ -16,18 +17,21 @@
 #include "tracer/cupti/calls/graph_level.h"
 #include "tracer/cupti/calls/graph_nodes.h"
 #include "tracer/cupti/guest_profiler.h"
+#include "tracer/cupti/library/driver_exit.h"
 #include "tracer/cupti/library/gpu_clock.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
-#include "tracer/system/clock.h"
+#include "tracer/system/settings.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {
 
 constinit std::atomic<bool> is_active{false};
-CUpti_SubscriberHandle subscriber;
+CUpti_SubscriberHandle our_subscriber;
 bool can_record_work = false;
+uint64_t session_refused_at = 0;
 
 // What the flush thread is asked for and what it has done, counted up.
 constinit std::atomic<uint32_t> asked{0};
@@ -64,9 +68,8 @@ CuptiInstant ReadCuptiInstant() {
 // May be done in the midst of everything: what was launched before is still delivered, what is launched in a pause is
 // left out (pauses.h). False when callbacks linger.
 bool SwitchNow(bool on) {
-  if (on && IsCuptiLent()) return true;
   if (on) EndPause();
-  if (can_record_work) SetWorkKinds(on);
+  if (can_record_work && !(on && IsCuptiLent())) SetWorkKinds(on);
   const bool is_done = SetApiCallbacks(on);
   if (!on) BeginPause();
   return is_done;
@@ -91,7 +94,10 @@ void SayShutDown() {
 }
 
 void FlushOnce(bool is_last) {
-  last_point = IsCuptiLent() ? CuptiInstant{} : ReadCuptiInstant();  // it may have set CUPTI to a clock of its own
+  if (IsCuptiLent()) TakeBackFromIdleGuest();
+  last_point = {};
+  if (IsCuptiLent()) return;  // the clock and the buffers are the guest's
+  last_point = ReadCuptiInstant();
   const CUptiResult flushed = Cupti().cuptiActivityFlushAll(0);
   flush_worked.store(flushed != CUPTI_ERROR_NOT_INITIALIZED, std::memory_order_relaxed);
   if (flushed == CUPTI_ERROR_NOT_INITIALIZED) SayShutDown();
@@ -164,7 +170,8 @@ void SayNoSubscription(CUptiResult result) {
 
 void SetAttributes() {
   if (Cupti().cuptiSetThreadIdType != nullptr) Cupti().cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
-  if (Cupti().cuptiActivitySetAttribute == nullptr) return;
+  // Nor can it be set where another profiler was there before, as buffers have been asked for since.
+  if (Cupti().cuptiActivitySetAttribute == nullptr || session_refused_at != 0) return;
   uint8_t on = 1;
   std::size_t size = sizeof on;
   Cupti().cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &size, &on);
@@ -175,11 +182,11 @@ void EnableCallbacks() {
        {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_CREATED,
         CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED}) {
-    Cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
+    Cupti().cuptiEnableCallback(1, our_subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
-  if (Config().wants_graph_nodes) ListenToGraphNodes(subscriber);
-  PrepareApiCallbacks(subscriber);
-  if (TheCallbackListener() != nullptr) TheCallbackListener()->subscribe(subscriber);
+  if (Config().wants_graph_nodes) ListenToGraphNodes(our_subscriber);
+  PrepareApiCallbacks(our_subscriber);
+  if (callback_listener != nullptr) callback_listener->subscribe(our_subscriber);
 }
 
 }  // namespace
@@ -195,17 +202,31 @@ void SwitchCupti(bool on) {
   AskThread(false, kPatienceNs);
 }
 
+uint64_t CuptiRefusedAt() { return session_refused_at; }
+
+void RecordWorkAgain() {
+  if (can_record_work && IsCapturing()) SetWorkKinds(true);
+}
+
 bool StartCuptiSession() {
   if (is_active.load(std::memory_order_acquire)) return true;
   const uint32_t driver_version = DriverVersion();
   if (!LoadCupti(&Cupti(), driver_version)) return false;
-  const CUptiResult subscribed = Cupti().cuptiSubscribe(&subscriber, OnCallback, nullptr);
+  const CUptiResult subscribed = Cupti().cuptiSubscribe(&our_subscriber, OnCallback, nullptr);
   if (subscribed != CUPTI_SUCCESS) {
+    if (subscribed == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && session_refused_at == 0)
+      session_refused_at = Stamp();
     SayNoSubscription(subscribed);
     return false;
   }
+  // The driver is up already, and has not told us so.
+  if (session_refused_at != 0 || IsAttached()) FlushBeforeDriverGoes();
   LearnRecordSizes();
   ForgetKnownContexts();
+  if (IsAttached()) {
+    looks_for_contexts = true;
+    ExpectEarlierGraphs();
+  }
   ForgetPauses();
   SetAttributes();
   const CUptiResult registered = Cupti().cuptiActivityRegisterCallbacks(RequestBuffer, CompleteBuffer);
@@ -227,7 +248,7 @@ bool StartCuptiSession() {
   return true;
 }
 
-CUpti_SubscriberHandle OurSubscriber() { return subscriber; }
+CUpti_SubscriberHandle OurSubscriber() { return our_subscriber; }
 bool CuptiIsActive() { return is_active.load(std::memory_order_acquire); }
 
 void StopCupti(StopReason why) {

@@ -11,10 +11,14 @@ namespace gprof::tracer {
 
 // Called within cuInit. False: GPU work is not recorded; a notice says why.
 bool StartCuptiSession();
+// The stamp of when another profiler had CUPTI already, 0 otherwise.
+uint64_t CuptiRefusedAt();
 bool CuptiIsActive();
 CUpti_SubscriberHandle OurSubscriber();
 // Work is recorded, or not. [one thread at a time]
 void SwitchCupti(bool on);
+// GPU work is recorded again that CUPTI was lent for, where a capture is on.
+void RecordWorkAgain();
 // After this no function of libcupti is called again.
 void StopCupti(StopReason why);
 

@@ -6,6 +6,7 @@
 #include "tracer/core/process_record.h"
 #include "tracer/cupti/activity/activity_buffers.h"
 #include "tracer/cupti/activity/activity_records.h"
+#include "tracer/cupti/activity/found_contexts.h"
 #include "tracer/cupti/guest_profiler.h"
 #include "tracer/cupti/immediate_exit.h"
 #include "tracer/cupti/library/second_cupti.h"
@@ -60,6 +61,7 @@ void DrainGpuWork(DrainRound* round) {
   if (is_flush) {
     Flush(is_last);
     TellClock();
+    TellFoundContexts(&Output());
   }
   if (round->depth != Depth::kEnd && DrainActivity(&Output())) round->has_delivered = true;
   if (is_flush) {
@@ -69,12 +71,16 @@ void DrainGpuWork(DrainRound* round) {
   round->end.gpu_complete_until_ns = CompleteUntilNs();
 }
 
-// Whether CUPTI's last flush came back is only known of a process that had begun to exit.
+// Whether CUPTI's last flush came back is only known of a process that had begun to exit. Of one that waited for its
+// first capture there was nothing to come back.
 void SalvageGpuWork(DrainRound* round) {
   SalvageActivity(&Output());
   CountLosses();
   const bool was_exiting = round->end.reason == static_cast<uint8_t>(trace::EndReason::kExit);
-  is_complete = (was_exiting && is_complete) || !ProcessHasCupti();
+  const bool has_only_waited =
+      Header().state.load(std::memory_order_relaxed) == static_cast<uint32_t>(trace::ArenaState::kIdle) &&
+      Header().captures_started.load(std::memory_order_relaxed) == 0;
+  is_complete = (was_exiting && is_complete) || has_only_waited || !ProcessHasCupti();
   round->end.gpu_complete_until_ns = CompleteUntilNs();
 }
 

@@ -3,6 +3,7 @@
 
 #include "tracer/core/collectors.h"
 #include "tracer/cupti/cupti_session.h"
+#include "tracer/cupti/guest_profiler.h"
 
 namespace gprof::tracer {
 
@@ -22,6 +23,8 @@ inline constexpr Collector kGpuWorkCollector = {
     .salvage = SalvageGpuWork,
     .stop = StopCupti,
     .reset = ResetGpuWorkAfterFork,
+    .row_types = SetOf(RowType::kGpuPause),
+    .convert = ConvertGpuPauseRow,
 };
 
 }  // namespace gprof::tracer

@@ -1,17 +1,24 @@
 #include "tracer/cupti/guest_profiler.h"
 
+#include <dlfcn.h>
+
 #include <atomic>
+#include <cstring>
 
 #include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
-#include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/activity/activity_buffers.h"
 #include "tracer/cupti/activity/activity_kinds.h"
+#include "tracer/cupti/calls/callback_listener.h"
+#include "tracer/cupti/calls/callbacks.h"
 #include "tracer/cupti/cupti_session.h"
+#include "tracer/cupti/guest_lookups.h"
 #include "tracer/cupti/library/cupti_api.h"
 #include "tracer/imports/import_slots.h"
-#include "tracer/system/clock.h"
+#include "tracer/store/clock.h"
+#include "tracer/store/interned_names.h"
+#include "tracer/store/thread_log.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -22,9 +29,11 @@ constexpr uint32_t kDomains = 8, kFunctions = 2048, kKinds = 256;
 // A number for each function that is led here.
 enum Wrapped : uint8_t {
   kSubscribe,
+  kSubscribeV2,
   kUnsubscribe,
   kEnableCallback,
   kEnableDomain,
+  kEnableAllDomains,
   kRegisterCallbacks,
   kRegisterClock,
   kEnable,
@@ -53,8 +62,23 @@ bool is_enabled[kKinds] = {};
 uint32_t enabled_kinds = 0;
 CUpti_TimestampCallbackFunc guest_clock = nullptr;  // times of CUPTI are what it says, while it is lent
 bool has_recorded = false;                          // since it was lent CUPTI
-bool ended_capture = false;                         // when CUPTI was lent
+uint64_t idle_since_ns = 0;                         // when it had switched off the last of its kinds
 constinit std::atomic<bool> is_lent{false};
+
+// A pause of GPU work. It is written when it begins, and again with its end.
+struct GpuPauseRow {
+  RowHeader header;
+  uint32_t number;
+  uint64_t start, end;  // stamps; end 0: it lasts
+  trace::StringId profiler;
+  uint32_t unused;
+};
+GpuPauseRow pause = {RowHeaderOf<GpuPauseRow>(RowType::kGpuPause), 0, 0, 0, {}, 0};
+
+void NotePause() {
+  ThreadLog* const log = OwnLog();
+  if (log != nullptr) Append(log, pause);
+}
 
 // Of a libcupti that we do not use nothing is known here.
 bool IsOurs() {
@@ -66,19 +90,39 @@ bool IsGuest(CUpti_SubscriberHandle subscriber) { return reinterpret_cast<uint64
 
 uint64_t ClockOfCupti() { return RealtimeNs(); }
 
-// What CUPTI has for us is delivered first. Work that is under way then is counted as lost, unless it was not launched
-// within a capture.
-void Lend() {
-  if (is_lent.load(std::memory_order_relaxed)) return;
-  static bool is_said = false;
-  if (!is_said) {
-    Message message;
-    message << "recording pauses while the program's own profiler uses CUPTI (--yield-to-profiler)";
-    Say(trace::NoticeLevel::kInfo, message);
-    is_said = true;
+struct KnownProfiler {
+  const char* file;  // how the name of its module begins
+  const char* name;
+};
+constexpr KnownProfiler kKnownProfilers[] = {{"libtorch", "torch.profiler"},
+                                             {"libkineto", "torch.profiler"},
+                                             {"libproton", "Triton Proton"},
+                                             {"xla_cuda", "JAX profiler"},
+                                             {"libjax", "JAX profiler"},
+                                             {"_jax", "JAX profiler"},
+                                             {"libtensorflow", "TensorFlow profiler"}};
+
+// Whose code a call came from. Asks the loader, whose lock may be held by a thread that waits for ours: before that is
+// taken.
+trace::StringId ProfilerAt(const void* return_address) {
+  Dl_info info;
+  if (dladdr(return_address, &info) == 0 || info.dli_fname == nullptr) return {};
+  const char* const slash = std::strrchr(info.dli_fname, '/');
+  const char* const file = slash != nullptr ? slash + 1 : info.dli_fname;
+  for (const KnownProfiler& known : kKnownProfilers) {
+    if (std::strncmp(file, known.file, std::strlen(known.file)) == 0) return Names().Intern(known.name);
   }
-  ended_capture = IsCapturing();
-  if (ended_capture) EndCapture(trace::CaptureTrigger::kProfiler);
+  return Names().Intern(file);
+}
+
+// What CUPTI has for us is delivered first. Work that is under way then is counted as lost.
+void Lend(trace::StringId profiler) {
+  if (is_lent.load(std::memory_order_relaxed)) return;
+  pause.number += 1;
+  pause.start = Stamp();
+  pause.end = 0;
+  pause.profiler = profiler;
+  NotePause();
   ReleaseKinds();
   Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   is_lent.store(true, std::memory_order_release);
@@ -93,32 +137,49 @@ void TakeBack() {
   if (guest_clock != nullptr) Real<decltype(cuptiActivityRegisterTimestampCallback)>(kRegisterClock)(ClockOfCupti);
   is_lent.store(false, std::memory_order_release);
   EnableFactKinds();
-  if (ended_capture)
-    BeginCapture(trace::CaptureTrigger::kProfiler);
-  else if (IsCapturing())
-    SwitchCupti(true);
+  RecordWorkAgain();
+  pause.end = Stamp();
+  NotePause();
 }
 
-void ForgetGuest() {
+CUptiResult SwitchOn(CUpti_ActivityKind kind) {
+  const CUptiResult result = Real<decltype(cuptiActivityEnable)>(kEnable)(kind);
+  if (result != CUPTI_SUCCESS) return result;
+  has_recorded = true;
+  if (!is_enabled[kind]) ++enabled_kinds;
+  is_enabled[kind] = true;
+  return result;
+}
+
+void ForgetKinds() {
   for (uint32_t kind = 0; kind < kKinds; ++kind) {
-    if (is_enabled[kind]) Cupti().cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
+    if (is_enabled[kind] && IsCuptiLent()) Cupti().cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
     is_enabled[kind] = false;
   }
   enabled_kinds = 0;
-  for (uint32_t domain = 0; domain < kDomains; ++domain) {
-    hears_domain[domain].store(false, std::memory_order_relaxed);
-    for (auto& functions : hears_function[domain]) functions.store(0, std::memory_order_relaxed);
-  }
-  TakeBack();
-  guest_clock = nullptr;
-  callback.store(nullptr, std::memory_order_release);
 }
 
-CUptiResult CUPTIAPI Subscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc function, void* data) {
-  if (!IsOurs()) return Real<decltype(cuptiSubscribe)>(kSubscribe)(subscriber, function, data);
+// Callbacks that nobody wants any more cost their calls.
+void SilenceDomain(uint32_t domain) {
+  for (uint32_t cbid = 1; cbid < kFunctions; ++cbid) {
+    if (WantsCallback(domain, cbid) || GuestHears(domain, cbid)) continue;
+    Real<decltype(cuptiEnableCallback)>(kEnableCallback)(0, OurSubscriber(), static_cast<CUpti_CallbackDomain>(domain),
+                                                         cbid);
+  }
+}
+
+void ForgetCallbacks() {
+  callback.store(nullptr, std::memory_order_release);
+  for (uint32_t domain = 0; domain < kDomains; ++domain) {
+    for (auto& functions : hears_function[domain]) functions.store(0, std::memory_order_relaxed);
+    if (hears_domain[domain].exchange(false, std::memory_order_relaxed)) SilenceDomain(domain);
+  }
+}
+
+CUptiResult TakeIn(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc function, void* data) {
   ErrnoGuard errno_guard;
   const LockGuard guard(lock);
-  if (subscriber == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (subscriber == nullptr || function == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   if (callback.load(std::memory_order_relaxed) != nullptr) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   userdata = data;
   callback.store(function, std::memory_order_release);
@@ -126,12 +187,44 @@ CUptiResult CUPTIAPI Subscribe(CUpti_SubscriberHandle* subscriber, CUpti_Callbac
   return CUPTI_SUCCESS;
 }
 
+CUptiResult CUPTIAPI Subscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc function, void* data) {
+  if (!IsOurs()) return Real<decltype(cuptiSubscribe)>(kSubscribe)(subscriber, function, data);
+  return TakeIn(subscriber, function, data);
+}
+
+// The last parameter is a struct that CUDA 12 has no name for: what a subscriber calls itself.
+CUptiResult CUPTIAPI SubscribeV2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc function, void* data,
+                                 void* parameters) {
+  using Function = CUptiResult CUPTIAPI(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, void*);
+  if (!IsOurs()) return Real<Function>(kSubscribeV2)(subscriber, function, data, parameters);
+  return TakeIn(subscriber, function, data);
+}
+
+// Of a profiler that was there before us. Now that it has gone, we begin.
+CUptiResult UnsubscribeFirst(CUpti_SubscriberHandle subscriber, const void* return_address) {
+  const CUptiResult result = Real<decltype(cuptiUnsubscribe)>(kUnsubscribe)(subscriber);
+  const uint64_t refused_at = CuptiRefusedAt();
+  if (result != CUPTI_SUCCESS || refused_at == 0 || !IsRecording()) return result;
+  ErrnoGuard errno_guard;
+  const trace::StringId profiler = ProfilerAt(return_address);
+  const LockGuard guard(lock);
+  if (CuptiIsActive() || !StartCuptiSession()) return result;
+  pause.number += 1;
+  pause.start = refused_at;
+  pause.end = Stamp();
+  pause.profiler = profiler;
+  NotePause();
+  return result;
+}
+
+// Some unsubscribe before they switch off their kinds, some record on without a subscription.
 CUptiResult CUPTIAPI Unsubscribe(CUpti_SubscriberHandle subscriber) {
-  if (!IsGuest(subscriber)) return Real<decltype(cuptiUnsubscribe)>(kUnsubscribe)(subscriber);
+  if (!IsGuest(subscriber)) return UnsubscribeFirst(subscriber, __builtin_return_address(0));
   if (!IsOurs()) return CUPTI_ERROR_NOT_INITIALIZED;
   ErrnoGuard errno_guard;
   const LockGuard guard(lock);
-  ForgetGuest();
+  ForgetCallbacks();
+  if (enabled_kinds == 0) TakeBack();
   return CUPTI_SUCCESS;
 }
 
@@ -146,24 +239,51 @@ CUptiResult CUPTIAPI EnableCallback(uint32_t enable, CUpti_SubscriberHandle subs
   auto& functions = hears_function[domain][cbid / 64];
   enable != 0 ? functions.fetch_or(bit, std::memory_order_relaxed)
               : functions.fetch_and(~bit, std::memory_order_relaxed);
-  return enable != 0 ? real(1, OurSubscriber(), domain, cbid) : CUPTI_SUCCESS;
+  return enable != 0 || !WantsCallback(domain, cbid) ? real(enable, OurSubscriber(), domain, cbid) : CUPTI_SUCCESS;
+}
+
+CUptiResult ListenToDomain(bool enable, CUpti_CallbackDomain domain) {
+  if (domain >= kDomains) return CUPTI_ERROR_INVALID_PARAMETER;
+  hears_domain[domain].store(enable, std::memory_order_relaxed);
+  if (enable) return Real<decltype(cuptiEnableDomain)>(kEnableDomain)(1, OurSubscriber(), domain);
+  for (auto& functions : hears_function[domain]) functions.store(0, std::memory_order_relaxed);
+  SilenceDomain(domain);
+  return CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI EnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain) {
-  const auto real = Real<decltype(cuptiEnableDomain)>(kEnableDomain);
-  if (!IsGuest(subscriber)) return real(enable, subscriber, domain);
+  if (!IsGuest(subscriber)) return Real<decltype(cuptiEnableDomain)>(kEnableDomain)(enable, subscriber, domain);
   if (!IsOurs()) return CUPTI_ERROR_NOT_INITIALIZED;
-  if (domain >= kDomains) return CUPTI_ERROR_INVALID_PARAMETER;
-  hears_domain[domain].store(enable != 0, std::memory_order_relaxed);
-  return enable != 0 ? real(1, OurSubscriber(), domain) : CUPTI_SUCCESS;
+  return ListenToDomain(enable != 0, domain);
 }
 
+CUptiResult CUPTIAPI EnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber) {
+  if (!IsGuest(subscriber)) return Real<decltype(cuptiEnableAllDomains)>(kEnableAllDomains)(enable, subscriber);
+  if (!IsOurs()) return CUPTI_ERROR_NOT_INITIALIZED;
+  for (const CUpti_CallbackDomain domain :
+       {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_SYNCHRONIZE,
+        CUPTI_CB_DOMAIN_NVTX}) {
+    const CUptiResult result = ListenToDomain(enable != 0, domain);
+    if (result != CUPTI_SUCCESS) return result;
+  }
+  return CUPTI_SUCCESS;
+}
+
+// Some switch on kinds first. Those wait until there is somebody to give records to.
 CUptiResult CUPTIAPI RegisterCallbacks(CUpti_BuffersCallbackRequestFunc on_request,
                                        CUpti_BuffersCallbackCompleteFunc on_complete) {
   if (!IsOurs()) return Real<decltype(cuptiActivityRegisterCallbacks)>(kRegisterCallbacks)(on_request, on_complete);
   if (on_request == nullptr || on_complete == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  ErrnoGuard errno_guard;
+  const trace::StringId profiler = ProfilerAt(__builtin_return_address(0));
+  const LockGuard guard(lock);
   request.store(on_request, std::memory_order_release);
   complete.store(on_complete, std::memory_order_release);
+  if (enabled_kinds == 0 || IsCuptiLent()) return CUPTI_SUCCESS;
+  Lend(profiler);
+  for (uint32_t kind = 0; kind < kKinds; ++kind) {
+    if (is_enabled[kind]) SwitchOn(static_cast<CUpti_ActivityKind>(kind));
+  }
   return CUPTI_SUCCESS;
 }
 
@@ -173,22 +293,21 @@ CUptiResult CUPTIAPI RegisterClock(CUpti_TimestampCallbackFunc clock) {
   ErrnoGuard errno_guard;
   const LockGuard guard(lock);
   guest_clock = clock;
-  Lend();
-  return real(clock);
+  return IsCuptiLent() ? real(clock) : CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI Enable(CUpti_ActivityKind kind) {
-  const auto real = Real<decltype(cuptiActivityEnable)>(kEnable);
-  if (!IsOurs() || request.load(std::memory_order_relaxed) == nullptr || kind >= kKinds) return real(kind);
+  if (!IsOurs() || kind >= kKinds) return Real<decltype(cuptiActivityEnable)>(kEnable)(kind);
   ErrnoGuard errno_guard;
+  const trace::StringId profiler = ProfilerAt(__builtin_return_address(0));
   const LockGuard guard(lock);
-  Lend();
-  const CUptiResult result = real(kind);
-  if (result == CUPTI_SUCCESS && !is_enabled[kind]) {
-    is_enabled[kind] = has_recorded = true;
-    ++enabled_kinds;
+  if (request.load(std::memory_order_relaxed) == nullptr) {
+    if (!is_enabled[kind]) ++enabled_kinds;
+    is_enabled[kind] = true;
+    return CUPTI_SUCCESS;
   }
-  return result;
+  Lend(profiler);
+  return SwitchOn(kind);
 }
 
 CUptiResult CUPTIAPI Disable(CUpti_ActivityKind kind) {
@@ -198,8 +317,8 @@ CUptiResult CUPTIAPI Disable(CUpti_ActivityKind kind) {
   const LockGuard guard(lock);
   if (!is_enabled[kind]) return CUPTI_SUCCESS;  // it may be ours
   is_enabled[kind] = false;
-  --enabled_kinds;
-  return real(kind);
+  if (--enabled_kinds == 0) idle_since_ns = MonotonicNs();
+  return IsCuptiLent() ? real(kind) : CUPTI_SUCCESS;
 }
 
 // The last thing that a profiler does is to have what it recorded delivered.
@@ -216,15 +335,20 @@ CUptiResult CUPTIAPI FinalizeCupti() {
   if (!IsOurs()) return Real<decltype(cuptiFinalize)>(kFinalize)();
   ErrnoGuard errno_guard;
   const LockGuard guard(lock);
-  ForgetGuest();
+  ForgetKinds();
+  TakeBack();
+  ForgetCallbacks();
+  guest_clock = nullptr;
   return CUPTI_SUCCESS;
 }
 
 const WrappedSymbol kSymbols[] = {
     {"cuptiSubscribe", reinterpret_cast<void*>(Subscribe), &targets[kSubscribe]},
+    {"cuptiSubscribe_v2", reinterpret_cast<void*>(SubscribeV2), &targets[kSubscribeV2]},
     {"cuptiUnsubscribe", reinterpret_cast<void*>(Unsubscribe), &targets[kUnsubscribe]},
     {"cuptiEnableCallback", reinterpret_cast<void*>(EnableCallback), &targets[kEnableCallback]},
     {"cuptiEnableDomain", reinterpret_cast<void*>(EnableDomain), &targets[kEnableDomain]},
+    {"cuptiEnableAllDomains", reinterpret_cast<void*>(EnableAllDomains), &targets[kEnableAllDomains]},
     {"cuptiActivityRegisterCallbacks", reinterpret_cast<void*>(RegisterCallbacks), &targets[kRegisterCallbacks]},
     {"cuptiActivityRegisterTimestampCallback", reinterpret_cast<void*>(RegisterClock), &targets[kRegisterClock]},
     {"cuptiActivityEnable", reinterpret_cast<void*>(Enable), &targets[kEnable]},
@@ -244,9 +368,11 @@ void See(const LoadedModule& module) {
 
 }  // namespace
 
+// While kernels are measured, the profiler of CUPTI is in use, which is not lent.
 void StartGuestProfiler() {
-  if (!Config().yields_to_profiler || !Config().wants_cuda) return;
+  if (!Config().yields_to_profiler || !Config().wants_cuda || callback_listener != nullptr) return;
   for (const WrappedSymbol& symbol : kSymbols) AddWrapped(symbol);
+  WrapLookups();
   WatchModules({.see = See, .seen_all = nullptr, .forget = nullptr, .is_urgent = [] {
                   return targets[kSubscribe].real != nullptr;
                 }});
@@ -256,9 +382,23 @@ void ResetGuestAfterFork() {
   lock.ResetAfterFork();
   is_lent.store(false, std::memory_order_relaxed);
   callback.store(nullptr, std::memory_order_relaxed);
+  pause.number = 0;
+}
+
+void ConvertGpuPauseRow(const RowHeader* header, const RowSource& source) {
+  const auto& row = *reinterpret_cast<const GpuPauseRow*>(header);
+  const uint64_t end_ns = row.end == 0 ? 0 : source.clock.ToNs(row.end);
+  source.output->Add(trace::GpuPauseRecord{source.clock.ToNs(row.start), end_ns, row.number, row.profiler},
+                     source.cursor);
 }
 
 bool IsCuptiLent() { return is_lent.load(std::memory_order_relaxed); }
+
+void TakeBackFromIdleGuest() {
+  constexpr uint64_t kPatienceNs = 2'000'000'000;
+  const LockGuard guard(lock);
+  if (has_recorded && enabled_kinds == 0 && MonotonicNs() - idle_since_ns > kPatienceNs) TakeBack();
+}
 
 bool GuestHears(uint32_t domain, uint32_t cbid) {
   if (domain >= kDomains || cbid >= kFunctions) return false;
@@ -269,6 +409,13 @@ bool GuestHears(uint32_t domain, uint32_t cbid) {
 void TellGuest(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
   const CUpti_CallbackFunc function = callback.load(std::memory_order_acquire);
   if (__builtin_expect(function != nullptr, 0) && GuestHears(domain, cbid)) function(userdata, domain, cbid, data);
+}
+
+void* GuestFunctionFor(void* function) {
+  for (const WrappedSymbol& symbol : kSymbols) {
+    if (function != nullptr && symbol.target->real == function) return symbol.wrapper;
+  }
+  return function;
 }
 
 void CUPTIAPI RequestBuffer(uint8_t** buffer, std::size_t* size, std::size_t* max_records) {

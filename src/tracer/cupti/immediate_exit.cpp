@@ -25,7 +25,7 @@ bool IsOwnProcess() { return Header().pid == static_cast<uint32_t>(syscall(SYS_g
   __builtin_unreachable();
 }
 
-const WrappedSymbol kSymbols[] = {
+const WrappedSymbol kExitSymbols[] = {
     {"_exit", reinterpret_cast<void*>(ExitImmediately), &target},
     {"_Exit", reinterpret_cast<void*>(ExitImmediately), &target},
 };
@@ -35,7 +35,7 @@ const WrappedSymbol kSymbols[] = {
 void WrapImmediateExits() {
   if (!Config().wants_cuda) return;
   target.real = reinterpret_cast<void*>(&_exit);
-  for (const WrappedSymbol& symbol : kSymbols) AddWrapped(symbol);
+  for (const WrappedSymbol& symbol : kExitSymbols) AddWrapped(symbol);
 }
 
 }  // namespace gprof::tracer

@@ -5,9 +5,9 @@
 #include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/store/chunk_output.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {

@@ -6,22 +6,12 @@
 #include "tracer/gemm/gemm_wrappers.h"
 #include "tracer/imports/wrapped_call.h"
 #include "tracer/store/interned_names.h"
-#include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
 
 namespace gprof::tracer {
-namespace {
-
-// Salvage has the names of the process that died.
-trace::StringId gemm_names[kGemmNumbers] GPROF_IN_ARENA = {};
-
-}  // namespace
 
 void StartGemms() {
   if (!Config().wants_gemms) return;
-  for (std::size_t i = 0; i < kGemmNumbers; ++i) {
-    if (IsGemm(i)) gemm_names[i] = Names().Intern(GemmSymbolOf(i).text);
-  }
   WrapGemms();
   WatchForCublas();
   gemms_are_on.store(IsCapturing(), std::memory_order_release);
@@ -41,14 +31,14 @@ void StopGemms(StopReason why) {
 
 void ConvertGemmRow(const RowHeader* header, const RowSource& source) {
   const auto& row = *reinterpret_cast<const GemmRow*>(header);
-  if (row.header.flags >= kGemmNumbers) return;  // in salvage a row may say anything
+  if (row.header.flags >= kGemmNumbers || !IsGemm(row.header.flags)) return;  // in salvage a row may say anything
   const GemmShape& shape = row.shape;
   trace::GemmRecord r;
   r.start_ns = source.clock.ToNs(row.start);
   const uint64_t end_ns = source.clock.ToNs(row.start + UnpackDuration(row.duration));
   r.duration_ns = end_ns > r.start_ns ? end_ns - r.start_ns : 0;
   r.tid = source.log->tid;
-  r.function = gemm_names[row.header.flags];
+  r.function = Names().Intern(GemmSymbolOf(row.header.flags).text);
   r.m = shape.m;
   r.n = shape.n;
   r.k = shape.k;

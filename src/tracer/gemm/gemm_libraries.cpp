@@ -3,7 +3,7 @@
 #include "tracer/gemm/gemm_functions.h"
 #include "tracer/gemm/gemm_wrappers.h"
 #include "tracer/imports/import_slots.h"
-#include "tracer/imports/loaded_module.h"
+#include "tracer/system/loaded_module.h"
 
 namespace gprof::tracer {
 namespace {

@@ -12,7 +12,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -20,7 +19,7 @@
 
 #include "tracer/capture/capture.h"
 #include "tracer/core/config.h"
-#include "tracer/imports/loaded_module.h"
+#include "tracer/system/loaded_module.h"
 #include "tracer/system/memory_calls.h"
 #include "tracer/system/system_calls.h"
 
@@ -60,8 +59,9 @@ Slot slots[kSlots] = {};
 uint32_t module_count = 0, slot_count = 0;
 unsigned long long loads_seen = 0, unloads_seen = 0;
 bool has_looked = false, is_patched = false;
-// Held while the loader's list is gone through.
-Lock loader_lock;
+bool is_program_led = false;  // to a wrapper, before the others
+// Of all this.
+Lock slots_lock;
 
 constexpr uint32_t kMostWatchers = 8;
 ModuleWatcher watchers[kMostWatchers];
@@ -115,7 +115,7 @@ void ForEachWatcher(void (*ModuleWatcher::*verb)(Parameters...), const Arguments
   }
 }
 
-// Within dl_iterate_phdr no module is unloaded.
+// Within ForEachModule no module is unloaded.
 int Look(dl_phdr_info* info, std::size_t, void* is_first) {
   if (*static_cast<bool*>(is_first)) {
     *static_cast<bool*>(is_first) = false;
@@ -268,6 +268,32 @@ int Patch(dl_phdr_info* info, std::size_t, void* left) {
   return 0;
 }
 
+int PatchOne(dl_phdr_info* info, std::size_t size, void* base) {
+  if (IsStale(*info)) return 1;
+  if (info->dlpi_addr != *static_cast<const uintptr_t*>(base)) return 0;
+  Module* const module = Find(*info);
+  if (module == nullptr) return 1;
+  if (module->progress == Progress::kNew) module->progress = Progress::kRelocated;
+  uint32_t one = 1;
+  Patch(info, size, &one);
+  return 1;
+}
+
+// The program is relocated before anything of it runs, and comes first.
+int PatchSymbol(dl_phdr_info* info, std::size_t, void* wrapped_symbol) {
+  const auto* const wrapped = static_cast<const WrappedSymbol*>(wrapped_symbol);
+  const LoadedModule program(*info);
+  program.ForEachSlot([&](const ImportSlot& slot, auto) {
+    if (std::strcmp(slot.symbol, wrapped->symbol) != 0 || slot.is_defined_here) return;
+    const bool is_locked = program.Relro().Has(reinterpret_cast<uintptr_t>(slot.at));
+    const Writable writable(is_locked ? program.Relro() : Span{});
+    if (!writable.IsGood()) return;
+    Store(slot.at, wrapped->wrapper);
+    is_program_led = true;
+  });
+  return 1;
+}
+
 int Restore(dl_phdr_info* info, std::size_t, void*) {
   if (IsStale(*info)) return 1;
   Module* const module = Find(*info);
@@ -280,8 +306,8 @@ int Restore(dl_phdr_info* info, std::size_t, void*) {
 // Calls into libraries, the first of which may come at once.
 bool WantsLibraries() {
   const TracerConfig& config = Config();
-  return config.wants_mpi || config.wants_gemms || config.WantsLibraryRanges() || config.yields_to_profiler ||
-         config.wants_tensor_memory;
+  return config.wants_mpi || config.wants_gemms || config.WantsLibraryRanges() || config.wants_tensor_memory ||
+         (config.yields_to_profiler && config.wants_cuda);
 }
 
 // How many calls a program makes is told from the first one on.
@@ -292,26 +318,17 @@ bool AreWanted() {
          WantsLibraries();
 }
 
-// While slots are gone through, the loader's list is locked. libc before 2.35 leaves it locked for ever in a child that
-// is forked at that moment; with this, forks wait for us. Once in a process.
-void KeepLoaderWholeInForks() {
-  static bool is_registered = false;
-  if (is_registered) return;
-  is_registered = true;
-  pthread_atfork([] { loader_lock.Acquire(); }, [] { loader_lock.Release(); }, [] { loader_lock.ResetAfterFork(); });
-}
-
 void LookAtModules() {
   bool is_first = true;
-  dl_iterate_phdr(Look, &is_first);
+  ForEachModule(Look, &is_first);
   ForEachWatcher(&ModuleWatcher::seen_all);
 }
 
 void RestoreImports() {
-  const LockGuard guard(loader_lock);
+  const LockGuard guard(slots_lock);
   LookAtModules();
   LookForRelocated();
-  dl_iterate_phdr(Restore, nullptr);
+  ForEachModule(Restore, nullptr);
   module_count = slot_count = 0;
   has_looked = false;
 }
@@ -341,14 +358,19 @@ void WatchModules(const ModuleWatcher& by) {
 // Large programs have hundreds of modules, which are left to the writer thread where nobody waits for them.
 void StartImports() {
   if (!AreWanted()) return;
-  KeepLoaderWholeInForks();
-  if (!WantsLibraries() && !WantsEveryCall()) return;
-  {
-    const LockGuard guard(loader_lock);
-    LookAtModules();
-  }
-  if (IsUrgent() || WantsEveryCall()) PatchImports();
+  if (!WantsLibraries()) return;
+  const LockGuard guard(slots_lock);
+  LookAtModules();
 }
+
+void PatchProgram(const WrappedSymbol& symbol) {
+  const LockGuard guard(slots_lock);
+  ForEachModule(PatchSymbol, const_cast<WrappedSymbol*>(&symbol));
+}
+
+bool AreImportsUrgent() { return AreWanted() && (WantsEveryCall() || IsUrgent()); }
+
+void ResetImportsAfterFork() { slots_lock.ResetAfterFork(); }
 
 void DrainImports(DrainRound* round) {
   if (round->depth == Depth::kReady) return;
@@ -357,19 +379,26 @@ void DrainImports(DrainRound* round) {
 }
 
 void StopImports(StopReason why) {
-  if (why != StopReason::kThreadsEnd || !is_patched) return;
+  if (why != StopReason::kThreadsEnd || !(is_patched || is_program_led)) return;
   RestoreImports();
-  is_patched = false;
+  is_patched = is_program_led = false;
 }
 
 void PatchImports() {
   if (!AreWanted() || CapturesAreOver()) return;
   is_patched = true;
-  const LockGuard guard(loader_lock);
+  const LockGuard guard(slots_lock);
   LookAtModules();
   LookForRelocated();
   uint32_t left = kAtOnce;
-  while (dl_iterate_phdr(Patch, &left) == 2) left = kAtOnce;
+  while (ForEachModule(Patch, &left) == 2) left = kAtOnce;
+}
+
+void PatchModule(uintptr_t base) {
+  if (!is_patched || CapturesAreOver()) return;
+  const LockGuard guard(slots_lock);
+  LookAtModules();
+  ForEachModule(PatchOne, &base);
 }
 
 }  // namespace gprof::tracer

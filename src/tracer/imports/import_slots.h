@@ -1,12 +1,12 @@
 // The import slots of loaded modules, through which they call other modules: those of the functions that are wrapped
-// lead to us while recording is on. Code is not changed, nothing is preloaded, and neither dlopen nor dlsym is touched.
+// lead to us while recording is on. Code is not changed, and nothing is preloaded.
 // [writer thread, or whoever writes the end]
 #pragma once
 
 #include <cstdint>
 
 #include "tracer/core/collectors.h"
-#include "tracer/imports/loaded_module.h"
+#include "tracer/system/loaded_module.h"
 
 namespace gprof::tracer {
 
@@ -32,18 +32,25 @@ struct ModuleWatcher {
   void (*see)(const LoadedModule& module) = nullptr;
   void (*seen_all)() = nullptr;
   void (*forget)() = nullptr;  // one was unloaded: all are seen again
-  // Whether the starting thread itself leads slots, as the next call of the program may be one of them.
+  // Whether it has seen a module whose functions the program may call next.
   bool (*is_urgent)() = nullptr;
 };
 void WatchModules(const ModuleWatcher& by);  // [starting thread]
 
 // The collector of what the wrappers see, whichever of them are wanted: it leads slots and takes them back.
 void StartImports();  // [starting thread]
+// Whether slots are led before the program goes on, as its next call may be one of them. [starting thread]
+bool AreImportsUrgent();
 void DrainImports(DrainRound* round);
 void StopImports(StopReason why);
 
 // Leads slots to the wrappers, of modules that have come since the last time, too.
 void PatchImports();
+// The same of one module, which the loader is done with, once wrappers are in use. [any thread]
+void PatchModule(uintptr_t base);
+// Leads those of the program itself to one wrapper, at once. [starting thread]
+void PatchProgram(const WrappedSymbol& symbol);
+void ResetImportsAfterFork();  // [child of a fork, at once]
 
 inline constexpr Collector kImportCollector = {
     .start = StartImports,

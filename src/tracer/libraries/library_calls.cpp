@@ -1,11 +1,11 @@
 #include "tracer/libraries/library_calls.h"
 
 #include "tracer/core/config.h"
-#include "tracer/imports/loaded_module.h"
 #include "tracer/libraries/library_wrappers.h"
 #include "tracer/nvtx/given_names.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
-#include "tracer/system/clock.h"
+#include "tracer/system/loaded_module.h"
 
 namespace gprof::tracer {
 namespace {

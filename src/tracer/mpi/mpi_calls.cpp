@@ -14,9 +14,6 @@ namespace {
 
 constexpr uint64_t kShortPollNs = 1000;
 
-// Salvage has the names and numbers of the process that died.
-trace::StringId names[kMpiNumbers] GPROF_IN_ARENA = {};
-
 // By handle, in the order in which they came. The world is the first.
 constexpr uint32_t kMostCommunicators = 256;
 uint64_t communicators[kMostCommunicators] GPROF_IN_ARENA = {};
@@ -40,14 +37,14 @@ bool IsShortPoll(std::size_t number, uint64_t duration_ns) {
 
 void Add(const MpiCallRow& row, uint64_t sent_bytes, uint64_t received_bytes, bool is_unfinished,
          const RowSource& source) {
-  if (row.header.flags >= kMpiNumbers) return;  // in salvage a row may say anything
+  if (row.header.flags >= kMpiNumbers || !Exists(row.header.flags)) return;  // in salvage a row may say anything
   trace::MpiCallRecord r;
   r.start_ns = source.clock.ToNs(row.start);
   const uint64_t end_ns = source.clock.ToNs(row.start + UnpackDuration(row.duration));
   r.duration_ns = end_ns > r.start_ns ? end_ns - r.start_ns : 0;
   if (IsShortPoll(row.header.flags, r.duration_ns)) return;
   r.tid = source.log->tid;
-  r.function = names[row.header.flags];
+  r.function = Names().Intern(SymbolOf(row.header.flags).text + 1);
   r.communicator = NumberOfCommunicator(row.communicator);
   r.communicator_size = row.communicator_size;
   r.sent_bytes = sent_bytes;
@@ -81,9 +78,6 @@ void SetShortestPoll() {
 
 void StartMpiCalls() {
   if (!Config().wants_mpi) return;
-  for (std::size_t i = 0; i < kMpiNumbers; ++i) {
-    if (Exists(i)) names[i] = Names().Intern(SymbolOf(i).text + 1);
-  }
   SetShortestPoll();
   WrapMpi();
   WatchForMpi();

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracer/imports/loaded_module.h"
+#include "tracer/system/loaded_module.h"
 
 namespace gprof::tracer {
 

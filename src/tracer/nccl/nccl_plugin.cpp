@@ -12,9 +12,9 @@
 #include "tracer/nccl/collectives.h"
 #include "tracer/nccl/nccl_events.h"
 #include "tracer/nccl/proxy_transfers.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {

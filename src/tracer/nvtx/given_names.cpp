@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "tracer/store/clock.h"
 #include "tracer/store/memory/kept_list.h"
-#include "tracer/system/clock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {

@@ -1,5 +1,6 @@
 #include "gprof/trace/env.h"
 #include "tracer/core/entry_points.h"
+#include "tracer/core/fork_hold.h"
 #include "tracer/core/tracer.h"
 #include "tracer/nvtx/nvtx_hooks.h"
 #include "tracer/system/system_calls.h"
@@ -8,7 +9,10 @@
 GPROF_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   using namespace gprof::tracer;
   ErrnoGuard errno_guard;
-  if (StartTracer() && Config().wants_nvtx) return InstallNvtx(get_export_table);
+  const ForkHold hold;
+  // No more than this, as other threads that call NVTX wait for it: the first event starts the tracer.
+  if (IsTracerWanted() && Config().wants_nvtx) return InstallNvtx(get_export_table);
+  StartTracer();
   using Initialize = int(NvtxGetExportTableFunc_t);
   auto* next = EntryOfNext<Initialize>(gprof::trace::env::kNextNvtxInjection, "InitializeInjectionNvtx2");
   return next == nullptr ? 1 : next(get_export_table);

@@ -21,15 +21,15 @@ enum Slot : std::size_t {
   kDomainIsEnabled = 7,
 };
 
-bool HasNames() { return IsRecording() || StartTracer(); }
+bool HasTracer() { return IsRecording() || StartTracer(); }
 
 uint64_t NVTX_API SchemaRegister(nvtxDomainHandle_t domain, const nvtxPayloadSchemaAttr_t* schema) {
   ErrnoGuard errno_guard;
-  return schema != nullptr && HasNames() ? RegisterSchema(DomainNumber(domain), *schema) : 0;
+  return schema != nullptr && HasTracer() ? RegisterSchema(DomainNumber(domain), *schema) : 0;
 }
 uint64_t NVTX_API EnumRegister(nvtxDomainHandle_t domain, const nvtxPayloadEnumAttr_t* enumeration) {
   ErrnoGuard errno_guard;
-  return enumeration != nullptr && HasNames() ? RegisterEnum(DomainNumber(domain), *enumeration) : 0;
+  return enumeration != nullptr && HasTracer() ? RegisterEnum(DomainNumber(domain), *enumeration) : 0;
 }
 
 // Nothing to carry is an event all the same.
@@ -66,7 +66,10 @@ void NVTX_API EndPayload(nvtxDomainHandle_t handle, nvtxRangeId_t range, const n
   const PayloadScope scope(Carried(payloads));
   End(DomainNumber(handle), range);
 }
-uint8_t NVTX_API DomainIsEnabled(nvtxDomainHandle_t) { return IsRecording() ? 1 : 0; }
+uint8_t NVTX_API DomainIsEnabled(nvtxDomainHandle_t) {
+  ErrnoGuard errno_guard;
+  return HasTracer() ? 1 : 0;
+}
 
 template <class F>
 void Install(const nvtxExtModuleSegment_t& segment, Slot slot, F* function) {
@@ -76,7 +79,7 @@ void Install(const nvtxExtModuleSegment_t& segment, Slot slot, F* function) {
 }  // namespace
 
 int InstallNvtxExtension(nvtxExtModuleInfo_t* module) {
-  if (module == nullptr || !StartTracer() || !Config().wants_nvtx) return 1;
+  if (module == nullptr || !IsTracerWanted() || !Config().wants_nvtx) return 1;
   if (module->moduleId != kPayloadModule || module->segmentsCount == 0 || module->segments == nullptr) return 1;
   const nvtxExtModuleSegment_t& segment = module->segments[0];
   if (segment.functionSlots == nullptr) return 1;

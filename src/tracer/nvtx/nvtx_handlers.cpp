@@ -257,7 +257,10 @@ nvtxDomainHandle_t NVTX_API DomainCreateW(const wchar_t* name) {
 }
 // The number stays: events of the destroyed domain keep their name, and the same name may be created again.
 void NVTX_API DomainDestroy(nvtxDomainHandle_t) {}
-void NVTX_API Initialize(const void*) {}
+void NVTX_API Initialize(const void*) {
+  ErrnoGuard errno_guard;
+  StartTracer();
+}
 
 template <class F>
 NvtxFunctionPointer Any(F* function) {

@@ -151,7 +151,7 @@ void WatchedEnd(ThreadLog* log, uint32_t domain, const NvtxAttributes& attribute
 }
 
 int InstallNvtx(NvtxGetExportTableFunc_t get_export_table) {
-  if (get_export_table == nullptr || !StartTracer() || !Config().wants_nvtx) return 1;
+  if (get_export_table == nullptr) return 1;
   const auto* version = static_cast<const NvtxExportTableVersionInfo*>(get_export_table(NVTX_ETID_VERSIONINFO));
   if (version != nullptr && version->struct_size >= sizeof *version) version->SetInjectionNvtxVersion(NVTX_VERSION);
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));

@@ -8,9 +8,9 @@
 #include "tracer/nvtx/nvtx_row_layout.h"
 #include "tracer/nvtx/payload_capture.h"
 #include "tracer/nvtx/range_triggers.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
 
 namespace gprof::tracer {
 

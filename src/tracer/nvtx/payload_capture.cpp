@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kMaxEntries = 4096;  // of one layout
 constexpr std::size_t kMaxPayloads = 64;   // of one event
 
-Lock lock;
+Lock payload_lock;
 constinit KeptList<LayoutEntry, Region::kNames, 256, 256> layout_entries GPROF_IN_ARENA;
 constinit std::atomic<uint64_t> next_number{NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START};
 
@@ -36,12 +36,12 @@ struct Layout {
   uint64_t message_offset = 0;
   std::size_t message_bytes = 0;  // at most
 };
-struct Slot {
+struct PayloadSlot {
   std::atomic<bool> is_taken;
   Layout layout;
 };
 constexpr uint32_t kSlots = 4096;
-Slot slots[kSlots];
+PayloadSlot slots[kSlots];
 
 uint32_t HashOf(uint32_t domain, uint64_t number) {
   return static_cast<uint32_t>((number + domain * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u >> 40);
@@ -49,17 +49,17 @@ uint32_t HashOf(uint32_t domain, uint64_t number) {
 
 const Layout* Find(uint32_t domain, uint64_t number) {
   for (uint32_t i = 0; i < kSlots; ++i) {
-    const Slot& slot = slots[(HashOf(domain, number) + i) % kSlots];
+    const PayloadSlot& slot = slots[(HashOf(domain, number) + i) % kSlots];
     if (!slot.is_taken.load(std::memory_order_acquire)) return nullptr;
     if (slot.layout.number == number && slot.layout.domain == domain) return &slot.layout;
   }
   return nullptr;
 }
 
-// Under `lock`. A full table leaves the layout out: its events keep their bytes, but no message.
+// Under `payload_lock`. A full table leaves the layout out: its events keep their bytes, but no message.
 void Remember(const Layout& layout) {
   for (uint32_t i = 0; i + 1 < kSlots; ++i) {
-    Slot& slot = slots[(HashOf(layout.domain, layout.number) + i) % kSlots];
+    PayloadSlot& slot = slots[(HashOf(layout.domain, layout.number) + i) % kSlots];
     if (slot.is_taken.load(std::memory_order_relaxed)) continue;
     slot.layout = layout;
     slot.is_taken.store(true, std::memory_order_release);
@@ -88,7 +88,7 @@ void NoteMessage(const nvtxPayloadSchemaEntry_t& entry, uint64_t offset, const E
   layout->message_bytes = extent.bytes != 0 ? std::min<uint64_t>(extent.bytes, kMaxNameBytes) : kMaxNameBytes;
 }
 
-// Entries first, so that a schema that is told has all of them. Under `lock`.
+// Entries first, so that a schema that is told has all of them. Under `payload_lock`.
 void AppendEntries(const nvtxPayloadSchemaAttr_t& schema, std::size_t entries, Walk* walk, Layout* layout) {
   for (std::size_t i = 0; i < entries; ++i) {
     const nvtxPayloadSchemaEntry_t& given = schema.entries[i];
@@ -177,7 +177,7 @@ uint64_t RegisterSchema(uint32_t domain, const nvtxPayloadSchemaAttr_t& schema) 
   layout.number = NumberOf((schema.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0, schema.schemaId);
   if ((schema.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) != 0) layout.name = Names().Intern(schema.name);
   Walk walk(head.type, head.pack_alignment);
-  LockGuard guard(lock);
+  LockGuard guard(payload_lock);
   // Every shared object with the same header registers the same layout under the same number.
   if (Find(domain, layout.number) != nullptr) return layout.number;
   AppendEntries(schema, head.entries, &walk, &layout);
@@ -205,7 +205,7 @@ uint64_t RegisterEnum(uint32_t domain, const nvtxPayloadEnumAttr_t& enumeration)
   const bool has_entries = has(NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES) && has(NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES);
   const std::size_t entries =
       has_entries && enumeration.entries != nullptr ? std::min(enumeration.numEntries, kMaxEntries) : 0;
-  LockGuard guard(lock);
+  LockGuard guard(payload_lock);
   if (Find(domain, layout.number) != nullptr) return layout.number;
   for (std::size_t i = 0; i < entries; ++i) {
     const nvtxPayloadEnum_t& given = enumeration.entries[i];
@@ -221,10 +221,10 @@ uint64_t RegisterEnum(uint32_t domain, const nvtxPayloadEnumAttr_t& enumeration)
 const LayoutEntry* LayoutEntryAt(uint32_t i) { return layout_entries.At(i); }
 
 void ResetLayoutsAfterFork() {
-  lock.ResetAfterFork();
+  payload_lock.ResetAfterFork();
   layout_entries.ResetAfterFork();
   if (NamesAreWhole()) return;
-  for (Slot& slot : slots) slot.is_taken.store(false, std::memory_order_relaxed);
+  for (PayloadSlot& slot : slots) slot.is_taken.store(false, std::memory_order_relaxed);
 }
 
 void WritePayloads(ThreadLog* log, trace::NvtxEvent event, uint32_t domain, uint64_t stamp, uint64_t range) {

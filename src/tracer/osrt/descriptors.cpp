@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "tracer/core/notice.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
-#include "tracer/system/clock.h"
 
 namespace gprof::tracer {
 namespace {

@@ -4,6 +4,7 @@
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
 #include "tracer/imports/wrapped_call.h"
+#include "tracer/osrt/call_rate.h"
 #include "tracer/osrt/descriptors.h"
 #include "tracer/osrt/os_objects.h"
 #include "tracer/osrt/os_rows.h"
@@ -19,28 +20,16 @@
 namespace gprof::tracer {
 namespace {
 
-// Salvage has the same table, and the names that the dead process gave to its functions.
-trace::StringId names[kMostFunctions] GPROF_IN_ARENA = {};
-trace::StringId gil_name GPROF_IN_ARENA = {};
-
-// By default, calls that come in masses (hundreds of threads that sleep for a millisecond each) are left out where they
-// are short: what remains is what holds up a program.
-constexpr uint64_t kMostCallsInASecond = 20'000;
+// By default, calls that come in masses are left out where they are short: what remains is what holds up a program.
+CallRate call_rate;
 constexpr uint64_t kStep = 4, kLargestFactor = 256;
 uint64_t factor = 1;  // of the thresholds
-uint64_t calls_added = 0, calls_judged = 0, judged_ns = 0;
+uint64_t calls_added = 0;
 
 const WrappedFunction* FunctionAt(uint32_t number) {
   std::size_t count = 0;
   const WrappedFunction* const all = WrappedFunctions(&count);
   return number < count ? &all[number] : nullptr;
-}
-
-void NameFunctions() {
-  std::size_t count = 0;
-  const WrappedFunction* const all = WrappedFunctions(&count);
-  for (std::size_t i = 0; i < count; ++i) names[i] = Names().Intern(all[i].name);
-  gil_name = Names().Intern("GIL");
 }
 
 // The clock's pace is known a little better each time; what is too short all the same is dropped when it is converted.
@@ -59,19 +48,9 @@ void SetThresholds() {
                             std::memory_order_relaxed);
 }
 
-// Whether there were too many since the last time.
-bool AreTooMany() {
-  constexpr uint64_t kSecondNs = 1'000'000'000, kPeriodNs = kSecondNs / 10;
-  const uint64_t now = MonotonicNs(), passed_ns = now - judged_ns;
-  if (passed_ns < kPeriodNs) return false;
-  const uint64_t calls = calls_added - calls_judged;
-  calls_judged = calls_added;
-  judged_ns = now;
-  return calls > kMostCallsInASecond * passed_ns / kSecondNs;
-}
-
 void StepDown() {
-  if (!Config().osrt_steps_down || Config().wants_file_access || factor >= kLargestFactor || !AreTooMany()) return;
+  if (!Config().osrt_steps_down || Config().wants_file_access || factor >= kLargestFactor) return;
+  if (!call_rate.IsTooHigh(calls_added, MonotonicNs())) return;
   factor *= kStep;
   SetThresholds();
   Message message;
@@ -94,7 +73,7 @@ void SetBytes(uint64_t number, trace::OsCallRecord* r) {
 void SetLock(uint64_t address, trace::OsCallRecord* r) {
   if (r->object_kind == static_cast<uint8_t>(trace::OsObject::kCondition) && IsInPythonRuntime(address)) {
     r->object_kind = static_cast<uint8_t>(trace::OsObject::kGil);
-    r->path = gil_name;
+    r->path = Names().Intern("GIL");
   }
   r->object = NumberOfLock(address);
   r->result = r->error;
@@ -157,7 +136,7 @@ void Add(const OsCallRow& row, bool is_unfinished, const RowSource& source) {
   r.duration_ns = end_ns > r.start_ns ? end_ns - r.start_ns : 0;
   if (!is_unfinished && !IsLongEnough(r.duration_ns)) return;
   r.tid = source.log->tid;
-  r.function = names[row.header.flags];
+  r.function = Names().Intern(function->name);
   r.error = ErrorOf(row.what);
   SetMore(row, &r);
   r.is_unfinished = is_unfinished;
@@ -194,12 +173,15 @@ void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
 
 void StartOsCalls() {
   if (!Config().wants_osrt) return;
-  NameFunctions();
+  SetThresholds();
+  os_thresholds.is_on.store(IsCapturing(), std::memory_order_release);
+}
+
+void PrepareOsCalls() {
+  if (!Config().wants_osrt) return;
   MapWriteNotes();
   WrapFunctions(Config().osrt_functions);
   WatchForPython();
-  SetThresholds();
-  os_thresholds.is_on.store(IsCapturing(), std::memory_order_release);
 }
 
 void SwitchOsCalls(bool on) {

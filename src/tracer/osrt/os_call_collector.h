@@ -7,6 +7,7 @@
 namespace gprof::tracer {
 
 void StartOsCalls();          // [starting thread]
+void PrepareOsCalls();        // [writer thread, or the starting thread]
 void SwitchOsCalls(bool on);  // [any thread, one at a time]
 void DrainOsCalls(DrainRound* round);
 void TakeOpenOsCalls(DrainRound* round);
@@ -16,6 +17,7 @@ void ConvertOsCallRow(const RowHeader* row, const RowSource& source);
 
 inline constexpr Collector kOsCallCollector = {
     .start = StartOsCalls,
+    .prepare = PrepareOsCalls,
     .switch_capture = SwitchOsCalls,
     .drain = DrainOsCalls,
     .salvage = TakeOpenOsCalls,

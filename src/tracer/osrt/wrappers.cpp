@@ -29,6 +29,7 @@
 #include <iterator>
 
 #include "tracer/osrt/wrapper_kinds.h"
+#include "tracer/system/loaded_module.h"
 
 namespace gprof::tracer {
 namespace {
@@ -47,9 +48,13 @@ using JoinClock = int (*)(pthread_t, void**, clockid_t, const timespec*);
 using LockClock = int (*)(void*, clockid_t, const timespec*);
 using WaitClock = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
 
+// Only what is there is asked for: a failing dlsym() takes memory of the thread for its message, for which libc
+// reserves 64 MB of addresses.
 void* LookUp(const char* symbol) {
+  if (AddressOfGlobal(symbol) == nullptr) return nullptr;
 #ifdef __x86_64__
-  if (std::strncmp(symbol, "pthread_cond_", 13) == 0) {
+  const bool has_old_version = std::strcmp(symbol, "pthread_cond_clockwait") != 0;
+  if (has_old_version && std::strncmp(symbol, "pthread_cond_", 13) == 0) {
     if (void* found = dlvsym(RTLD_DEFAULT, symbol, "GLIBC_2.3.2"); found != nullptr) return found;
   }
 #endif

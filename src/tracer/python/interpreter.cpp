@@ -7,41 +7,53 @@
 
 #include <cstring>
 
+#include "tracer/system/loaded_module.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {
 
-// A library that was opened without RTLD_GLOBAL is not found otherwise.
-int FindLibrary(dl_phdr_info* info, std::size_t, void* path) {
-  const char* slash = info->dlpi_name == nullptr ? nullptr : std::strrchr(info->dlpi_name, '/');
-  if (slash == nullptr || std::strncmp(slash, "/libpython3.", 12) != 0) return 0;
-  if (std::strlen(info->dlpi_name) >= 4096) return 0;
-  std::strcpy(static_cast<char*>(path), info->dlpi_name);
-  return 1;
-}
-
-void* Library() {
-  if (dlsym(RTLD_DEFAULT, "_PyRuntime") != nullptr) return RTLD_DEFAULT;
-  char path[4096];
-  if (dl_iterate_phdr(FindLibrary, path) == 0) return nullptr;
-  return dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-}
+// The interpreter's symbols, as the module has them that it is in: the program itself, or a library. Looked up without
+// dlsym(), which leaves a message in memory of the thread where there is nothing to be found: once the process forks,
+// that is a leak.
+struct Symbols {
+  Interpreter python;
+  const char* (*version_text)() = nullptr;
+  char path[4096] = {};  // empty: of the program
+};
 
 template <class T>
-bool Symbol(void* library, const char* name, T* out) {
-  *out = reinterpret_cast<T>(dlsym(library, name));
+bool Symbol(const LoadedModule& module, const char* name, T* out) {
+  *out = reinterpret_cast<T>(module.AddressOfExport(name));
   return *out != nullptr;
 }
 
+int FindSymbols(dl_phdr_info* info, std::size_t, void* found) {
+  const LoadedModule module(*info);
+  auto* const symbols = static_cast<Symbols*>(found);
+  Interpreter* const python = &symbols->python;
+  if (!Symbol(module, "_PyRuntime", &python->runtime)) return 0;
+  if (info->dlpi_name != nullptr && std::strlen(info->dlpi_name) < sizeof symbols->path) {
+    std::strcpy(symbols->path, info->dlpi_name);
+  }
+  Symbol(module, "Py_GetVersion", &symbols->version_text);
+  Symbol(module, "PyGILState_GetThisThreadState", &python->this_thread);
+  if (!Symbol(module, "Py_IsFinalizing", &python->is_finalizing)) {
+    Symbol(module, "_Py_IsFinalizing", &python->is_finalizing);
+  }
+  Symbol(module, "PyCode_Type", &python->code_type);
+  Symbol(module, "PyUnicode_Type", &python->text_type);
+  Symbol(module, "PyBytes_Type", &python->bytes_type);
+  return 1;
+}
+
 // PY_VERSION_HEX, as far as major and minor go.
-uint32_t VersionOf(void* library) {
-  const unsigned long* number = nullptr;
-  if (Symbol(library, "Py_Version", &number)) return static_cast<uint32_t>(*number);
-  const char* (*text)() = nullptr;
-  if (!Symbol(library, "Py_GetVersion", &text)) return 0;
+uint32_t VersionOf(const Symbols& symbols) {
+  const auto* const version = static_cast<const unsigned long*>(AddressOfGlobal("Py_Version"));
+  if (version != nullptr) return static_cast<uint32_t>(*version);
+  if (symbols.version_text == nullptr) return 0;
   char* end = nullptr;
-  const unsigned long major = strtoul(text(), &end, 10);
+  const unsigned long major = strtoul(symbols.version_text(), &end, 10);
   const unsigned long minor = *end == '.' ? strtoul(end + 1, nullptr, 10) : 0;
   return static_cast<uint32_t>(major << 24 | minor << 16);
 }
@@ -82,25 +94,22 @@ bool CheckPlace(const trace::PythonLayout& l, const char* frame, const char* cod
 }  // namespace
 
 Found FindInterpreter(Interpreter* out, char (&unknown)[32]) {
-  void* const library = Library();
-  if (library == nullptr && dlsym(RTLD_DEFAULT, "_PyRuntime") == nullptr) return Found::kNothing;
-  if (!Symbol(library, "_PyRuntime", &out->runtime)) return Found::kNothing;
-  const uint32_t version = VersionOf(library);
-  const char* (*text)() = nullptr;
+  Symbols symbols;
+  if (ForEachModule(FindSymbols, &symbols) == 0) return Found::kNothing;
+  // The loader may be in the midst of loading a library; this waits until it is done.
+  if (symbols.path[0] != 0 && dlopen(symbols.path, RTLD_LAZY | RTLD_NOLOAD) == nullptr) return Found::kNothing;
   unknown[0] = 0;
-  if (Symbol(library, "Py_GetVersion", &text)) {
-    std::size_t n = std::strcspn(text(), " ");
+  if (symbols.version_text != nullptr) {
+    const char* const text = symbols.version_text();
+    std::size_t n = std::strcspn(text, " ");
     if (n >= sizeof unknown) n = sizeof unknown - 1;
-    std::memcpy(unknown, text(), n);
+    std::memcpy(unknown, text, n);
     unknown[n] = 0;
   }
-  out->layout = trace::LayoutOfPython(version, out->runtime);
-  const bool has_all = Symbol(library, "PyGILState_GetThisThreadState", &out->this_thread) &&
-                       (Symbol(library, "Py_IsFinalizing", &out->is_finalizing) ||
-                        Symbol(library, "_Py_IsFinalizing", &out->is_finalizing)) &&
-                       Symbol(library, "PyCode_Type", &out->code_type) &&
-                       Symbol(library, "PyUnicode_Type", &out->text_type) &&
-                       Symbol(library, "PyBytes_Type", &out->bytes_type);
+  *out = symbols.python;
+  out->layout = trace::LayoutOfPython(VersionOf(symbols), out->runtime);
+  const bool has_all = out->this_thread != nullptr && out->is_finalizing != nullptr && out->code_type != nullptr &&
+                       out->text_type != nullptr && out->bytes_type != nullptr;
   return has_all && out->layout.IsKnown() ? Found::kGood : Found::kUnknown;
 }
 

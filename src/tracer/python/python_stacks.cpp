@@ -15,7 +15,7 @@
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
 #include "tracer/store/caller_stack.h"
-#include "tracer/system/clock.h"
+#include "tracer/store/clock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {

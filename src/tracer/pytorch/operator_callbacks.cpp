@@ -5,7 +5,6 @@
 #include "tracer/core/entry_points.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
-#include "tracer/pytorch/operator_inputs.h"
 #include "tracer/pytorch/operator_text.h"
 #include "tracer/pytorch/torch_layout.h"
 #include "tracer/pytorch/torch_library.h"
@@ -18,10 +17,10 @@ namespace {
 enum class State : uint32_t { kOff, kTrying, kOn, kRefused };
 constinit std::atomic<State> state{State::kOff};
 TorchLibrary torch;
-TorchLayout layout;
+TorchLayout torch_layout;
 
 // Of the trial: what is known, and how far it has come.
-KnownTensors known;
+KnownTensors trial_tensors;
 uint32_t trying_tid = 0;
 bool has_seen_sum = false, has_seen_list = false;
 
@@ -64,14 +63,14 @@ bool WriteBegin(ThreadLog* log, TorchFunction function) {
   unsigned char* const inputs = at + sizeof(OperatorRow) + name_bytes;
   std::memcpy(at + sizeof(OperatorRow), name, name_bytes);
   const uint32_t input_bytes =
-      PutInputs(layout, torch.undefined_tensor, ReadTorch<const TorchValue*>(function, layout.inputs),
-                ReadTorch<uint64_t>(function, layout.inputs + 8), NeedsValues(name, name_bytes), inputs);
+      PutInputs(torch_layout, torch.undefined_tensor, ReadTorch<const TorchValue*>(function, torch_layout.inputs),
+                ReadTorch<uint64_t>(function, torch_layout.inputs + 8), NeedsValues(name, name_bytes), inputs);
   const auto bytes = static_cast<uint32_t>((sizeof(OperatorRow) + name_bytes + input_bytes + 7) & ~std::size_t{7});
   *reinterpret_cast<OperatorRow*>(at) = {{RowType::kOperator, 0, static_cast<uint16_t>(bytes / 8)},
                                          static_cast<uint16_t>(name_bytes),
                                          static_cast<uint16_t>(input_bytes),
                                          Stamp(),
-                                         ReadTorch<int64_t>(function, layout.sequence)};
+                                         ReadTorch<int64_t>(function, torch_layout.sequence)};
   log->Commit(bytes);
   return true;
 }
@@ -104,9 +103,9 @@ void Try(TorchFunction function) {
   ErrnoGuard errno_guard;
   const char* const name = torch.name(function);
   if (!has_seen_sum && std::strcmp(name, "aten::sum") == 0) {
-    has_seen_sum = FindFunctionLayout(function, known, torch.next_sequence(), &layout);
+    has_seen_sum = FindFunctionLayout(function, trial_tensors, torch.next_sequence(), &torch_layout);
   } else if (has_seen_sum && !has_seen_list && std::strcmp(name, "aten::cat") == 0) {
-    has_seen_list = ReadsFunction(function, known, torch.next_sequence(), layout);
+    has_seen_list = ReadsFunction(function, trial_tensors, torch.next_sequence(), torch_layout);
   }
 }
 
@@ -152,9 +151,9 @@ enum class Step : int { kTry = 1, kFinish = 2 };
 bool TakeStep(Step step, const KnownTensors& tensors) {
   if (step == Step::kTry) {
     if (state.load(std::memory_order_acquire) != State::kOff) return false;
-    known = tensors;
+    trial_tensors = tensors;
     trying_tid = CurrentTid();
-    if (!FindTorch(&torch) || !FindTensorLayout(known, &layout)) return Refuse();
+    if (!FindTorch(&torch) || !FindTensorLayout(trial_tensors, &torch_layout)) return Refuse();
     state.store(State::kTrying, std::memory_order_release);
     callback_handle = AddCallback();
     return true;

@@ -13,7 +13,7 @@ constexpr uint32_t kDomain = 1u << 20;
 struct Domain {
   bool is_used, is_told;
 };
-constinit Domain state GPROF_IN_ARENA = {};
+constinit Domain operator_domain GPROF_IN_ARENA = {};
 
 // The names of operators by what their rows say, so that texts are made once. What has lost its place is made anew.
 struct Known {
@@ -21,12 +21,12 @@ struct Known {
   trace::StringId name;
 };
 constexpr std::size_t kMostKnown = 1u << 12;
-constinit Known known[kMostKnown] = {};
+constinit Known known_operators[kMostKnown] = {};
 
 trace::StringId NameOf(Bytes name, Bytes inputs) {
   // They lie one behind the other.
   const uint64_t hash = HashBytes(name.data, name.size + inputs.size) + name.size;
-  Known& place = known[hash % kMostKnown];
+  Known& place = known_operators[hash % kMostKnown];
   if (place.hash == hash && place.name.value != 0) return place.name;
   char text[kMaxNameBytes];
   place = {hash, Names().Intern(text, WriteOperatorText(name, inputs, text, sizeof text))};
@@ -34,7 +34,7 @@ trace::StringId NameOf(Bytes name, Bytes inputs) {
 }
 
 void AddEvent(uint64_t stamp, trace::NvtxRecord r, const RowSource& source) {
-  state.is_used = true;
+  operator_domain.is_used = true;
   // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
   const uint64_t own_ns = source.clock.ToNs(stamp);
   if (own_ns > source.log->nvtx.last_ns) source.log->nvtx.last_ns = own_ns;
@@ -68,17 +68,17 @@ void ConvertOperatorRow(const RowHeader* header, const RowSource& source) {
   AddEvent(reinterpret_cast<const OperatorEndRow*>(header)->stamp, r, source);
 }
 
-void RetellOperators() { state.is_told = false; }
+void RetellOperators() { operator_domain.is_told = false; }
 
 void DrainOperators(DrainRound*) {
-  if (!state.is_used || state.is_told) return;
+  if (!operator_domain.is_used || operator_domain.is_told) return;
   Output().Add(trace::NvtxDomainRecord{kDomain, Names().Intern("PyTorch")});
-  state.is_told = true;
+  operator_domain.is_told = true;
 }
 
 void ResetOperatorsAfterFork() {
-  state = {};
-  for (Known& place : known) place = {};
+  operator_domain = {};
+  for (Known& place : known_operators) place = {};
 }
 
 }  // namespace gprof::tracer

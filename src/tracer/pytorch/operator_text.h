@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "tracer/pytorch/operator_row.h"
+#include "tracer/pytorch/torch_layout.h"
 
 namespace gprof::tracer {
 
@@ -15,5 +17,11 @@ struct Bytes {
 
 // Answers the length of what it wrote. Inputs may be anything, as in salvage.
 std::size_t WriteOperatorText(Bytes name, Bytes inputs, char* out, std::size_t capacity);
+
+// The inputs of an operator as bytes of its row. [the thread that runs the operator, before it does]
+
+// `has_values`: numbers are told, too. Answers how many bytes there are, kMostInputBytes at most.
+uint32_t PutInputs(const TorchLayout& layout, const char* undefined_tensor, const TorchValue* inputs, uint64_t count,
+                   bool has_values, unsigned char* out);
 
 }  // namespace gprof::tracer

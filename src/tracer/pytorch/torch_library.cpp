@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "tracer/system/loaded_module.h"
+
 namespace gprof::tracer {
 namespace {
 
@@ -25,7 +27,7 @@ int IsIt(dl_phdr_info* info, std::size_t, void* argument) {
 
 void* LoadedLibrary(const char* file) {
   Search search{file, {}};
-  return dl_iterate_phdr(IsIt, &search) == 0 ? nullptr : dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+  return ForEachModule(IsIt, &search) == 0 ? nullptr : dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
 }
 
 template <class F>

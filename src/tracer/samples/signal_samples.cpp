@@ -128,7 +128,7 @@ void End() {
 
 }  // namespace
 
-void StartSignalSamples() {
+void PrepareSignalSamples() {
   if (Config().sample_period_ns == 0) return;
   const ErrnoGuard errno_guard;
   if (!KernelSparesCalls()) return SayWhyNot("this kernel is too old: its timers would interrupt system calls");

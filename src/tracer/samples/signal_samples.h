@@ -7,14 +7,14 @@
 
 namespace gprof::tracer {
 
-void StartSignalSamples();          // [starting thread]
+void PrepareSignalSamples();        // [writer thread, or the starting thread]
 void SwitchSignalSamples(bool on);  // [any thread, one at a time]
 void DrainSignalSamples(DrainRound* round);
 void StopSignalSamples(StopReason why);
 void ResetSignalSamplesAfterFork();
 
 inline constexpr Collector kSignalSampleCollector = {
-    .start = StartSignalSamples,
+    .prepare = PrepareSignalSamples,
     .switch_capture = SwitchSignalSamples,
     .drain = DrainSignalSamples,
     .stop = StopSignalSamples,

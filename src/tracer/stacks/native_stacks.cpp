@@ -8,7 +8,6 @@
 // A table of the thread remembers how each address leaves its caller's frame, so that most steps cost a look there.
 #include "tracer/stacks/native_stacks.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -22,8 +21,8 @@
 #include "tracer/stacks/shared_frames.h"
 #include "tracer/stacks/stack_window.h"
 #include "tracer/store/caller_stack.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
-#include "tracer/system/clock.h"
 
 namespace gprof::tracer {
 namespace {
@@ -344,27 +343,23 @@ uint32_t ReadNativeStack(ThreadLog* log, const CallerFrame& frame, const StackLi
 
 void ForgetModules() { generation.fetch_add(1, std::memory_order_release); }
 
-// Python may be loaded late. dladdr1 is looked up, as glibc gave it a new version in 2.34. From CPython 3.14 on some
-// compilers make a function of each instruction (tail calls): the loop is small then and not on the stack, and what
-// runs frames is somewhere in the interpreter.
-void LookForInterpreter() {
+// From CPython 3.14 on some compilers make a function of each instruction (tail calls): the loop is small then and not
+// on the stack, and what runs frames is somewhere in the interpreter.
+int SeeInterpreter(dl_phdr_info* info, std::size_t, void*) {
   constexpr std::size_t kSmallestLoop = 8192;
-  if (has_python.load(std::memory_order_relaxed)) return;
-  using AddressFunction = int (*)(const void*, Dl_info*, void**, int);
-  static const auto symbol_at = reinterpret_cast<AddressFunction>(dlsym(RTLD_DEFAULT, "dladdr1"));
-  if (symbol_at == nullptr) return;
-  void* const runs = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
-  if (runs == nullptr) return;
-  Dl_info info;
-  const ElfW(Sym)* symbol = nullptr;
-  LoadedObject object;
-  const auto begin = reinterpret_cast<uintptr_t>(runs);
-  void** const place = reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol));
-  if (symbol_at(runs, &info, place, RTLD_DL_SYMENT) == 0) return;
-  if (symbol == nullptr || !FindObject(begin, &object)) return;
-  python_code = {object.begin, object.end};
-  python_runs = symbol->st_size < kSmallestLoop ? python_code : Addresses{begin, begin + symbol->st_size};
+  const LoadedModule module(*info);
+  const ElfW(Sym)* const runs = module.FindExport("_PyEval_EvalFrameDefault");
+  if (runs == nullptr) return 0;
+  const uintptr_t begin = module.base() + runs->st_value;
+  python_code = {module.Addresses().begin, module.Addresses().end};
+  python_runs = runs->st_size < kSmallestLoop ? python_code : Addresses{begin, begin + runs->st_size};
   has_python.store(true, std::memory_order_release);
+  return 1;
+}
+
+// Python may be loaded late.
+void LookForInterpreter() {
+  if (!has_python.load(std::memory_order_relaxed)) ForEachModule(SeeInterpreter, nullptr);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace gprof::tracer {
 namespace {
 
-constexpr uint32_t kModules = 512;
+constexpr uint32_t kSharedModules = 512;
 constexpr uint32_t kFrameBits = 13, kFrames = 1u << kFrameBits, kTries = 8;
 constexpr uint32_t kOffsetBits = 40, kModuleBits = 24;
 
@@ -19,7 +19,7 @@ struct Frame {
   std::atomic<uint32_t> number;
 };
 
-constinit SharedModule modules[kModules] = {};
+constinit SharedModule modules[kSharedModules] = {};
 constinit std::atomic<uint32_t> module_count{0};
 constinit Frame frames[kFrames] = {};
 
@@ -37,7 +37,7 @@ uint32_t PlaceOf(uint64_t key, uint32_t attempt) {
 
 bool FindSharedModule(uintptr_t address, uint32_t generation, KnownModule* module) {
   const uint32_t count = module_count.load(std::memory_order_acquire);
-  for (uint32_t i = 0; i < count && i < kModules; ++i) {
+  for (uint32_t i = 0; i < count && i < kSharedModules; ++i) {
     const SharedModule& shared = modules[i];
     if (!shared.is_there.load(std::memory_order_acquire) || shared.generation != generation) continue;
     if (address < shared.module.begin || address >= shared.module.end) continue;
@@ -48,9 +48,9 @@ bool FindSharedModule(uintptr_t address, uint32_t generation, KnownModule* modul
 }
 
 void ShareModule(const KnownModule& module, uint32_t generation) {
-  if (module_count.load(std::memory_order_relaxed) >= kModules) return;
+  if (module_count.load(std::memory_order_relaxed) >= kSharedModules) return;
   const uint32_t at = module_count.fetch_add(1, std::memory_order_acq_rel);
-  if (at >= kModules) return;
+  if (at >= kSharedModules) return;
   modules[at].module = module;
   modules[at].generation = generation;
   modules[at].is_there.store(true, std::memory_order_release);

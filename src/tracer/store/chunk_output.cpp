@@ -2,21 +2,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstring>
 #include <new>
 
+#include "gprof/trace/outbox.h"
+#include "tracer/capture/control.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/memory/arena.h"
-#include "tracer/system/clock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {
 
 constinit ChunkOutput output GPROF_IN_ARENA;
+int trace_of_salvage = -1;
 
 const char* Reason(int error) {
   switch (error) {
@@ -24,6 +30,8 @@ const char* Reason(int error) {
       return "no space left on the device (ENOSPC)";
     case EDQUOT:
       return "disk quota exceeded (EDQUOT)";
+    case ENOBUFS:
+      return "the recorder was stopped or killed, and its memory is full (ENOBUFS)";
     case EFBIG:
       return "file size limit of `ulimit -f` reached (EFBIG)";
     case ENOENT:
@@ -43,6 +51,9 @@ const char* Reason(int error) {
   }
 }
 
+// There may be room again.
+bool HasNoRoom(int error) { return error == ENOSPC || error == EDQUOT || error == ENOBUFS; }
+
 void SayNotWritten(int error) {
   Message message;
   message << "the trace " << Config().output << " cannot be written: ";
@@ -51,23 +62,51 @@ void SayNotWritten(int error) {
   } else {
     message << "error " << static_cast<uint64_t>(error);
   }
-  message << (error == ENOSPC || error == EDQUOT ? "; events are lost until there is space again"
-                                                 : "; the program continues, but is no longer recorded");
+  message << (HasNoRoom(error) ? "; events are lost until there is space again"
+                               : "; the program continues, but is no longer recorded");
   Say(trace::NoticeLevel::kError, message);
+}
+
+bool IsOurFile(int fd, const struct stat& s) {
+  const TracerConfig& config = Config();
+  if (config.output_inode != 0 && (s.st_dev != config.output_device || s.st_ino != config.output_inode)) return false;
+  unsigned char first[trace::kChunkHeaderBytes];
+  return config.output_run == 0 || (pread(fd, first, sizeof first, 0) == static_cast<ssize_t>(sizeof first) &&
+                                    trace::IsFileOfRun(first, config.output_run));
+}
+
+// Where a recorder forgets what is old, and has stopped doing so: it was killed, or is stopped itself.
+bool IsBeyondLimit(const struct stat& s) {
+  constexpr uint64_t kBlockBytes = 512;
+  return Config().output_limit != 0 && static_cast<uint64_t>(s.st_blocks) * kBlockBytes > Config().output_limit;
 }
 
 // Opened anew for each chunk: the target may close any descriptor it does not know.
 int OpenOutput(uint64_t* file_bytes) {
-  const TracerConfig& config = Config();
-  const int fd = open(config.output, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+  const int fd = trace_of_salvage >= 0 ? fcntl(trace_of_salvage, F_DUPFD_CLOEXEC, 0)
+                                       : open(Config().output, O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY);
   struct stat s;
   if (fd < 0 || fstat(fd, &s) != 0) return fd;
   *file_bytes = static_cast<uint64_t>(s.st_size);
-  if (config.output_inode == 0) return fd;
-  if (s.st_dev == config.output_device && s.st_ino == config.output_inode) return fd;
+  const int refusal = !IsOurFile(fd, s) ? ESTALE : IsBeyondLimit(s) ? ENOBUFS : 0;
+  if (refusal == 0) return fd;
   close(fd);
-  errno = ESTALE;
+  errno = refusal;
   return -1;
+}
+
+// 0, or an errno value. Torn: a part of the chunk is in the file.
+int WriteOnce(int fd, const unsigned char* chunk, std::size_t bytes, bool* is_torn) {
+  ssize_t written;
+  do {
+    written = write(fd, chunk, bytes);
+  } while (written < 0 && errno == EINTR);
+  if (written < 0) return errno;
+  if (written == static_cast<ssize_t>(bytes)) return 0;
+  *is_torn = written > 0;
+  rlimit limit;
+  const auto end = static_cast<rlim_t>(lseek(fd, 0, SEEK_CUR));
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur <= end ? EFBIG : ENOSPC;
 }
 
 // Whether the chunk that starts with this header is whole.
@@ -83,7 +122,8 @@ bool IsWholeChunk(int fd, uint64_t at, const trace::ChunkHeader& header) {
 
 // [salvage] Whether that chunk got into the trace, at or after `from`. Others may have written between.
 bool IsInFile(const trace::ProcessKey& process, uint64_t sequence, uint64_t from) {
-  const int fd = open(Config().output, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  uint64_t file_bytes = 0;
+  const int fd = OpenOutput(&file_bytes);
   if (fd < 0) return false;
   unsigned char window[64 * 1024];
   bool is_there = false;
@@ -103,9 +143,53 @@ bool IsInFile(const trace::ProcessKey& process, uint64_t sequence, uint64_t from
   return is_there;
 }
 
+constexpr uint64_t kCapacities[] = {16u << 20, 8u << 20};
+// The launcher looks once a second until it knows that there is something.
+constexpr uint64_t kPatienceNs = 2'000'000'000, kPauseNs = 2'000'000;
+
+trace::Outbox* outbox = nullptr;
+bool has_waited_in_vain = false;
+constinit std::atomic<uint32_t> never{0};
+
+bool MakeOutbox() {
+  if (outbox != nullptr) return true;
+  if (!IsArenaShared()) return false;
+  for (const uint64_t capacity : kCapacities) {
+    void* const at = KeepMemory(sizeof(trace::Outbox) + capacity, Region::kRows, trace::kOutboxPageBytes);
+    const uint64_t offset = reinterpret_cast<uintptr_t>(at) - Header().base;
+    if (at == nullptr || offset >= Header().size_bytes) continue;
+    outbox = new (at) trace::Outbox{};
+    outbox->capacity = capacity;
+    Header().outbox_page.store(static_cast<uint32_t>(offset / trace::kOutboxPageBytes), std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+bool HasRoom(uint64_t bytes) {
+  const uint64_t waiting =
+      outbox->added.load(std::memory_order_relaxed) - outbox->taken.load(std::memory_order_acquire);
+  return waiting <= outbox->capacity && outbox->capacity - waiting >= bytes;
+}
+
+bool WaitForRoom(uint64_t bytes) {
+  if (bytes > outbox->capacity) return false;
+  const uint64_t deadline = MonotonicNs() + (has_waited_in_vain ? 0 : kPatienceNs);
+  while (!HasRoom(bytes)) {
+    if (MonotonicNs() >= deadline || !LauncherIsAlive()) {
+      has_waited_in_vain = true;
+      return false;
+    }
+    FutexWait(&never, 0, kPauseNs);
+  }
+  has_waited_in_vain = false;
+  return true;
+}
+
 }  // namespace
 
 ChunkOutput& Output() { return output; }
+void SetTraceOfSalvage(int descriptor) { trace_of_salvage = descriptor; }
 
 bool ChunkOutput::SetUpBuffers() {
   if (buffer_ != nullptr) return true;
@@ -127,7 +211,10 @@ void ChunkOutput::Start(const trace::ProcessKey& process, bool keeps_standing) {
 }
 
 // In the child of a fork: the parent's rows are the parent's to write, and its buffers may be newer than the child.
-void ChunkOutput::ResetAfterFork() { new (this) ChunkOutput; }
+void ChunkOutput::ResetAfterFork() {
+  new (this) ChunkOutput;
+  LeaveOutboxAfterFork();
+}
 
 void ChunkOutput::CountLoss(trace::RecordKind kind, trace::LossReason reason, uint64_t count) {
   if (count == 0) return;
@@ -175,18 +262,25 @@ void ChunkOutput::Flush() {
 void ChunkOutput::Append(std::size_t bytes, uint32_t rows, trace::RecordKind kind) {
   uint64_t file_bytes = 0;
   const int fd = OpenOutput(&file_bytes);
-  if (fd < 0) return NotWritten(errno, rows, kind);
+  int error = fd < 0 ? errno : 0;
   flight_ = {kind, flight_.first, rows, sequence_, file_bytes};
   output_detail::StepDone();
-  ssize_t written;
-  int error;
-  do {
-    written = write(fd, buffer_, bytes);
-    error = written < 0 ? errno : ENOSPC;
-  } while (written < 0 && error == EINTR);
-  close(fd);
-  if (written > 0) ++sequence_;
-  if (written != static_cast<ssize_t>(bytes)) NotWritten(error, rows, kind);
+  bool is_torn = false;
+  if (fd >= 0) {
+    error = WriteOnce(fd, buffer_, bytes, &is_torn);
+    close(fd);
+  }
+  if (error != 0 && IsLimitOfProcess(error) && HandOver(buffer_, bytes)) error = 0;
+  if (error == 0 || is_torn) ++sequence_;
+  if (error != 0) NotWritten(error, rows, kind);
+}
+
+bool ChunkOutput::LeaveRest() const {
+  uint64_t lost = 0;
+  for (uint32_t i = 0; i < pending_count_; ++i) lost += pending_[i].count;
+  Header().lost_records.store(lost, std::memory_order_relaxed);
+  Header().write_error.store(lost != 0 ? static_cast<uint32_t>(last_error_) : 0, std::memory_order_relaxed);
+  return lost != 0 || HasHandedOver();
 }
 
 void ChunkOutput::NotWritten(int error, uint32_t rows, trace::RecordKind kind) {
@@ -199,7 +293,7 @@ void ChunkOutput::NotWritten(int error, uint32_t rows, trace::RecordKind kind) {
                 static_cast<trace::LossReason>(batch.rows[i].reason), batch.rows[i].count);
     }
   } else {
-    CountLoss(kind, trace::LossReason::kWriteFailed, rows);
+    CountLoss(kind, HasNoRoom(error) ? trace::LossReason::kWriteFailed : trace::LossReason::kNoAccess, rows);
   }
   SayNotWritten(error);
 }
@@ -222,6 +316,29 @@ void ChunkOutput::Resume() {
   flight_ = {};
   // The process died while it wrote a full batch; Add() counts on room for one more.
   batches_.ForEach([this](auto& batch) { IsFull(batch) ? WriteBatch(&batch) : void(); });
+}
+
+bool IsLimitOfProcess(int error) {
+  return error == EACCES || error == EPERM || error == EFBIG || error == EMFILE || error == ENFILE || error == EROFS;
+}
+
+bool HandOver(const unsigned char* chunk, std::size_t bytes) {
+  if (is_salvage || !MakeOutbox() || !WaitForRoom(bytes)) return false;
+  auto* const ring = reinterpret_cast<unsigned char*>(outbox + 1);
+  const uint64_t added = outbox->added.load(std::memory_order_relaxed);
+  const uint64_t begin = added % outbox->capacity, until_end = outbox->capacity - begin;
+  const std::size_t first = bytes < until_end ? bytes : until_end;
+  std::memcpy(ring + begin, chunk, first);
+  std::memcpy(ring, chunk + first, bytes - first);
+  outbox->added.store(added + bytes, std::memory_order_release);
+  return true;
+}
+
+bool HasHandedOver() { return outbox != nullptr; }
+
+void LeaveOutboxAfterFork() {
+  outbox = nullptr;
+  has_waited_in_vain = false;
 }
 
 }  // namespace gprof::tracer

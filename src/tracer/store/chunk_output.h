@@ -2,6 +2,8 @@
 // is there. Every chunk is one write on a descriptor opened with O_APPEND. [writer thread]
 #pragma once
 
+#include <cstddef>
+
 #include "gprof/trace/wire.h"
 #include "tracer/store/standing_records.h"
 
@@ -18,6 +20,7 @@ class ChunkOutput {
  public:
   // `keeps_standing`: there may be another output later.
   void Start(const trace::ProcessKey& process, bool keeps_standing);
+  bool HasStarted() const { return process_.pid != 0; }
   template <class R>
   void Add(const R& record, Cursor cursor = {});
   // Tells again what CUPTI tells once, for a file that has not got it.
@@ -32,6 +35,8 @@ class ChunkOutput {
   // [salvage] Takes over from a process that was interrupted anywhere.
   void Resume();
   int last_error() const { return last_error_; }
+  // Tells the launcher of losses that the trace does not tell of. True: the arena has something for it.
+  bool LeaveRest() const;
 
  private:
   template <class R>
@@ -45,8 +50,10 @@ class ChunkOutput {
         R::kKind == trace::RecordKind::kEventRecord || R::kKind == trace::RecordKind::kManagedMemory ||
         R::kKind == trace::RecordKind::kNvtxPayload || R::kKind == trace::RecordKind::kOsCall ||
         R::kKind == trace::RecordKind::kMetricBlock;
+    static constexpr uint32_t kFirstCapacity = kIsFrequent ? 256 : 128;  // a short process needs no more
     static constexpr uint32_t kCapacity = kIsFrequent ? 8192 : 128;
     R* rows = nullptr;
+    uint32_t capacity = kFirstCapacity;
     uint32_t count = 0;
     uint32_t written = 0;   // of those
     char* texts = nullptr;  // what Text fields of the rows point to
@@ -54,7 +61,7 @@ class ChunkOutput {
   };
   template <class R>
   static bool IsFull(const Batch<R>& batch) {
-    return batch.count == Batch<R>::kCapacity;
+    return batch.count == batch.capacity;
   }
   struct Pending {
     trace::RecordKind kind;
@@ -77,6 +84,8 @@ class ChunkOutput {
 
   template <class R>
   bool Allocate(Batch<R>* batch);
+  template <class R>
+  bool Enlarge(Batch<R>* batch);
   template <class R>
   bool KeepText(Batch<R>* batch, R* record);
   template <class R>
@@ -114,6 +123,22 @@ class ChunkOutput {
 };
 
 ChunkOutput& Output();
+
+// [salvage] For who may not open the trace; -1: it may.
+void SetTraceOfSalvage(int descriptor);
+
+// For a process that may not write to the trace: one that gave up root, or whose files may not grow. Its chunks go into
+// its arena (include/gprof/trace/outbox.h), and the launcher adds them to the trace. [writer thread]
+
+// Whether somebody else may well write where this process got that error.
+bool IsLimitOfProcess(int error);
+
+// A whole chunk. False: there is no launcher or no arena, or no room came in time.
+bool HandOver(const unsigned char* chunk, std::size_t bytes);
+bool HasHandedOver();
+
+// The child of a fork has no part in that of its parent.
+void LeaveOutboxAfterFork();
 
 }  // namespace gprof::tracer
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "tracer/core/config.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/kernel_shapes.h"
@@ -66,8 +67,22 @@ bool ChunkOutput::Allocate(Batch<R>* batch) {
     batch->texts = static_cast<char*>(KeepMemory(output_detail::kBatchTextBytes, Region::kRows));
     if (batch->texts == nullptr) return false;
   }
-  batch->rows = static_cast<R*>(KeepMemory(sizeof(R) * Batch<R>::kCapacity, Region::kRows));
+  batch->rows = static_cast<R*>(KeepMemory(sizeof(R) * batch->capacity, Region::kRows));
   return batch->rows != nullptr;
+}
+
+// Once for a batch. False: it is as large as it gets, or there is no memory.
+template <class R>
+bool ChunkOutput::Enlarge(Batch<R>* batch) {
+  if (batch->capacity == Batch<R>::kCapacity) return false;
+  auto* const rows = static_cast<R*>(KeepMemory(sizeof(R) * Batch<R>::kCapacity, Region::kRows));
+  if (rows == nullptr) return false;
+  std::memcpy(static_cast<void*>(rows), batch->rows, sizeof(R) * batch->count);
+  output_detail::StepDone();
+  batch->rows = rows;
+  output_detail::StepDone();
+  batch->capacity = Batch<R>::kCapacity;
+  return true;
 }
 
 // A row's text is gone when the row is. False: too long for any batch.
@@ -109,7 +124,7 @@ void ChunkOutput::Add(const R& given, Cursor cursor) {
   if (cursor.at != nullptr) *cursor.at = cursor.next;
   StepDone();
   step_.kind = trace::RecordKind{};
-  if (batch.count == Batch<R>::kCapacity) WriteBatch(&batch);
+  if (IsFull(batch) && !Enlarge(&batch)) WriteBatch(&batch);
 }
 
 template <class R>
@@ -142,9 +157,11 @@ void ChunkOutput::ResumeBatch(Batch<R>* batch) {
   }
   step_.kind = step_.kind == R::kKind ? trace::RecordKind{} : step_.kind;
   if (flight_.kind == R::kKind && batch->written == flight_.first) batch->written += flight_.count;
-  if (batch->count > Batch<R>::kCapacity || batch->written >= batch->count) batch->count = batch->written = 0;
+  // In salvage it may say anything.
+  if (batch->capacity != Batch<R>::kCapacity) batch->capacity = Batch<R>::kFirstCapacity;
+  if (batch->count > batch->capacity || batch->written >= batch->count) batch->count = batch->written = 0;
   if (batch->count == 0) batch->text_bytes = 0;
-  const bool is_kept = IsKept(batch->rows, sizeof(R) * Batch<R>::kCapacity) &&
+  const bool is_kept = IsKept(batch->rows, sizeof(R) * batch->capacity) &&
                        (!output_detail::kHasText<R> || IsKept(batch->texts, output_detail::kBatchTextBytes));
   if (is_kept) return;
   CountLoss(R::kKind, trace::LossReason::kNoMemory, batch->count - batch->written);
@@ -187,6 +204,7 @@ void ChunkOutput::WriteRows(const R* rows, uint32_t count) {
   header.body_bytes = header.unpacked_bytes = static_cast<uint32_t>(body.size());
   header.process = process_;
   header.sequence = sequence_;
+  header.run = Config().output_run;
   for (uint32_t i = 0; i < count; ++i) output_detail::Widen(rows[i], &header.first_ns, &header.last_ns);
   header.body_crc = trace::Crc32(buffer_ + trace::kChunkHeaderBytes, body.size());
   trace::WriteHeader(header, buffer_);

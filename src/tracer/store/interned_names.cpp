@@ -6,7 +6,7 @@ namespace gprof::tracer {
 namespace {
 
 constinit InternedNames table GPROF_IN_ARENA;
-constexpr std::size_t kArenaBytes = 256 * 1024;
+constexpr std::size_t kArenaBytes = 32 * 1024;
 constexpr char kTooMany[] = "<too many names>";
 
 }  // namespace

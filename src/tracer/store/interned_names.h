@@ -43,7 +43,7 @@ class InternedNames {
     uint32_t mask;
     std::atomic<uint32_t>* slots;  // id, 0 is free
   };
-  static constexpr uint32_t kEntriesPerSegment = 4096;
+  static constexpr uint32_t kEntriesPerSegment = 1024;
   static constexpr uint32_t kSegments = kMaxNames / kEntriesPerSegment;
 
   Entry* At(uint32_t id) const;

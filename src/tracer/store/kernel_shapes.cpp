@@ -8,7 +8,7 @@
 namespace gprof::tracer {
 namespace {
 
-constinit ShapeTable table GPROF_IN_ARENA;
+constinit ShapeTable shape_table GPROF_IN_ARENA;
 
 // Field by field: the padding of a struct is nobody's.
 uint64_t HashOf(const trace::KernelShapeRecord& shape) {
@@ -29,7 +29,7 @@ bool Same(const trace::KernelShapeRecord& a, const trace::KernelShapeRecord& b) 
 
 }  // namespace
 
-ShapeTable& Shapes() { return table; }
+ShapeTable& Shapes() { return shape_table; }
 
 bool ShapeTable::Grow() {
   if (count_ < capacity_) return true;

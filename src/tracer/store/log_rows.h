@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "tracer/store/chunk_output.h"
-#include "tracer/system/clock.h"
+#include "tracer/store/clock.h"
 
 namespace gprof::tracer {
 
@@ -33,12 +33,13 @@ enum class RowType : uint8_t {
   kNativeFrame = 22,
   kTensorMemory = 23,
   kNcclTransfer = 24,
+  kGpuPause = 25,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 25;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 26;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>

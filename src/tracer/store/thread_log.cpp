@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "tracer/core/config.h"
 #include "tracer/core/tracer.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t kFirstPageBytes = 4096;
 constexpr uint32_t kOwnPage = ~0u;
 constexpr uint64_t kBaseInOtherPage = kNoBase + 1;  // no stamp is near it, either
-// When this many pages wait, the writer thread is woken before its time.
+// When this many pages wait, and when the first is taken, the writer thread is woken before its time.
 constexpr uint32_t kWakePages = 16;
 
 constinit std::atomic<ThreadLog*> first_log GPROF_IN_ARENA{nullptr};
@@ -168,19 +169,19 @@ void ThreadLog::Reset() {
   is_told_of_end.store(true, std::memory_order_relaxed);
 }
 
-unsigned char* ThreadLog::Refuse() {
-  dropped_.fetch_add(1, std::memory_order_relaxed);
+unsigned char* ThreadLog::Refuse(std::atomic<uint64_t>* counter) {
+  counter->fetch_add(1, std::memory_order_relaxed);
   return nullptr;
 }
 
 unsigned char* ThreadLog::ReserveElsewhere(uint32_t bytes) {
-  if (is_busy_) return Refuse();
+  if (is_busy_) return Refuse(&dropped_in_handlers_);
   is_busy_ = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (write_used_ + bytes > write_page_->capacity && !NewPage(bytes)) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     is_busy_ = false;
-    return Refuse();
+    return Refuse(&dropped_);
   }
   return write_page_->Data() + write_used_;
 }
@@ -198,7 +199,8 @@ bool ThreadLog::NewPage(uint32_t bytes) {
   // Should a page be spoilt, the next can be read without it. A thread that has called NVTX stays one that
   // HasLaunched().
   if (nvtx_base != kNoBase) nvtx_base = kBaseInOtherPage;
-  if (Pages().in_use() % kWakePages == 0) WakeWriter();
+  const uint32_t in_use = Pages().in_use();
+  if (in_use == 1 || in_use % kWakePages == 0) WakeWriter();
   return true;
 }
 
@@ -234,12 +236,17 @@ const RowHeader* ThreadLog::Next(Cursor* cursor) {
 
 bool IsReadable(const ThreadLog* log) { return IsKept(log, sizeof *log) && IsKept(log->read_page_, sizeof(Page)); }
 
-uint64_t ThreadLog::TakeDropped() {
-  const uint64_t all = dropped_.load(std::memory_order_relaxed);
-  const uint64_t fresh = all - dropped_told_;
-  dropped_told_ = all;
-  return fresh;
+namespace {
+
+uint64_t TakeFresh(const std::atomic<uint64_t>& counter, uint64_t* told) {
+  const uint64_t all = counter.load(std::memory_order_relaxed);
+  return all - std::exchange(*told, all);
 }
+
+}  // namespace
+
+uint64_t ThreadLog::TakeDropped() { return TakeFresh(dropped_, &dropped_told_); }
+uint64_t ThreadLog::TakeDroppedInHandlers() { return TakeFresh(dropped_in_handlers_, &dropped_in_handlers_told_); }
 
 void ThreadLog::Recycle() {
   if (read_page_->index != kOwnPage) Pages().Give(read_page_->index);

@@ -128,6 +128,7 @@ class ThreadLog {
   const RowHeader* Next(Cursor* cursor);
   // Rows dropped since the last call. [writer thread]
   uint64_t TakeDropped();
+  uint64_t TakeDroppedInHandlers();
   // Makes the log of an ended thread ready for another one. [writer thread, after Next() answered null]
   void Recycle();
 
@@ -155,14 +156,14 @@ class ThreadLog {
   friend ThreadLog* NewLog();
   friend bool IsReadable(const ThreadLog* log);
   unsigned char* ReserveElsewhere(uint32_t bytes);
-  unsigned char* Refuse();
+  static unsigned char* Refuse(std::atomic<uint64_t>* counter);
   bool NewPage(uint32_t bytes);
   void Reset();
 
   bool is_busy_ = false;  // a row is being written: a signal handler's NVTX call must not tear it
   uint32_t write_used_ = 0;
   Page* write_page_ = nullptr;
-  std::atomic<uint64_t> dropped_{0};
+  std::atomic<uint64_t> dropped_{0}, dropped_in_handlers_{0};
   Page* first_page_ = nullptr;  // small and for ever the log's own: most threads never need another
 
  public:
@@ -172,7 +173,7 @@ class ThreadLog {
 
  private:
   Page* read_page_ = nullptr;
-  uint64_t dropped_told_ = 0;
+  uint64_t dropped_told_ = 0, dropped_in_handlers_told_ = 0;
 };
 
 extern constinit thread_local ThreadLog* own_log;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/system/loaded_module.h"
 #include "tracer/system/memory_calls.h"
 
 namespace gprof::tracer {
@@ -32,13 +33,22 @@ void WaitFor(std::atomic<uint32_t>* word, int operation, uint32_t expected, uint
   syscall(SYS_futex, word, operation, expected, &timeout, nullptr, 0);
 }
 
+// AddressSanitizer and LeakSanitizer list the threads that are created through them. In the child of a fork the list
+// still has ours, and at the end they say that it could not be stopped. They do without knowing of it, unlike
+// ThreadSanitizer.
+decltype(&pthread_create) ThreadCreator() {
+  const bool is_listed = AddressOfGlobal("__asan_init") != nullptr || AddressOfGlobal("__lsan_init") != nullptr;
+  void* const own = is_listed ? AddressInLibc("pthread_create") : nullptr;
+  return own != nullptr ? reinterpret_cast<decltype(&pthread_create)>(own) : &pthread_create;
+}
+
 bool CreateDetached(void* (*run)(void*), void* argument, std::size_t stack_bytes) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_bytes != 0) pthread_attr_setstacksize(&attributes, stack_bytes);
   pthread_t thread;
-  const bool good = pthread_create(&thread, &attributes, run, argument) == 0;
+  const bool good = ThreadCreator()(&thread, &attributes, run, argument) == 0;
   pthread_attr_destroy(&attributes);
   return good;
 }

@@ -1,6 +1,7 @@
 // The few things the tracer asks of the kernel directly, so that no interposed or locked libc function is in the way.
 #pragma once
 
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 
@@ -88,5 +89,16 @@ bool StartThread(void* (*run)(void*), const char* name);
 // How many the tracer has started in this process.
 uint32_t ThreadsStarted();
 void ResetThreadsAfterFork();  // they are not in the child
+
+// Waiting for another thread to finish a few instructions. It may be preempted within them, so the processor is given
+// away; it may not be there at all (a forked child, a thread that was killed), so the wait has an end.
+constexpr uint64_t kUsualPatienceNs = 20'000'000;
+// Where going ahead would break what CUPTI believes of the program, for as long as a busy machine preempts a thread.
+constexpr uint64_t kLongPatienceNs = 2'000'000'000;
+
+template <class F>
+void WaitWhile(F&& is_busy, uint64_t patience_ns = kUsualPatienceNs) {
+  for (const uint64_t end = MonotonicNs() + patience_ns; is_busy() && MonotonicNs() < end;) sched_yield();
+}
 
 }  // namespace gprof::tracer

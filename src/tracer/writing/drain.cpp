@@ -8,7 +8,7 @@
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
-#include "tracer/system/process_key.h"
+#include "tracer/store/memory/process_key.h"
 
 namespace gprof::tracer {
 namespace {
@@ -16,6 +16,18 @@ namespace {
 bool can_move = false;
 
 trace::ProcessKey KeyOf(const trace::ArenaHeader& h) { return {h.host, h.start_ticks, h.pid, h.image}; }
+
+void BeginOutput(bool keeps_standing) {
+  Header().output_run.store(Config().output_run, std::memory_order_relaxed);
+  Output().Start(KeyOf(Header()), keeps_standing);
+}
+
+void WriteEndRecord(DrainRound* round, trace::EndReason reason) {
+  round->end.reason = static_cast<uint8_t>(reason);
+  round->end.chunks_written = Output().chunks_written();
+  Output().Add(round->end);
+  Output().Flush();
+}
 
 // A process that lives on with another program in it has called exec.
 trace::EndReason EndReasonOfDead() {
@@ -25,16 +37,25 @@ trace::EndReason EndReasonOfDead() {
   return StartTicksOf(path) == Header().start_ticks ? trace::EndReason::kExec : trace::EndReason::kSalvaged;
 }
 
+void EndInOrder(DrainRound* round) {
+  round->end.time_ns = MonotonicNs();
+  WriteEndRecord(round, trace::EndReason::kExit);
+  TakeNotices(round);  // of what came up too late, a disk that filled up during the last write for example
+  FinishArena(Output().LeaveRest());
+}
+
 }  // namespace
 
 void StartTrace(bool is_forked, bool may_move) {
-  SetOwnProcess(is_forked);
   can_move = may_move;
-  StartOutput();
+  SetOwnProcess(is_forked);
+  BeginOutput(can_move);
+  PrepareCollectors();
+  RetellEverything();
 }
 
 void StartOutput() {
-  Output().Start(KeyOf(Header()), can_move);
+  BeginOutput(can_move);
   RetellEverything();
   if (can_move) Output().RepeatStandingRecords();
 }
@@ -51,13 +72,24 @@ void WriteEnd() {
   Drain(Depth::kLast);
   DrainRound round = Drain(Depth::kEnd);
   EndCaptureWithProcess();
-  round.end.time_ns = MonotonicNs();
-  round.end.reason = static_cast<uint8_t>(trace::EndReason::kExit);
-  round.end.chunks_written = Output().chunks_written();
-  Output().Add(round.end);
+  EndInOrder(&round);
+}
+
+void WriteRefusal(const Message& why) {
+  SetOwnProcess(false);
+  BeginOutput(false);
+  Say(trace::NoticeLevel::kWarning, why);
+  DrainRound round;
+  round.depth = Depth::kAll;
+  TellProcess(&round);
+  TakeNotices(&round);
   Output().Flush();
-  TakeNotices(&round);  // of what came up too late, a disk that filled up during the last write for example
-  FinishArena();
+  EndInOrder(&round);
+}
+
+void WriteStopped(DrainRound round) {
+  round.end.time_ns = MonotonicNs();
+  WriteEndRecord(&round, trace::EndReason::kStopped);
 }
 
 void SalvageTrace(uint64_t died_ns) {
@@ -66,17 +98,15 @@ void SalvageTrace(uint64_t died_ns) {
   DrainRound round;
   round.depth = Depth::kEnd;
   round.end.time_ns = died_ns != 0 ? died_ns : header.heartbeat_ns.load(std::memory_order_relaxed);
-  round.end.reason = static_cast<uint8_t>(EndReasonOfDead());
-  if (!IsOwnProcessKnown()) {
-    TakeOwnProcessFrom(header);
-    StartOutput();
-  }
+  const trace::EndReason reason = EndReasonOfDead();
+  round.end.reason = static_cast<uint8_t>(reason);  // collectors ask for it
+  if (!IsOwnProcessKnown()) TakeOwnProcessFrom(header);
+  if (!Output().HasStarted()) StartOutput();
   Output().Resume();
   SalvageCollectors(&round);
   Output().Flush();
-  round.end.chunks_written = Output().chunks_written();
-  Output().Add(round.end);
-  Output().Flush();
+  WriteEndRecord(&round, reason);
+  Output().LeaveRest();
 }
 
 }  // namespace gprof::tracer

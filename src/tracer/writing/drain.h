@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tracer/core/collectors.h"
+#include "tracer/core/notice.h"
 
 namespace gprof::tracer {
 
@@ -17,6 +18,11 @@ void StartOutput();
 DrainRound Drain(Depth depth);
 // All that is left and the end record. [the same]
 void WriteEnd();
+// The capture is over, and all of it is in the file. `round`: the one that found nothing more. [writer thread]
+void WriteStopped(DrainRound round);
+
+// The trace of a process that is not recorded, and why. [any thread, before anything has started]
+void WriteRefusal(const Message& why);
 
 // [salvage] Takes over from a process that was interrupted anywhere, and writes everything there is.
 void SalvageTrace(uint64_t died_ns);

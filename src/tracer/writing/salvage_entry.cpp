@@ -7,12 +7,13 @@
 #include "tracer/store/memory/arena.h"
 #include "tracer/writing/drain.h"
 
-GPROF_EXPORT int GprofSalvage(const char* arena_path, uint64_t died_ns) {
+GPROF_EXPORT int GprofSalvage(int arena, uint64_t died_ns, int trace) {
   using namespace gprof::tracer;
-  const int error = AdoptArena(arena_path);
+  const int error = AdoptArena(arena);
   if (error != 0) return error;
   if (Header().state.load(std::memory_order_acquire) == static_cast<uint32_t>(gprof::trace::ArenaState::kFinished))
     return 0;
+  SetTraceOfSalvage(trace);
   SalvageTrace(died_ns);
   if (Output().last_error() != 0) return Output().last_error();
   Header().state.store(static_cast<uint32_t>(gprof::trace::ArenaState::kFinished), std::memory_order_release);

@@ -2,9 +2,9 @@
 
 #include "tracer/core/process_record.h"
 #include "tracer/store/chunk_output.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/memory/arena.h"
-#include "tracer/system/clock.h"
-#include "tracer/system/process_key.h"
+#include "tracer/store/memory/process_key.h"
 
 namespace gprof::tracer {
 namespace {
@@ -60,6 +60,7 @@ uint64_t TakeRowsOf(ThreadLog* log) {
     ++rows;
   }
   Output().CountLoss(trace::RecordKind{}, trace::LossReason::kNoMemory, log->TakeDropped());
+  Output().CountLoss(trace::RecordKind{}, trace::LossReason::kSignalHandler, log->TakeDroppedInHandlers());
   if (state == LogState::kEnded) log->Recycle();
   return rows;
 }

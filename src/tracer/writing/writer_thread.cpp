@@ -32,7 +32,8 @@ constexpr uint64_t kBusyRows = 20000;  // in a round: two million a second and t
 constexpr uint64_t kStopPatienceNs = 5000 * kMsNs;
 
 bool has_thread = false;
-bool is_child = false;  // of a fork
+bool is_child = false;       // of a fork
+uint32_t captures_told = 0;  // CapturesEnded, as far as the trace has a record of it
 constinit std::atomic<uint32_t> writer_tid{0};
 constinit std::atomic<uint32_t> has_own_root{0};  // the writer thread is on its own
 
@@ -58,20 +59,32 @@ void CarryOut(Request what) {
   if (what == Request::kLastFlush) StopCollectors(StopReason::kDriverGoes);
 }
 
+// Everything is written, and where a capture is over and nothing more of it comes, that too. True: something came.
+bool FlushAll() {
+  const uint32_t ended = CapturesEnded();
+  const bool is_over = !IsCapturing() && ended != captures_told;
+  const DrainRound round = Drain(Depth::kAll);
+  if (is_over && !round.has_delivered) {
+    captures_told = ended;
+    if (HasOutputFile()) WriteStopped(round);
+  }
+  return round.has_delivered;
+}
+
 // What was launched in the capture and still runs is waited for as long as something comes.
 void DeliverCapture() {
   constexpr int kRounds = 20;
   for (int i = 0; i < kRounds; ++i) {
-    if (!Drain(Depth::kAll).has_delivered && i > 0) return;
+    if (!FlushAll() && i > 0) return;
   }
 }
 
 void SetOutputOf(const Order& order) {
-  if (order.HasOutput()) SetOutputFile(order.output, order.output_device, order.output_inode);
+  if (order.HasOutput()) SetOutputFile(order.output, order.identity);
 }
 
 void MoveOutput(const Order& order) {
-  if (!order.HasOutput() || IsOutputFile(order.output, order.output_device, order.output_inode)) return;
+  if (!order.HasOutput() || IsOutputFile(order.output, order.identity)) return;
   if (HasOutputFile()) Drain(Depth::kAll);
   Output().Discard();
   SetOutputOf(order);
@@ -84,6 +97,10 @@ void CarryOutOrder() {
   switch (order->wish) {
     case trace::CaptureWish::kTriggered:
       MoveOutput(*order);
+      break;
+    case trace::CaptureWish::kFlush:
+      MoveOutput(*order);
+      Drain(Depth::kAll);
       break;
     case trace::CaptureWish::kRecord:
       MoveOutput(*order);
@@ -117,7 +134,8 @@ bool IsAlone() {
 // In a session that records nothing now there is nothing to do either.
 bool IsWorthAFlush(uint32_t* idle_rounds) {
   constexpr uint32_t kEnough = 8;  // for what was launched before the stop
-  *idle_rounds = IsCapturing() ? 0 : *idle_rounds + 1;
+  const bool is_idle = !IsCapturing() && CapturesEnded() == captures_told;
+  *idle_rounds = is_idle ? *idle_rounds + 1 : 0;
   return *idle_rounds <= kEnough;
 }
 
@@ -169,7 +187,7 @@ bool DoRound(Pace* pace, uint32_t* idle_rounds, bool* is_busy) {
     *is_busy = Drain(Depth::kReady).rows > kBusyRows;
     return true;
   }
-  if (IsWorthAFlush(idle_rounds)) Drain(Depth::kAll);
+  if (IsWorthAFlush(idle_rounds)) FlushAll();
   pace->Next();
   if (!IsAlone()) return true;
   EndAlone();
@@ -239,7 +257,8 @@ void CarryOutFirstOrder() {
   if (Config().capture_start == CaptureStart::kCommand) ForgetOutputFile();
   const Order* order = NextOrder();
   if (order == nullptr) return;
-  if (order->wish == trace::CaptureWish::kRecord || order->wish == trace::CaptureWish::kTriggered) SetOutputOf(*order);
+  const bool has_output = order->wish != trace::CaptureWish::kIdle && order->wish != trace::CaptureWish::kCancel;
+  if (has_output) SetOutputOf(*order);
   if (order->wish == trace::CaptureWish::kRecord) BeginCapture(order->trigger);
   Header().epoch_done.store(order->epoch, std::memory_order_release);
 }
@@ -248,7 +267,13 @@ void ResetWriterThreadAfterFork() {
   request_lock.ResetAfterFork();
   request.store(Request::kNone, std::memory_order_relaxed);
   has_own_root.store(0, std::memory_order_relaxed);
+  captures_told = 0;
   ResetThreadsAfterFork();
+}
+
+void WaitUntilWriterHasLeft() {
+  const uint32_t tid = writer_tid.load(std::memory_order_relaxed);
+  if (has_thread) WaitWhile([tid] { return ThreadIsThere(tid); }, kLongPatienceNs);
 }
 
 bool IsWriterThread() { return CurrentTid() == writer_tid.load(std::memory_order_relaxed); }

@@ -11,6 +11,8 @@ void StartWriterThread(bool is_forked);
 // A process that starts within a capture records from its first event. [starting thread, before the writer's]
 void CarryOutFirstOrder();
 void ResetWriterThreadAfterFork();
+// After it was asked to end.
+void WaitUntilWriterHasLeft();
 
 // Whether the calling thread is that one, which has no descriptors of the target's.
 bool IsWriterThread();

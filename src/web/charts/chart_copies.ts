@@ -2,9 +2,10 @@
 import type { EventKind } from "../shared/data";
 import { svg } from "../shared/dom";
 import { formatBytes, formatFigure, formatNs, formatNumber } from "../shared/format";
-import { durationOf, showEvent } from "../shared/jump";
-import { kindColor, kindLabel, kindName } from "../shared/labels";
-import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, live, logarithmic } from "./plot";
+import { durationAt, kindAt, lanesOfKind, refOf } from "../shared/events";
+import { showEvent } from "../shared/jump";
+import { kindColor, kindLabel } from "../shared/labels";
+import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, interactive, logarithmic } from "./plot";
 import type { EventRef, State } from "../shared/state";
 
 const TITLE = "Copies: size and bandwidth";
@@ -20,18 +21,18 @@ interface Spot {
 }
 
 /** Copies of a kind, put together where their size and bandwidth are nearly the same. */
-export function copySpots(state: State): { spots: Spot[]; left: number } {
+function copySpots(state: State): { spots: Spot[]; left: number } {
   const spots = new Map<string, Spot>();
   let left = 0;
   for (const run of state.runs) {
-    for (const lane of run.lanes) {
+    for (const lane of lanesOfKind(run, "stream")) {
       const sizes = lane.events.more.get("bytes");
-      if (!sizes || lane.trackData.kind !== "stream") continue;
+      if (!sizes) continue;
       const counts = lane.events.more.get("count");
       for (let i = 0; i < lane.events.count; ++i) {
-        const kind = kindName(lane.events.kind[i]);
+        const kind = kindAt(lane.events, i);
         if (!/^(copy|pageable)_/.test(kind)) continue;
-        const ns = durationOf(lane, i);
+        const ns = durationAt(lane.events, i);
         const bytes = sizes[i];
         if (bytes === 0 || ns === 0 || (counts?.[i] ?? 1) > 1) {
           ++left;
@@ -40,7 +41,7 @@ export function copySpots(state: State): { spots: Spot[]; left: number } {
         const rate = (bytes * 1e9) / ns;
         const key = `${kind} ${Math.round(Math.log10(bytes) / CELL)} ${Math.round(Math.log10(rate) / CELL)}`;
         const spot = spots.get(key);
-        const ref = { timeline: run.index, event: lane.events.first + i };
+        const ref = refOf(run, lane, i);
         if (!spot) spots.set(key, { kind, count: 1, bytes, rate, longest_ns: ns, longest: ref });
         else {
           ++spot.count;
@@ -55,12 +56,10 @@ export function copySpots(state: State): { spots: Spot[]; left: number } {
 /** Pageable copies are squares, others circles: not told by colour alone. */
 function shape(spot: Spot, x: number, y: number): SVGElement {
   const r = Math.min(16, 3.5 + 2 * Math.log2(spot.count));
-  const mark = spot.kind.startsWith("pageable")
-    ? svg("rect", { attributes: { x: x - r, y: y - r, width: 2 * r, height: 2 * r } })
-    : svg("circle", { attributes: { cx: x, cy: y, r } });
-  mark.style.fill = `var(${kindColor(spot.kind)})`;
-  mark.classList.add("spot");
-  return mark;
+  const props = { class: "spot", style: { fill: `var(${kindColor(spot.kind)})` } };
+  return spot.kind.startsWith("pageable")
+    ? svg("rect", { ...props, attributes: { x: x - r, y: y - r, width: 2 * r, height: 2 * r } })
+    : svg("circle", { ...props, attributes: { cx: x, cy: y, r } });
 }
 
 export function copyChart(state: State): HTMLElement {
@@ -71,12 +70,11 @@ export function copyChart(state: State): HTMLElement {
   const rates = spots.map((s) => s.rate);
   const x = logarithmic(Math.min(...sizes), Math.max(...sizes), INNER.left + 10, INNER.right - 10);
   const y = logarithmic(Math.min(...rates), Math.max(...rates), INNER.bottom - 8, INNER.top + 8);
-  const marks = svg("g");
-  for (const spot of spots) {
+  const marks = svg("g", {}, ...spots.map((spot) => {
     const value = `${spot.count > 1 ? `${formatNumber(spot.count)} times ` : ""}${kindLabel(spot.kind)}: ${formatBytes(spot.bytes)} at ` +
       `${formatFigure(spot.rate, "bytes/s")}, ${spot.count > 1 ? "the longest " : ""}${formatNs(spot.longest_ns)}`;
-    marks.append(live(shape(spot, x(spot.bytes), y(spot.rate)), value, () => showEvent(state, spot.longest)));
-  }
+    return interactive(shape(spot, x(spot.bytes), y(spot.rate)), value, () => showEvent(state, spot.longest));
+  }));
   const kinds = [...new Set(spots.map((s) => s.kind))];
   return chartCard("copies", TITLE,
     "Each circle is one copy, or several of nearly the same size and bandwidth (larger circle: more copies); squares are copies with pageable memory." +

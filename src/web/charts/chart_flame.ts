@@ -1,6 +1,6 @@
 // The flame graph of CPU samples: callers above what they call, as wide as the share of the samples.
 import type { Flame } from "../shared/data";
-import { button, el } from "../shared/dom";
+import { button, el, select } from "../shared/dom";
 import { formatNumber } from "../shared/format";
 import { visible } from "../shared/names";
 import type { State } from "../shared/state";
@@ -27,13 +27,15 @@ export function childrenOf(flame: Flame): number[][] {
   return children;
 }
 
+const topsOf = ({ nodes }: Flame): number[] => nodes.flatMap(([parent], node) => (parent < 0 ? [node] : []));
+
 /** What is seen when `root` (-1: everything) has the whole width. Its callers stay above it. */
 export function boxesOf(flame: Flame, children: number[][], count: Count, root: number): Box[] {
   const boxes: Box[] = [];
   const callers: number[] = [];
   for (let node = root; node >= 0; node = flame.nodes[node][0]) callers.unshift(node);
   callers.forEach((node, depth) => boxes.push({ node, from: 0, width: 1, depth }));
-  const tops = root >= 0 ? children[root] : flame.nodes.map((_, node) => node).filter((node) => flame.nodes[node][0] < 0);
+  const tops = root >= 0 ? children[root] : topsOf(flame);
   const all = root >= 0 ? count(root) : tops.reduce((sum, node) => sum + count(node), 0);
   if (all === 0) return boxes;
   const place = (nodes: number[], from: number, depth: number): void => {
@@ -55,7 +57,7 @@ export function boxesOf(flame: Flame, children: number[][], count: Count, root: 
 export function shareOf(flame: Flame, children: number[][], count: Count, text: string): number {
   const has = (node: number): boolean => flame.names[flame.nodes[node][1]].toLowerCase().includes(text);
   const sum = (nodes: number[]): number => nodes.reduce((all, node) => all + (has(node) ? count(node) : sum(children[node])), 0);
-  const tops = flame.nodes.map((_, node) => node).filter((node) => flame.nodes[node][0] < 0);
+  const tops = topsOf(flame);
   const all = tops.reduce((total, node) => total + count(node), 0);
   return all === 0 ? 0 : sum(tops) / all;
 }
@@ -75,7 +77,7 @@ export function flameChart(state: State): HTMLElement | null {
   let which = 0;
   let root = -1;
   const graph = el("div", { class: "flame", attributes: { role: "group", "aria-label": TITLE } });
-  const told = el("p", { class: "chart-value", attributes: { role: "status" } });
+  const status = el("p", { class: "chart-value", attributes: { role: "status" } });
   const search = el("input", { attributes: { type: "search", placeholder: "Find a function", "aria-label": "Find a function in the flame graph" } });
 
   const draw = (): void => {
@@ -88,24 +90,21 @@ export function flameChart(state: State): HTMLElement | null {
     graph.replaceChildren(...boxes.map((box) => {
       const name = visible(flame.names[flame.nodes[box.node][1]]);
       const words = `${name}: ${formatNumber(count(box.node))} samples, ${((100 * count(box.node)) / Math.max(total, 1)).toFixed(1)}%`;
-      const made = el("button", { class: "flame-box", text: box.width > 0.02 ? name : "", title: words, attributes: { type: "button", tabindex: -1, "aria-label": words },
-        on: { click: () => { root = box.node; draw(); }, mouseenter: () => { told.textContent = words; } } });
-      made.style.left = `${100 * box.from}%`;
-      made.style.width = `${100 * box.width}%`;
-      made.style.top = `${box.depth * ROW}px`;
-      made.style.setProperty("--hue", String(hueOf(name)));
-      if (text && name.toLowerCase().includes(text)) made.classList.add("found");
-      return made;
+      return el("button", {
+        class: text && name.toLowerCase().includes(text) ? "flame-box found" : "flame-box", text: box.width > 0.02 ? name : "", title: words,
+        style: { left: `${100 * box.from}%`, width: `${100 * box.width}%`, top: `${box.depth * ROW}px`, "--hue": String(hueOf(name)) },
+        attributes: { type: "button", tabindex: -1, "aria-label": words },
+        on: { click: () => { root = box.node; draw(); }, mouseenter: () => { status.textContent = words; } },
+      });
     }));
-    told.textContent = text ? `${(100 * shareOf(flame, children, count, text)).toFixed(1)}% of the samples have “${text}” on their stack` : `${formatNumber(total)} samples`;
+    status.textContent = text ? `${(100 * shareOf(flame, children, count, text)).toFixed(1)}% of the samples have “${text}” on their stack` : `${formatNumber(total)} samples`;
   };
 
   search.addEventListener("input", draw);
-  const choice = el("select", { attributes: { "aria-label": "Samples" }, on: { change: () => { which = choice.selectedIndex; root = -1; draw(); } } },
-    ...counts.map(([title]) => el("option", { text: title })));
+  const choice = select("Samples", counts.map(([title]) => [title, title]), (index) => { which = index; root = -1; draw(); });
   const tools = el("p", { class: "flame-tools" }, hasIdle ? choice : null, search, button("Reset zoom", () => { root = -1; draw(); }, { class: "tool" }));
   draw();
   return el("section", { class: "card chart wide", id: "chart-flame", attributes: { "aria-label": TITLE } },
-    el("h2", { text: TITLE }), tools, graph, told,
+    el("h2", { text: TITLE }), tools, graph, status,
     el("p", { class: "note", text: "Callers are above the functions they call; the width is the share of the samples. Click a function to zoom in." }));
 }

@@ -1,17 +1,18 @@
 // Idle time by the length of its gaps, each bar split by cause.
 import type { ReportDocument } from "../shared/data";
 import { svg } from "../shared/dom";
+import { lanesOfKind, partsOfGap, refOf } from "../shared/events";
 import { formatNs, formatNumber } from "../shared/format";
 import { hasTimeline, showEvent } from "../shared/jump";
 import { causeColor } from "../shared/labels";
-import { absentCard, axisY, canvas, chartCard, HEIGHT, INNER, legend, linear, live } from "./plot";
-import { num, rowsOf, str, tableOf } from "../shared/report";
+import { absentCard, axisTitle, axisY, canvas, chartCard, INNER, legend, linear, interactive, textAt } from "./plot";
+import { num, rowsOf, str, tableOf, whyNone } from "../shared/report";
 import type { EventRef, State } from "../shared/state";
 
 const TITLE = "Idle time by gap length";
 const BUCKETS = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, Infinity]; // as the table gap_lengths
 
-export interface GapBucket {
+interface GapBucket {
   gaps: number;
   ns: number;
   byCause: Map<string, number>;
@@ -20,30 +21,25 @@ export interface GapBucket {
 }
 
 /** Gaps are drawn in pieces, one for each cause: pieces that touch are one gap. null: some were merged with their neighbours. */
-export function gapBuckets(state: State): GapBucket[] | null {
+function gapBuckets(state: State): GapBucket[] | null {
   const buckets = BUCKETS.map((): GapBucket => ({ gaps: 0, ns: 0, byCause: new Map(), longest: null, longest_ns: 0 }));
   for (const run of state.runs) {
-    for (const lane of run.lanes) {
-      if (lane.trackData.kind !== "gaps") continue;
-      const { start, end, name, count, first } = lane.events;
-      if (lane.events.more.has("count")) return null;
-      for (let i = 0; i < count;) {
-        let last = i;
-        while (last + 1 < count && start[last + 1] === end[last]) ++last;
-        const length = end[last] - start[i];
+    for (const lane of lanesOfKind(run, "gaps")) {
+      const { start, end, name, count } = lane.events;
+      if (lane.events.more.get("count")) return null;
+      for (let i = 0; i < count; ++i) {
+        const from = i;
+        i = partsOfGap(lane.events, from).last;
+        const length = end[i] - start[from];
         const bucket = buckets[BUCKETS.findIndex((limit) => length < limit)];
         ++bucket.gaps;
         bucket.ns += length;
-        for (let k = i; k <= last; ++k) {
+        for (let k = from; k <= i; ++k) {
           const cause = run.data.names[name[k]] ?? "unknown";
           const ns = end[k] - start[k];
           bucket.byCause.set(cause, (bucket.byCause.get(cause) ?? 0) + ns);
-          if (ns > bucket.longest_ns) {
-            bucket.longest_ns = ns;
-            bucket.longest = { timeline: run.index, event: first + k };
-          }
+          if (ns > bucket.longest_ns) Object.assign(bucket, { longest_ns: ns, longest: refOf(run, lane, k) });
         }
-        i = last + 1;
       }
     }
   }
@@ -62,7 +58,7 @@ function causesText(bucket: GapBucket | undefined): string {
 export function gapChart(state: State, report: ReportDocument): HTMLElement {
   const rows = rowsOf(report, "gap_lengths");
   if (rows.every((row) => num(row, "gaps") === 0)) {
-    return absentCard(TITLE, rows.length === 0 && !tableOf(report, "devices") ? "The report was made without the idle time analysis." : "No gaps: nothing ran on a GPU, or it was never idle.");
+    return absentCard(TITLE, rows.length === 0 && !tableOf(report, "devices") ? "The report was made without the idle time analysis." : whyNone(report, "operations", "No gaps: the GPU was never idle."));
   }
   const buckets = state.runs.length > 0 ? gapBuckets(state) : null;
   const totals = rows.map((row) => num(row, "idle_ns"));
@@ -73,30 +69,28 @@ export function gapChart(state: State, report: ReportDocument): HTMLElement {
   rows.forEach((row, i) => {
     const x = INNER.left + i * step;
     const words = `${str(row, "length")}: ${formatNs(totals[i])} in ${formatNumber(num(row, "gaps"))} gaps`;
-    bars.append(svg("text", { class: "bar-label", text: shortLength(str(row, "length")), attributes: { x: x + step / 2, y: INNER.bottom + 15, "text-anchor": "middle" } }));
+    bars.append(textAt(shortLength(str(row, "length")), x + step / 2, INNER.bottom + 15, { class: "bar-label" }));
     if (totals[i] === 0) return;
     const bucket = buckets?.[i];
     const go = bucket?.longest ? () => showEvent(state, bucket.longest!) : null;
-    const parts = bucket && bucket.ns > 0 ? [...bucket.byCause].sort((a, b) => b[1] - a[1]) : [["", totals[i]] as [string, number]];
+    const parts = bucket && bucket.ns > 0 ? [...bucket.byCause].sort((a, b) => b[1] - a[1]) : [["", totals[i]] as const];
     let from = 0;
     const group = svg("g");
-    const tells: string[] = [];
     for (const [cause, ns] of parts) {
       causes.add(cause);
-      const rect = svg("rect", { attributes: { x: x + step * 0.12, width: step * 0.76, y: y(from + ns), height: Math.max(0.5, y(from) - y(from + ns)) } });
-      rect.style.fill = cause ? `var(${causeColor(cause)})` : "var(--kind-gap)";
-      if (cause) tells.push(`${cause} ${formatNs(ns)}`);
-      group.append(rect);
+      group.append(svg("rect", {
+        style: { fill: `var(${cause ? causeColor(cause) : "--kind-gap"})` },
+        attributes: { x: x + step * 0.12, width: step * 0.76, y: y(from + ns), height: Math.max(0.5, y(from) - y(from + ns)) },
+      }));
       from += ns;
     }
-    const top = svg("text", { class: "bar-figure", text: `${formatNumber(num(row, "gaps"))} ×`, attributes: { x: x + step / 2, y: y(totals[i]) - 3, "text-anchor": "middle" } });
-    bars.append(live(group, tells.length > 0 ? `${words} (${tells.join(", ")})` : words, go), top);
+    bars.append(interactive(group, bucket && bucket.ns > 0 ? `${words} (${causesText(bucket)})` : words, go),
+      textAt(`${formatNumber(num(row, "gaps"))} ×`, x + step / 2, y(totals[i]) - 3, { class: "bar-figure" }));
   });
-  const title = svg("text", { class: "axis-title", text: "gap length", attributes: { x: (INNER.left + INNER.right) / 2, y: HEIGHT - 6, "text-anchor": "middle" } });
   const note = "Bar height: idle time in gaps of that length; above each bar: number of gaps." +
     (buckets ? " Click a bar for its longest gap." : !hasTimeline(state) ? "" : state.runs.length === 0 ? " Causes appear once the events are loaded." : " Short gaps are merged in this file, so the bars are not split by cause here.");
   return chartCard("gaps", TITLE, note, [
-    canvas(TITLE, axisY(y, "ns"), bars, title),
+    canvas(TITLE, axisY(y, "ns"), bars, axisTitle("gap length")),
     legend([...causes].filter((c) => c).map((c) => ({ label: c, color: causeColor(c), isIdle: true }))),
   ], {
     head: ["Length", "Idle time", "Gaps", "Causes"],

@@ -3,7 +3,7 @@ import type { ReportDocument } from "../shared/data";
 import { el } from "../shared/dom";
 import { formatNumber, formatPercent } from "../shared/format";
 import { rowOfKernel, rowsOfKernel, type CountedKernel } from "./kernel_counters";
-import { absentCard, chartCard } from "./plot";
+import { absentCard, barRow, chartCard } from "./plot";
 import { num, str, type Row } from "../shared/report";
 
 interface Bar {
@@ -14,16 +14,8 @@ interface Bar {
   isPart?: boolean;
 }
 
-function barRow(bar: Bar, full: number): HTMLElement {
-  const fill = el("span", { class: "level-fill" });
-  fill.style.width = `${Math.max(0.3, Math.min(100, (100 * bar.percent) / full))}%`;
-  fill.style.backgroundColor = `var(${bar.color})`;
-  return el("tr", { class: bar.isPart ? "part" : "", attributes: { "data-value": `${bar.label}: ${bar.value}` } },
-    el("th", { text: bar.label, attributes: { scope: "row" } }), el("td", { class: "level" }, fill), el("td", { class: "number", text: bar.value }));
-}
-
-const barTable = (bars: readonly Bar[], full: number): HTMLElement =>
-  el("table", { class: "levels unit-bars" }, el("tbody", {}, ...bars.map((bar) => barRow(bar, full))));
+const barTable = (bars: readonly Bar[], full: number): HTMLElement => el("table", { class: "levels unit-bars" }, el("tbody", {}, ...bars.map((bar) =>
+  barRow(el("th", { text: bar.label, attributes: { scope: "row" } }), (100 * bar.percent) / full, bar.color, `${bar.label}: ${bar.value}`, [bar.value], { row: bar.isPart ? "part" : "" }))));
 
 const UNITS = [
   ["Compute", "compute_percent", "compute"], ["Memory", "memory_percent", "memory"], ["DRAM", "dram_percent", ""], ["L2", "l2_percent", ""], ["L1", "l1_percent", ""],
@@ -46,7 +38,7 @@ export function speedChart(report: ReportDocument, kernel: CountedKernel): HTMLE
 }
 
 // Nothing is in the way of a warp that is selected, or could be.
-const FREE = new Set(["selected", "not_selected"]);
+const NOT_STALLED = new Set(["selected", "not_selected"]);
 
 export function stallChart(report: ReportDocument, kernel: CountedKernel): HTMLElement {
   const title = "Stall reasons";
@@ -56,7 +48,7 @@ export function stallChart(report: ReportDocument, kernel: CountedKernel): HTMLE
   const bars = rows.map((row): Bar => ({
     label: str(row, "reason").replace(/_/g, " "), percent: num(row, "share_percent"),
     value: `${formatPercent(num(row, "share_percent"))}, ${formatNumber(num(row, "warps_per_issue"))}`,
-    color: FREE.has(str(row, "reason")) ? "--kind-gap" : "--kind-api-sync",
+    color: NOT_STALLED.has(str(row, "reason")) ? "--kind-gap" : "--kind-api-sync",
   }));
   return chartCard("stalls", title,
     "Share of the time of a warp between two of its instructions, and warps in that state per instruction issued. Grey: the warp was not stalled.",

@@ -3,7 +3,7 @@ import type { ReportDocument } from "../shared/data";
 import { svg } from "../shared/dom";
 import { formatBytes, formatFigure, formatPercent } from "../shared/format";
 import { rowOfKernel, rowsOfKernel, type CountedKernel } from "./kernel_counters";
-import { absentCard, chartCard, live } from "./plot";
+import { absentCard, chartCard, interactive, textAt } from "./plot";
 import { num, str, type Row } from "../shared/report";
 
 const TITLE = "Memory traffic";
@@ -54,8 +54,7 @@ function box(name: string, inside: string, isUsed: boolean): SVGElement {
   const middle = { x: x + BOX_WIDTH / 2, y: y + height / 2 };
   return svg("g", { class: isUsed ? "unit" : "unit unused" },
     svg("rect", { attributes: { x, y, width: BOX_WIDTH, height, rx: 5 } }),
-    svg("text", { class: "unit-name", text: name, attributes: { x: middle.x, y: middle.y + (inside ? -2 : 4), "text-anchor": "middle" } }),
-    inside ? svg("text", { text: inside, attributes: { x: middle.x, y: middle.y + 14, "text-anchor": "middle" } }) : null);
+    textAt(name, middle.x, middle.y + (inside ? -2 : 4), { class: "unit-name" }), inside && textAt(inside, middle.x, middle.y + 14));
 }
 
 /** The edges between two units share the room of the smaller box, one below the other. */
@@ -79,9 +78,9 @@ function arrow(edge: Edge, edges: readonly Edge[], most: number): SVGElement {
     svg("rect", { class: "hit", attributes: { x: Math.min(x1, x2), y: y - 18, width: Math.abs(x2 - x1), height: 24 } }),
     svg("line", { attributes: { x1: x1 + direction * 3, x2: tip - direction * head, y1: y, y2: y, "stroke-width": width } }),
     svg("polygon", { attributes: { points: `${tip},${y} ${tip - direction * head * 1.4},${y - head} ${tip - direction * head * 1.4},${y + head}` } }),
-    svg("text", { text: `${edge.what} ${formatBytes(edge.bytes)}`, attributes: { x: (x1 + x2) / 2, y: y - width / 2 - 4, "text-anchor": "middle" } }));
+    textAt(`${edge.what} ${formatBytes(edge.bytes)}`, (x1 + x2) / 2, y - width / 2 - 4));
   const rate = edge.rate > 0 ? `, ${formatFigure(edge.rate, "bytes/s")}` : "";
-  return live(group, `${edge.what} from ${edge.from} to ${edge.to}: ${formatBytes(edge.bytes)}${rate}`, null);
+  return interactive(group, `${edge.what} from ${edge.from} to ${edge.to}: ${formatBytes(edge.bytes)}${rate}`, null);
 }
 
 export function memoryUnitsChart(report: ReportDocument, kernel: CountedKernel): HTMLElement {

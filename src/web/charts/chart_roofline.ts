@@ -1,15 +1,15 @@
 // Roofline: how fast each kernel computes for the bytes that it moves, below what the units and the memory allow.
-import { el, svg } from "../shared/dom";
+import { el, select, svg } from "../shared/dom";
 import { formatNumber, formatPercent } from "../shared/format";
 import { shortName } from "../shared/names";
 import { rooflineOf, type CountedKernel, type Roofline, type RooflinePoint } from "./kernel_counters";
-import { absentCard, axisX, axisY, canvas, chartCard, INNER, live, logarithmic, type Scale } from "./plot";
+import { absentCard, axisX, axisY, canvas, chartCard, INNER, interactive, logarithmic, textAt, type Scale } from "./plot";
 import type { ReportDocument } from "../shared/data";
 
 const TITLE = "Roofline";
 const LEVELS = ["DRAM", "L2", "L1"];
 
-export const formatFlops = (flops: number): string =>
+const formatFlops = (flops: number): string =>
   flops >= 1e12 ? `${formatNumber(flops / 1e12)} TFLOP/s` : `${formatNumber(flops / 1e9)} GFLOP/s`;
 const formatBandwidth = (rate: number): string => (rate >= 1e12 ? `${formatNumber(rate / 1e12)} TB/s` : `${formatNumber(rate / 1e9)} GB/s`);
 
@@ -84,7 +84,7 @@ function ceilings({ peaks, bandwidths }: Roofline, { x, y }: Axes): SVGElement {
     const at = y(peak / 1e9);
     group.append(svg("line", { attributes: { x1: Math.max(INNER.left, x(peak / fastest)), x2: INNER.right, y1: at, y2: at } }));
     above = Math.max(at - 3, above + 11);
-    group.append(svg("text", { text: `${type} ${formatFlops(peak)}`, attributes: { x: INNER.right - 2, y: above, "text-anchor": "end" } }));
+    group.append(textAt(`${type} ${formatFlops(peak)}`, INNER.right - 2, above, { anchor: "end" }));
   }
   return group;
 }
@@ -101,7 +101,7 @@ function pointMarks(points: readonly RooflinePoint[], types: readonly string[], 
     const shape = SHAPES[Math.min(types.indexOf(p.type), SHAPES.length - 1)];
     const made = mark(shape, axes.x(p.intensity), axes.y(p.flops / 1e9), isChosen(p) ? 6.5 : 4.5);
     made.setAttribute("class", isChosen(p) ? "spot chosen" : "spot");
-    live(made, describePoint(p), () => choose(p.kernel));
+    interactive(made, describePoint(p), () => choose(p.kernel));
     made.setAttribute("aria-label", `${describePoint(p)}. Choose this kernel`);
     group.append(made);
   }
@@ -131,8 +131,7 @@ export function rooflineChart(report: ReportDocument, kernels: readonly CountedK
     box.replaceChildren(canvas(TITLE, axisX(axes.x, "", "FLOP per byte"), axisY(axes.y, ""), memoryRoofs(roofline, axes), ceilings(roofline, axes),
       pointMarks(points, types, axes, chosen, choose)));
   };
-  const choice = el("select", { attributes: { "aria-label": "Memory level" } }, ...levels.map((level) => el("option", { text: `bytes of ${level}`, attributes: { value: level } })));
-  choice.addEventListener("change", () => draw(choice.value));
+  const choice = select("Memory level", levels.map((level) => [level, `bytes of ${level}`]), (index) => draw(levels[index]));
   draw(levels[0]);
   return chartCard("roofline", TITLE,
     "GFLOP/s over FLOP per byte. Below a slanted line, the bandwidth of that memory is the limit; below a horizontal line, the compute units. Types above 1% of their peak; points beyond an axis are drawn at its end.",

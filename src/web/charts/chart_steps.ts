@@ -4,13 +4,13 @@ import { svg } from "../shared/dom";
 import { formatNs, formatNumber } from "../shared/format";
 import { hasTimeline, showPlace } from "../shared/jump";
 import { causeColor } from "../shared/labels";
-import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, linear, live } from "./plot";
-import { num, rowsOf, str, tableOf, type Row } from "../shared/report";
+import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, linear, interactive, textAt } from "./plot";
+import { num, rowsOf, str, tableOf, whyNone, type Row } from "../shared/report";
 import { placeOf } from "../tables/row_links";
 import type { State } from "../shared/state";
 
 const TITLE = "Step time";
-const MOST_BARS = 200; // more steps than that are dots
+const MAX_BARS = 200; // more steps than that are dots
 
 interface Part {
   key: string;
@@ -46,9 +46,10 @@ function wordsOf(row: Row, parts: readonly Part[]): string {
 }
 
 function stepDot({ row, x, width, y }: Mark): SVGElement {
-  const dot = svg("circle", { class: str(row, "kind") === "warm-up" ? "warm-up" : "", attributes: { cx: x + width / 2, cy: y(num(row, "duration_ns")), r: 2.2 } });
-  dot.style.fill = `var(${str(row, "kind") ? "--kind-pageable-h2d" : "--kind-kernel"})`;
-  return dot;
+  return svg("circle", {
+    class: str(row, "kind") === "warm-up" ? "warm-up" : "", style: { fill: `var(${str(row, "kind") ? "--kind-pageable-h2d" : "--kind-kernel"})` },
+    attributes: { cx: x + width / 2, cy: y(num(row, "duration_ns")), r: 2.2 },
+  });
 }
 
 /** The parts of a step on top of each other. */
@@ -57,9 +58,7 @@ function stepBar({ row, x, width, y }: Mark, parts: readonly Part[]): SVGElement
   let from = 0;
   const duration = num(row, "duration_ns");
   const add = (ns: number, color: string): void => {
-    const rect = svg("rect", { attributes: { x, width, y: y(from + ns), height: Math.max(0, y(from) - y(from + ns)) } });
-    rect.style.fill = `var(${color})`;
-    group.append(rect);
+    group.append(svg("rect", { style: { fill: `var(${color})` }, attributes: { x, width, y: y(from + ns), height: Math.max(0, y(from) - y(from + ns)) } }));
     from += ns;
   };
   for (const part of parts) {
@@ -74,10 +73,10 @@ export function stepChart(state: State, report: ReportDocument): HTMLElement {
   const rows = rowsOf(report, "step_iterations");
   const steps = rowsOf(report, "steps")[0];
   if (rows.length === 0 || !steps) {
-    return absentCard(TITLE, "No NVTX range in this trace looks like a step; name one with “gprof-cli report --step NAME”.");
+    return absentCard(TITLE, whyNone(report, "nvtx", "No NVTX range in this trace looks like a step; name one with “gprof-cli report --step NAME”."));
   }
   const parts = partsOf(report).filter((part) => rows.some((row) => num(row, part.key) > 0));
-  const areDots = rows.length > MOST_BARS;
+  const areDots = rows.length > MAX_BARS;
   const median = num(steps, "median_ns");
   const y = linear(0, Math.max(...rows.map((row) => num(row, "duration_ns"))), INNER.bottom, INNER.top + 6, 4);
   const width = (INNER.right - INNER.left) / rows.length;
@@ -87,11 +86,11 @@ export function stepChart(state: State, report: ReportDocument): HTMLElement {
   const bars = svg("g", {}, ...rows.map((row, i) => {
     const mark = { row, x: INNER.left + i * width + Math.min(2, width * 0.1), width: Math.max(0.8, width * 0.9 - Math.min(2, width * 0.1)), y };
     const place = table && hasTimeline(state) ? placeOf(table, row) : null;
-    return live(areDots ? stepDot(mark) : stepBar(mark, parts), wordsOf(row, parts), place ? () => showPlace(state, place) : null);
+    return interactive(areDots ? stepDot(mark) : stepBar(mark, parts), wordsOf(row, parts), place ? () => showPlace(state, place) : null);
   }));
   const line = svg("g", { class: "median" },
     svg("line", { attributes: { x1: INNER.left, x2: INNER.right, y1: y(median), y2: y(median) } }),
-    svg("text", { text: `median ${formatNs(median)}`, attributes: { x: INNER.right - 4, y: y(median) - 4, "text-anchor": "end" } }));
+    textAt(`median ${formatNs(median)}`, INNER.right - 4, y(median) - 4, { anchor: "end" }));
   const total = num(steps, "count") + num(steps, "warmups");
   const shown = rows.length < total ? ` The first ${formatNumber(rows.length)} of ${formatNumber(total)} steps.` : "";
   const paler = areDots ? "Each dot is a step; slow steps and warm-up steps are orange." : "Warm-up steps are paler and excluded from the median.";

@@ -1,12 +1,15 @@
 // Charts of kernel counters. One kernel is chosen, in the box above or by its point on the roofline.
 import type { ReportDocument } from "../shared/data";
-import { el } from "../shared/dom";
+import { el, select } from "../shared/dom";
 import { formatNs, formatPercent } from "../shared/format";
 import { shortName } from "../shared/names";
 import { num, str } from "../shared/report";
+import type { State } from "../shared/state";
 import { speedChart, stallChart } from "./chart_kernel";
+import { occupancyChart } from "./chart_occupancy";
 import { memoryUnitsChart } from "./chart_memory_units";
 import { rooflineChart } from "./chart_roofline";
+import { arrangeCards } from "./plot";
 import { countedKernels, type CountedKernel } from "./kernel_counters";
 
 function summaryOf({ overview }: CountedKernel): string {
@@ -18,23 +21,19 @@ function summaryOf({ overview }: CountedKernel): string {
 }
 
 /** null: the trace has no counters of kernels. */
-export function counterCharts(report: ReportDocument): HTMLElement | null {
+export function counterCharts({ page }: State, report: ReportDocument): HTMLElement | null {
   const kernels = countedKernels(report);
   if (kernels.length === 0) return null;
   const grid = el("div", { class: "charts" });
   const summary = el("p", { class: "soft", attributes: { role: "status" } });
-  const choice = el("select", { class: "kernel-choice", attributes: { "aria-label": "Kernel" } },
-    ...kernels.map((kernel, i) => el("option", { text: shortName(kernel.name, 90) + (kernel.number > 0 ? ` (${kernel.number + 1})` : ""), attributes: { value: i } })));
+  const names = kernels.map(({ name, number }, i) => [String(i), shortName(name, 90) + (number > 0 ? ` (${number + 1})` : "")] as const);
+  const choice = select("Kernel", names, (index) => draw(kernels[index]), { class: "kernel-choice" });
   const draw = (kernel: CountedKernel): void => {
     choice.selectedIndex = kernels.indexOf(kernel);
     summary.textContent = summaryOf(kernel);
-    const cards = [
-      rooflineChart(report, kernels, kernel, draw), memoryUnitsChart(report, kernel), speedChart(report, kernel), stallChart(report, kernel),
-    ];
-    const isAbsent = (card: HTMLElement): boolean => card.classList.contains("absent");
-    grid.replaceChildren(...cards.filter((c) => !isAbsent(c)), ...cards.filter(isAbsent));
+    arrangeCards(grid, [rooflineChart(report, kernels, kernel, draw), memoryUnitsChart(report, kernel), speedChart(report, kernel), stallChart(report, kernel),
+      occupancyChart(page.occupancy?.counted[kernels.indexOf(kernel)])]);
   };
-  choice.addEventListener("change", () => draw(kernels[choice.selectedIndex]));
   draw(kernels[0]);
   return el("section", { id: "counter-charts", attributes: { "aria-label": "Kernel counters" } },
     el("h2", { text: "Kernel counters" }), el("p", { class: "flame-tools" }, choice), summary, grid);

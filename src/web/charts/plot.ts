@@ -1,22 +1,19 @@
 // What charts share: scales, axes, and the frame with title, figures for screen readers and a box for hover values.
-import { el, svg } from "../shared/dom";
-import { formatMark } from "../shared/format";
+import { el, figure, svg, swatch, tableHead, type Child } from "../shared/dom";
+import { formatMark, roundStep } from "../shared/format";
 
 export interface Scale {
   (value: number): number;
   marks: number[];
 }
 
-export const WIDTH = 640;
-export const HEIGHT = 260;
-export const MARGIN = { left: 70, right: 14, top: 12, bottom: 44 };
-export const INNER = { left: MARGIN.left, right: WIDTH - MARGIN.right, top: MARGIN.top, bottom: HEIGHT - MARGIN.bottom };
+const [WIDTH, HEIGHT] = [640, 260];
+/** Where the marks are: within the axes. */
+export const INNER = { left: 70, right: WIDTH - 14, top: 12, bottom: HEIGHT - 44 };
 
-/** 1, 2 or 5 times a power of ten, at most `most` marks. */
-function niceMarks(low: number, high: number, most: number): number[] {
-  const raw = Math.max(high - low, 1e-9) / most;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) ?? 10 * power;
+/** At round values, at most `most` of them. */
+function roundMarks(low: number, high: number, most: number): number[] {
+  const step = roundStep(Math.max(high - low, 1e-9) / most);
   const marks: number[] = [];
   for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-6; at += step) marks.push(at);
   return marks;
@@ -25,20 +22,19 @@ function niceMarks(low: number, high: number, most: number): number[] {
 export function linear(low: number, high: number, from: number, to: number, most = 5): Scale {
   const span = high > low ? high - low : 1;
   const scale = ((value: number) => from + ((value - low) / span) * (to - from)) as Scale;
-  scale.marks = niceMarks(low, high, most);
+  scale.marks = roundMarks(low, high, most);
   return scale;
 }
 
-/** The nearest of 1, 2 and 5 times a power of ten: below or above. */
-function niceEnd(value: number, isAbove: boolean): number {
-  const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
-  const ends = [1, 2, 5, 10].map((m) => m * power);
-  return isAbove ? ends.find((e) => e >= value * 0.999) ?? 10 * power : ends.reverse().find((e) => e <= value * 1.001) ?? power;
+/** 1, 2 or 5 times a power of ten, at most `most`. */
+function roundBelow(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(most) + 1e-9);
+  return power * ([5, 2].find((factor) => factor * power <= most * 1.001) ?? 1);
 }
 
 export function logarithmic(low: number, high: number, from: number, to: number): Scale {
-  const first = niceEnd(Math.max(low, 1e-9) * 0.8, false);
-  const last = niceEnd(Math.max(high, first) * 1.25, true);
+  const first = roundBelow(Math.max(low, 1e-9) * 0.8);
+  const last = roundStep(Math.max(high, first) * 1.25);
   const span = Math.log10(last / first);
   const scale = ((value: number) => from + (Math.log10(Math.max(value, 1e-9) / first) / span) * (to - from)) as Scale;
   const decades = Math.ceil(span) + 1;
@@ -52,33 +48,32 @@ export function logarithmic(low: number, high: number, from: number, to: number)
   return scale;
 }
 
-export function axisX(scale: Scale, unit: string, title: string): SVGGElement {
-  const group = svg("g", { class: "axis" });
-  for (const mark of scale.marks) {
-    const x = scale(mark);
-    group.append(svg("line", { attributes: { x1: x, x2: x, y1: INNER.top, y2: INNER.bottom } }),
-      svg("text", { text: formatMark(mark, unit), attributes: { x, y: INNER.bottom + 15, "text-anchor": "middle" } }));
-  }
-  group.append(svg("text", { class: "axis-title", text: title, attributes: { x: (INNER.left + INNER.right) / 2, y: HEIGHT - 6, "text-anchor": "middle" } }));
-  return group;
+/** Text of a chart, in the middle of x, or where it begins or ends there. */
+export function textAt(text: string, x: number, y: number, props: { class?: string; anchor?: "start" | "end" } = {}): SVGElement {
+  return svg("text", { class: props.class, text, attributes: { x, y, "text-anchor": props.anchor ?? "middle" } });
 }
+
+export function axisX(scale: Scale, unit: string, title: string): SVGGElement {
+  return svg("g", { class: "axis" }, ...scale.marks.flatMap((mark) => [
+    svg("line", { attributes: { x1: scale(mark), x2: scale(mark), y1: INNER.top, y2: INNER.bottom } }), textAt(formatMark(mark, unit), scale(mark), INNER.bottom + 15),
+  ]), axisTitle(title));
+}
+
+export const axisTitle = (title: string): SVGElement => textAt(title, (INNER.left + INNER.right) / 2, HEIGHT - 6, { class: "axis-title" });
 
 export function axisY(scale: Scale, unit: string): SVGGElement {
-  const group = svg("g", { class: "axis" });
-  for (const mark of scale.marks) {
-    const y = scale(mark);
-    group.append(svg("line", { attributes: { x1: INNER.left, x2: INNER.right, y1: y, y2: y } }),
-      svg("text", { text: formatMark(mark, unit), attributes: { x: INNER.left - 6, y: y + 4, "text-anchor": "end" } }));
-  }
-  return group;
+  return svg("g", { class: "axis" }, ...scale.marks.flatMap((mark) => [
+    svg("line", { attributes: { x1: INNER.left, x2: INNER.right, y1: scale(mark), y2: scale(mark) } }),
+    textAt(formatMark(mark, unit), INNER.left - 6, scale(mark) + 4, { anchor: "end" }),
+  ]));
 }
 
-export function canvas(label: string, ...children: Node[]): SVGSVGElement {
+export function canvas(label: string, ...children: Child[]): SVGSVGElement {
   return svg("svg", { class: "plot", attributes: { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": label } }, ...children);
 }
 
 /** Something of a chart that has a value and leads to the timeline: by mouse and by keyboard. */
-export function live<E extends SVGElement>(mark: E, value: string, go: (() => void) | null): E {
+export function interactive<E extends SVGElement>(mark: E, value: string, go: (() => void) | null): E {
   mark.append(svg("title", { text: value }));
   mark.setAttribute("data-value", value);
   if (go) {
@@ -98,7 +93,7 @@ export function live<E extends SVGElement>(mark: E, value: string, go: (() => vo
 }
 
 /** One stop for Tab in each chart; arrows move between its marks. */
-function rove(card: HTMLElement): void {
+function roveFocus(card: HTMLElement): void {
   const marks = [...card.querySelectorAll<SVGElement>(".goes[role]")];
   marks[0]?.setAttribute("tabindex", "0");
   card.addEventListener("keydown", (event) => {
@@ -121,13 +116,14 @@ export interface LegendItem {
 }
 
 export function legend(items: readonly LegendItem[]): HTMLElement {
-  const list = el("ul", { class: "legend" });
-  for (const item of items) {
-    const swatch = el("span", { class: item.isIdle ? "swatch idle" : "swatch", attributes: { "aria-hidden": "true" } });
-    swatch.style.backgroundColor = `var(${item.color})`;
-    list.append(el("li", {}, swatch, item.label));
-  }
-  return list;
+  return el("ul", { class: "legend" }, ...items.map(({ label, color, isIdle }) => el("li", {}, swatch(color, isIdle), label)));
+}
+
+/** A row of a table with a bar, of which `percent` is the length. */
+export function barRow(label: HTMLElement, percent: number, color: string, value: string, figures: readonly string[], props: { row?: string; fill?: string } = {}): HTMLElement {
+  const style = { width: `${Math.max(0.3, Math.min(100, percent))}%`, "background-color": `var(${color})` };
+  return el("tr", { class: props.row, attributes: { "data-value": value } }, label,
+    el("td", { class: "level" }, el("span", { class: `level-fill ${props.fill ?? ""}`, style })), ...figures.map(figure));
 }
 
 export interface Figures {
@@ -136,7 +132,7 @@ export interface Figures {
 }
 
 /** A chart with its title, what it shows in words, and its values as a table. */
-export function chartCard(id: string, title: string, note: string, body: Node[], figures: Figures | null): HTMLElement {
+export function chartCard(id: string, title: string, note: string, body: Child[], figures: Figures | null): HTMLElement {
   const value = el("p", { class: "chart-value", attributes: { "aria-hidden": "true" } });
   const card = el("section", { class: "card chart", id: `chart-${id}`, attributes: { "aria-label": title } },
     el("h2", { text: title }), ...body, value, el("p", { class: "note", text: note }));
@@ -146,12 +142,11 @@ export function chartCard(id: string, title: string, note: string, body: Node[],
   };
   card.addEventListener("pointerover", tell);
   card.addEventListener("focusin", tell);
-  rove(card);
+  roveFocus(card);
   if (figures) {
-    card.append(el("details", { class: "values" }, el("summary", { text: "Values as a table" }),
-      el("div", { class: "scroll" }, el("table", { class: "figures" },
-        el("thead", {}, el("tr", {}, ...figures.head.map((h, i) => el("th", { class: i > 0 ? "number" : "", text: h, attributes: { scope: "col" } })))),
-        el("tbody", {}, ...figures.rows.map((row) => el("tr", {}, ...row.map((c, i) => el("td", { class: i > 0 ? "number" : "", text: c })))))))));
+    const cells = (row: readonly string[]): HTMLElement[] => row.map((text, i) => (i > 0 ? figure(text) : el("td", { text })));
+    card.append(el("details", { class: "values" }, el("summary", { text: "Values as a table" }), el("div", { class: "scroll" },
+      el("table", { class: "figures" }, tableHead(figures.head, (i) => i > 0), el("tbody", {}, ...figures.rows.map((row) => el("tr", {}, ...cells(row))))))));
   }
   return card;
 }
@@ -159,4 +154,10 @@ export function chartCard(id: string, title: string, note: string, body: Node[],
 /** Why a chart is not there: nothing is drawn that the trace does not know. */
 export function absentCard(title: string, why: string): HTMLElement {
   return el("section", { class: "card chart absent", attributes: { "aria-label": title } }, el("h2", { text: title }), el("p", { class: "soft", text: why }));
+}
+
+/** Those that are there come first. */
+export function arrangeCards(grid: HTMLElement, cards: readonly HTMLElement[]): void {
+  const isAbsent = (card: HTMLElement): boolean => card.classList.contains("absent");
+  grid.replaceChildren(...cards.filter((c) => !isAbsent(c)), ...cards.filter(isAbsent));
 }

@@ -1,14 +1,15 @@
 // The heat map of ranks and steps: one pixel of a canvas for each cell, which the browser stretches.
-import { el } from "../shared/dom";
+import { checkbox, el, placeIn, select } from "../shared/dom";
 import { formatNs, formatNumber, formatPercent } from "../shared/format";
 import { visible } from "../shared/names";
 import { cssColor, onThemeChange } from "../shared/theme";
-import { parseColor } from "../timeline/paint/palette";
+import { parseColor } from "../shared/palette";
 import { mediansOf, orderOf, shadesOf, valueAt, type HeatMap, type Measure, type Order, type Shades } from "./heat";
 
 const ROOM_PX = 560; // that rows share
 const [LOWEST_ROW, HIGHEST_ROW, LABEL_PX] = [1, 20, 15];
 const SHADES = 64;
+const ORDERS: readonly (readonly [Order, string])[] = [["worst", "worst ranks first"], ["rank", "by rank"], ["host", "by host"]];
 
 type Rgb = readonly [number, number, number];
 
@@ -36,7 +37,7 @@ export class HeatCard {
   private readonly cursor = el("div", { class: "heat-cursor" });
   private readonly labels = el("div", { class: "heat-labels", attributes: { "aria-hidden": "true" } });
   private readonly box = el("div", { class: "heat-box", attributes: { tabindex: 0, role: "application", "aria-label": "Ranks by step. Arrows move, Enter chooses the rank." } });
-  private readonly told = el("p", { class: "chart-value", attributes: { role: "status" } });
+  private readonly status = el("p", { class: "chart-value", attributes: { role: "status" } });
   private readonly key = el("p", { class: "heat-key" });
   private measure: Measure;
   private medians: Float64Array;
@@ -51,31 +52,27 @@ export class HeatCard {
     this.box.append(this.canvas, this.cursor);
     this.element = el("section", { class: "card", id: "heat", attributes: { "aria-label": "Heat map" } },
       el("h2", { text: map.heat.is_time ? "Ranks over time" : `Ranks by step: ${visible(map.heat.path)}` }),
-      this.controls(), this.key, this.told, el("div", { class: "heat" }, this.labels, this.box), this.axis());
+      this.controls(), this.key, this.status, el("div", { class: "heat" }, this.labels, this.box), this.axis());
     this.listen();
     onThemeChange(() => this.draw());
     this.draw();
   }
 
   private controls(): HTMLElement {
-    const measures = el("select", { attributes: { "aria-label": "Figure" } }, ...this.map.measures.map((m) => el("option", { text: m.title, attributes: { value: m.id } })));
-    measures.addEventListener("change", () => {
-      this.measure = this.map.measures[measures.selectedIndex];
+    const measures = select("Figure", this.map.measures.map((m) => [m.id, m.title]), (index) => {
+      this.measure = this.map.measures[index];
       this.medians = mediansOf(this.map, this.measure);
       this.draw();
     });
-    const order = el("select", { attributes: { "aria-label": "Order of ranks" } },
-      ...[["worst", "worst ranks first"], ["rank", "by rank"], ["host", "by host"]].map(([value, text]) => el("option", { text, attributes: { value } })));
-    order.addEventListener("change", () => {
-      this.order = orderOf(this.map.heat.ranks, order.value as Order);
+    const order = select("Order of ranks", ORDERS, (index) => {
+      this.order = orderOf(this.map.heat.ranks, ORDERS[index][0]);
       this.draw();
     });
-    const compared = el("input", { attributes: { type: "checkbox", checked: true } });
-    compared.addEventListener("change", () => {
-      this.isCompared = compared.checked;
+    const compared = checkbox("compared with the median rank", true, (isChecked) => {
+      this.isCompared = isChecked;
       this.draw();
-    });
-    return el("p", { class: "flame-tools" }, measures, order, el("label", { class: "soft" }, compared, " compared with the median rank"));
+    }, { class: "soft" });
+    return el("p", { class: "flame-tools" }, measures, order, compared);
   }
 
   private axis(): HTMLElement {
@@ -123,15 +120,13 @@ export class HeatCard {
     this.labels.replaceChildren();
     for (let row = 0; row < this.order.length; row += every) {
       const { name } = this.map.heat.ranks[this.order[row]];
-      const label = el("span", { text: visible(name), title: visible(name) });
-      label.style.top = `${(row + 0.5) * this.rowPx}px`;
-      this.labels.append(label);
+      this.labels.append(el("span", { text: visible(name), title: visible(name), style: { top: `${(row + 0.5) * this.rowPx}px` } }));
     }
   }
 
   private drawKey({ full }: Shades, ramp: readonly Rgb[]): void {
-    const bar = el("span", { class: "heat-ramp" });
-    bar.style.background = `linear-gradient(90deg, ${ramp.filter((_, i) => i % 8 === 0).map(([r, g, b]) => `rgb(${r} ${g} ${b})`).join(", ")})`;
+    const colors = ramp.filter((_, i) => i % 8 === 0).map(([r, g, b]) => `rgb(${r} ${g} ${b})`);
+    const bar = el("span", { class: "heat-ramp", style: { background: `linear-gradient(90deg, ${colors.join(", ")})` } });
     const [low, high] = this.isCompared ? [`−${formatPercent(full)} and less`, `+${formatPercent(full)} and more, than the median of the column`] : ["0", formatNs(full)];
     this.key.replaceChildren(low, bar, high);
   }
@@ -143,7 +138,7 @@ export class HeatCard {
     const ns = valueAt(this.map, this.measure, rank, column);
     const median = this.medians[column];
     const more = median > 0 ? `, ${formatPercent((100 * Math.abs(ns - median)) / median)} ${ns < median ? "below" : "above"} the median ${formatNs(median)}` : "";
-    this.told.textContent = `${visible(name)}${host ? ` on ${visible(host)}` : ""}, ${this.columnName(column)}: ${this.measure.title} ${formatNs(ns)}${more}`;
+    this.status.textContent = `${visible(name)}${host ? ` on ${visible(host)}` : ""}, ${this.columnName(column)}: ${this.measure.title} ${formatNs(ns)}${more}`;
     this.cursor.style.top = `${row * this.rowPx}px`;
     this.cursor.style.height = `${this.rowPx}px`;
     this.cursor.style.left = `${(100 * column) / this.map.heat.columns}%`;
@@ -152,10 +147,10 @@ export class HeatCard {
 
   private listen(): void {
     const place = (event: MouseEvent): void => {
-      const area = this.canvas.getBoundingClientRect();
+      const { x, y, width, height } = placeIn(this.canvas, event);
       const limit = (value: number, count: number): number => Math.max(0, Math.min(count - 1, Math.floor(value * count)));
       this.at = {
-        row: limit((event.clientY - area.top) / area.height, this.order.length), column: limit((event.clientX - area.left) / area.width, this.map.heat.columns),
+        row: limit(y / height, this.order.length), column: limit(x / width, this.map.heat.columns),
       };
       this.tell();
     };

@@ -4,13 +4,13 @@ import { formatNs, formatPercent } from "../shared/format";
 import { causeMeaning } from "../shared/labels";
 import { num, rowsOf, str, tableOf, type Row } from "../shared/report";
 
-const MOST_NAMED = 4; // GPUs
+const MAX_NAMED = 4; // GPUs
 
 /** "93.5%"; of several GPUs each its own: "77.3% (gpu0), 77.1% (gpu1)"; of many from the least to the most. */
 function shareOfEach(devices: readonly Row[], key: string): string {
   const shares = devices.map((row) => (100 * num(row, key)) / Math.max(1, num(row, "window_ns")));
   if (devices.length === 1) return formatPercent(shares[0]);
-  if (devices.length <= MOST_NAMED) return shares.map((share, i) => `${formatPercent(share)}\u00a0(${str(devices[i], "device")})`).join(", ");
+  if (devices.length <= MAX_NAMED) return shares.map((share, i) => `${formatPercent(share)}\u00a0(${str(devices[i], "device")})`).join(", ");
   return `${formatPercent(Math.min(...shares))} to ${formatPercent(Math.max(...shares))}`;
 }
 

@@ -1,13 +1,14 @@
 // The first tab: painted from the report alone, before any event is read.
-import type { PageData, ReportDocument } from "../shared/data";
+import type { ReportDocument } from "../shared/data";
 import { el } from "../shared/dom";
-import { findingsSection, isOfTrust, type FindingLinks } from "./findings";
-import { formatNs, formatPercent } from "../shared/format";
+import { findingsSection, isAboutDataQuality, savingText } from "./findings";
+import { formatNs } from "../shared/format";
 import { headline } from "./headline";
 import { visible } from "../shared/names";
 import { num, rowsOf, str, tableOf } from "../shared/report";
+import type { State } from "../shared/state";
 import { timeSplit } from "./time_split";
-import { topKernels, type KernelLinks } from "./top_kernels";
+import { topKernels } from "./top_kernels";
 import { runSection, lossBanner, noticesSection, trustSection } from "./trust";
 
 function stepsLine(report: ReportDocument): string {
@@ -20,27 +21,20 @@ function stepsLine(report: ReportDocument): string {
 
 function noGpuSection(report: ReportDocument): HTMLElement | null {
   if (!tableOf(report, "devices") || rowsOf(report, "counters").length > 0) return null;
-  const calls = rowsOf(report, "api").reduce((sum, row) => sum + num(row, "count"), 0);
   return el("section", { class: "card" }, el("h2", { text: "No GPU work" }),
-    el("p", { text: calls > 0
-      ? `The program made ${calls} CUDA calls; none of them launched GPU work.`
-      : "No CUDA calls were recorded." }));
+    ...report.no_gpu_work.map((reason) => el("p", { text: visible(reason) })));
 }
 
-/** The first finding, for those who read one line. */
+/** The first finding, for those who read one line: what is the case, what that costs, and what to do. */
 function firstStep(report: ReportDocument): HTMLElement | null {
-  const finding = report.findings.find((f) => !isOfTrust(f));
+  const finding = report.findings.find((f) => !isAboutDataQuality(f));
   if (!finding) return null;
-  const window = rowsOf(report, "devices").reduce((sum, row) => sum + num(row, "window_ns"), 0);
-  const isInWindow = !finding.id.startsWith("startup."); // what comes before the first operation is no part of it
-  const share = isInWindow && window > 0 && finding.gain_ns > 0 && finding.gain_ns < window
-    ? ` (potential saving: up to ${formatNs(finding.gain_ns)}, ${formatPercent((100 * finding.gain_ns) / window)})` : "";
-  // Of idle time the headline has said the rest.
-  const says = finding.id.startsWith("idle.") && finding.advice ? finding.advice : finding.message;
-  return el("p", { class: "first-step" }, el("b", { text: "Start here: " }), visible(share ? says.replace(/\.$/, "") : says) + share);
+  const saving = finding.gain_ns > 0 ? ` (potential saving: up to ${savingText(finding)})` : "";
+  return el("p", { class: "first-step" }, el("b", { text: "Start here: " }),
+    visible(finding.message.replace(/\.$/, "")) + saving + ". " + visible(finding.advice));
 }
 
-export function mountOverview(root: HTMLElement, page: PageData, report: ReportDocument, links: FindingLinks & KernelLinks): void {
+export function mountOverview(root: HTMLElement, state: State, report: ReportDocument): void {
   const hasGpu = rowsOf(report, "devices").length > 0;
   const steps = stepsLine(report);
   root.append(
@@ -49,8 +43,8 @@ export function mountOverview(root: HTMLElement, page: PageData, report: ReportD
       report.selected ? el("p", { class: "selected-part" }, el("b", { text: "Selected part of the trace: " }), visible(report.selected)) : null,
       el("p", { class: "headline", text: headline(report) }),
       firstStep(report),
-      el("p", { class: "soft", text: [visible(page.verdict), steps].filter((t) => t).join(" · ") })),
+      el("p", { class: "soft", text: [visible(state.page.verdict), steps].filter((t) => t).join(" · ") })),
     el("div", { class: "columns" },
-      el("div", { class: "wide" }, hasGpu ? timeSplit(report, links.show) : noGpuSection(report), findingsSection(page, report, links), topKernels(report, links)),
+      el("div", { class: "wide" }, hasGpu ? timeSplit(state, report) : noGpuSection(report), findingsSection(state, report), topKernels(state, report)),
       el("div", { class: "narrow" }, trustSection(report), runSection(report), noticesSection(report))));
 }

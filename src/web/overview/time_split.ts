@@ -1,10 +1,11 @@
 // One bar for each GPU: where its time went, from the first to the last operation, to the nanosecond.
 import type { ReportDocument } from "../shared/data";
-import { button, el } from "../shared/dom";
+import { el, figure, swatch } from "../shared/dom";
 import { formatNs, formatPercent } from "../shared/format";
-import type { ShowPlace } from "../shared/jump";
+import { placeLink } from "../shared/jump";
 import { CAUSES, causeColor, causeMeaning } from "../shared/labels";
 import { visible } from "../shared/names";
+import type { State } from "../shared/state";
 import { metric, num, rowsOf, str, type Row } from "../shared/report";
 
 interface Part {
@@ -36,7 +37,7 @@ function copyPart(report: ReportDocument, row: Row, gpu: string): Part {
 }
 
 /** The parts sum to the window. */
-export function partsOf(report: ReportDocument, row: Row): Part[] {
+function partsOf(report: ReportDocument, row: Row): Part[] {
   const device = str(row, "device");
   const both = metric(report, "streams.copy_compute_ns", device) ?? 0;
   const gpu = device ? ` gpu:${device.replace("gpu", "")}` : "";
@@ -58,56 +59,40 @@ export function partsOf(report: ReportDocument, row: Row): Part[] {
 
 function segment(part: Part, window: number): HTMLElement {
   const share = (100 * part.ns) / window;
-  const made = el("div", {
-    class: part.isIdle ? "segment idle" : "segment",
+  return el("div", {
+    class: part.isIdle ? "segment idle" : "segment", style: { "flex-grow": String(part.ns), "background-color": `var(${part.color})` },
     title: `${part.label}: ${formatPercent(share)}, ${formatNs(part.ns)} (${part.meaning})`,
-  }, share >= 9 ? el("span", { text: share >= 23 ? `${part.label} ${formatPercent(share)}` : formatPercent(share) }) : null);
-  made.style.flexGrow = String(part.ns);
-  made.style.backgroundColor = `var(${part.color})`;
-  return made;
+  }, share >= 9 && el("span", { text: share >= 23 ? `${part.label} ${formatPercent(share)}` : formatPercent(share) }));
 }
 
-function legendRow(part: Part, window: number, show: ShowPlace): HTMLElement {
-  const swatch = el("span", { class: part.isIdle ? "swatch idle" : "swatch", attributes: { "aria-hidden": "true" } });
-  swatch.style.backgroundColor = `var(${part.color})`;
-  const link = show ? button(part.label, () => show({ query: part.query, label: part.label }),
-    { class: "link", attributes: { "aria-label": `${part.label}: show the longest on the timeline` } }) : part.label;
+function legendRow(state: State, part: Part, window: number): HTMLElement {
   return el("tr", {},
-    el("th", { attributes: { scope: "row" } }, swatch, link),
-    el("td", { class: "number", text: formatPercent((100 * part.ns) / window) }),
-    el("td", { class: "number", text: formatNs(part.ns) }),
-    el("td", { class: "meaning", text: part.meaning }));
+    el("th", { attributes: { scope: "row" } }, swatch(part.color, part.isIdle), placeLink(state, part.label, { query: part.query, label: part.label })),
+    figure(formatPercent((100 * part.ns) / window)), figure(formatNs(part.ns)), el("td", { class: "meaning", text: part.meaning }));
 }
 
-const MOST_GPUS = 8; // of a machine, as a rule
+const MAX_GPUS = 8; // of a machine, as a rule
 
-/** A bar, and its figures below. `show` follows a link to the timeline. */
-export function timeSplit(report: ReportDocument, show: ShowPlace): HTMLElement {
-  const devices = rowsOf(report, "devices");
-  const section = el("section", { class: "card split", attributes: { "aria-labelledby": "split-title" } },
-    el("h2", { id: "split-title", text: "GPU time" }));
-  // Findings stand below: of many GPUs most are folded.
-  const rest = devices.length > MOST_GPUS ? el("details", {}, el("summary", { text: `${devices.length - MOST_GPUS} more GPUs` })) : null;
-  for (const [index, row] of devices.entries()) {
-    const window = num(row, "window_ns");
-    const parts = partsOf(report, row);
-    const bar = el("div", { class: "bar", attributes: { "aria-hidden": "true" } }, ...parts.map((p) => segment(p, window)));
-    const figures = el("table", { class: "figures" },
-      el("caption", { class: "hidden", text: `Time of ${str(row, "device")}` }),
-      el("tbody", {}, ...parts.map((p) => legendRow(p, window, show))));
-    const parent = rest && index >= MOST_GPUS ? rest : section;
-    parent.append(el("div", { class: "device" },
-      el("h3", {},
-        el("b", { text: str(row, "device") }), ` ${visible(str(row, "name"))} `,
-        el("span", { class: "soft", text: `${formatNs(window)}, first to last operation` })),
-      bar,
-      devices.length > 1 ? el("details", { attributes: { open: row === devices[0] } }, el("summary", { text: "Figures" }), figures) : figures));
-  }
-  if (rest) section.append(rest);
+/** A bar, and its figures below, which fold where there are several. */
+function deviceSection(state: State, report: ReportDocument, row: Row, isAlone: boolean, isOpen: boolean): HTMLElement {
+  const window = num(row, "window_ns");
+  const parts = partsOf(report, row);
+  const figures = el("table", { class: "figures" },
+    el("caption", { class: "hidden", text: `Time of ${str(row, "device")}` }), el("tbody", {}, ...parts.map((p) => legendRow(state, p, window))));
+  return el("div", { class: "device" },
+    el("h3", {}, el("b", { text: str(row, "device") }), ` ${visible(str(row, "name"))} `,
+      el("span", { class: "soft", text: `${formatNs(window)}, first to last operation` })),
+    el("div", { class: "bar", attributes: { "aria-hidden": "true" } }, ...parts.map((p) => segment(p, window))),
+    isAlone ? figures : el("details", { attributes: { open: isOpen } }, el("summary", { text: "Figures" }), figures));
+}
+
+export function timeSplit(state: State, report: ReportDocument): HTMLElement {
+  const devices = rowsOf(report, "devices").map((row, i, all) => deviceSection(state, report, row, all.length === 1, i === 0));
   const outside = rowsOf(report, "outside");
-  if (outside.length === 1) {
-    section.append(el("p", { class: "note", text:
+  return el("section", { class: "card split", attributes: { "aria-labelledby": "split-title" } },
+    el("h2", { id: "split-title", text: "GPU time" }), ...devices.slice(0, MAX_GPUS),
+    // Findings stand below: of many GPUs most are folded.
+    devices.length > MAX_GPUS && el("details", {}, el("summary", { text: `${devices.length - MAX_GPUS} more GPUs` }), ...devices.slice(MAX_GPUS)),
+    outside.length === 1 && el("p", { class: "note", text:
       `Start-up ${formatNs(num(outside[0], "startup_ns"))}, tear-down ${formatNs(num(outside[0], "teardown_ns"))} (outside the GPU window).` }));
-  }
-  return section;
 }

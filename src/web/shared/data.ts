@@ -3,7 +3,7 @@
 // The page has two parts of data, each deflated (zlib) and as text (packed.ts). `PageData` is JSON in <script
 // type="application/octet-stream" id="page">: read before the first paint; Overview, tables and charts come from it. The
 // events are columns of numbers in one binary blob for each timeline, in <script type="application/octet-stream"
-// id="events-0"> (and -1 for the second run of a diff); read after the first paint. docs/html.md describes both for people.
+// id="events-0"> (and -1 for the second run of a diff); read after the first paint. docs/html.md has the rest.
 //
 // Times are nanoseconds since Timeline.start_ns, as numbers: exact, as no trace is longer than 2^53 ns (104 days).
 
@@ -29,8 +29,10 @@ export interface Finding {
   id: string;
   severity: "info" | "note" | "warning";
   message: string;
+  evidence: string[];
   advice: string;
   gain_ns: number;
+  gain_percent_of_run: number | null;
   basis: string;
   same_as: string | null;
   table: string; // id of the table with the facts
@@ -46,6 +48,9 @@ export interface ReportDocument {
   devices: Record<string, unknown>[];
   health: Record<string, unknown> & { complete: boolean };
   trust: Record<string, unknown>;
+  notices: Record<string, unknown>[];
+  not_recorded: { fact: string; why: string }[];
+  no_gpu_work: string[]; // why there is none, a sentence each
   findings: Finding[];
   metrics: { id: string; scope: string; value: number; unit: string }[];
   tables: ReportTable[];
@@ -67,13 +72,32 @@ export interface PageData {
   places: FindingPlace[];
   timelines: Timeline[]; // one; two of a diff: before and after
   flame?: Flame | null; // kind "report", of a trace with CPU samples
+  // Kernels that took most of the time, and those with counters in the order of the report (null: it is not known).
+  occupancy?: { launched: OccupancyLaunch[]; counted: (OccupancyLaunch | null)[] };
   fleet?: FleetData; // kind "fleet"
+}
+
+/** What a launch allows, and what it would with others. */
+export interface OccupancyLaunch {
+  kernel: string;
+  gpu: string;
+  percent: number; // of the warps that an SM can hold
+  limiter: string; // resources, or "blocks per SM"; empty where all fit
+  achieved_percent: number | null; // null: not measured
+  curves: OccupancyCurve[];
+}
+
+export interface OccupancyCurve {
+  resource: "block size" | "registers" | "shared memory";
+  now: number; // threads, registers of a thread, bytes of a block
+  steps: [up_to: number, percent: number][]; // each from the one before; 0 %: does not fit
+  next: [value: number, percent: number] | null; // the nearest value with more
 }
 
 /** Many ranks of a run, as `analyze --format html` has them. */
 export interface FleetData {
   lines: string[]; // how many ranks, how good their clocks are
-  findings: { id: string; severity: Finding["severity"]; message: string; advice: string }[];
+  findings: { id: string; severity: Finding["severity"]; message: string; evidence: string[]; advice: string }[];
   tables: ReportTable[];
   heat: FleetHeat | null; // null: the ranks have nothing in common
 }
@@ -241,6 +265,3 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 export const MEMORY_KINDS = [
   "unknown", "pageable", "pinned", "device", "array", "managed", "device_static", "managed_static",
 ] as const;
-
-/** Causes of idle time, as docs/analyses.md has them: names of the events of "gaps" tracks. */
-export type GapCause = string;

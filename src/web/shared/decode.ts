@@ -73,34 +73,35 @@ export function decodeColumn(bytes: Uint8Array, column: ColumnRef, count: number
   return Uint32Array.from(wide);
 }
 
-class LazyColumns implements Columns {
-  private readonly decoded = new Map<string, Column>();
-  constructor(private readonly bytes: Uint8Array, private readonly lane: Lane) {}
-  has(name: string): boolean {
-    return this.lane.columns.some((c) => c.name === name);
-  }
-  get(name: string): Column | undefined {
-    let column = this.decoded.get(name);
-    const ref = column ? undefined : this.lane.columns.find((c) => c.name === name);
-    if (ref) this.decoded.set(name, (column = decodeColumn(this.bytes, ref, this.lane.count)));
-    return column;
-  }
+/** undefined: the blob has no such column, as all of it is zero. */
+function columnOf(bytes: Uint8Array, columns: readonly ColumnRef[], name: string, count: number): Column | undefined {
+  const ref = columns.find((c) => c.name === name);
+  return ref && decodeColumn(bytes, ref, count);
 }
 
-async function readSliced(bytes: Uint8Array, lane: Lane, name: string, out: Column, slices: Slices): Promise<boolean> {
+function lazyColumns(bytes: Uint8Array, { columns, count }: Lane): Columns {
+  const decoded = new Map<string, Column | undefined>();
+  return {
+    get: (name) => {
+      if (!decoded.has(name)) decoded.set(name, columnOf(bytes, columns, name, count));
+      return decoded.get(name);
+    },
+  };
+}
+
+async function readSliced(bytes: Uint8Array, lane: Lane, name: string, out: Column, slices: Slices): Promise<void> {
   const ref = lane.columns.find((c) => c.name === name);
-  if (!ref) return false;
+  if (!ref) return;
   let at = ref.offset;
   for (let from = 0; from < lane.count; from += CHUNK) {
     at = readVarints(bytes, at, out, from, Math.min(lane.count, from + CHUNK));
     await slices.rest();
   }
-  return true;
 }
 
 async function decodeLane(bytes: Uint8Array, lane: Lane, slices: Slices): Promise<LaneEvents> {
   const count = lane.count;
-  const more = new LazyColumns(bytes, lane);
+  const more = lazyColumns(bytes, lane);
   const start = new Float64Array(count);
   const end = new Float64Array(count);
   const name = new Uint32Array(count);
@@ -126,45 +127,25 @@ async function decodeLane(bytes: Uint8Array, lane: Lane, slices: Slices): Promis
 
 function decodeCounter(bytes: Uint8Array, counter: Counter): CounterValues {
   const { columns, count, scale = 0 } = counter;
-  const has = (name: string): boolean => columns.some((c) => c.name === name);
-  const read = (name: string): Float64Array => {
-    const ref = columns.find((c) => c.name === name);
-    return ref ? Float64Array.from(decodeColumn(bytes, ref, count)) : new Float64Array(count);
-  };
+  const read = (name: string): Float64Array => Float64Array.from(columnOf(bytes, columns, name, count) ?? new Uint8Array(count));
   const time = read("time");
   const isSummed = columns.some((c) => c.name === "time" && c.coding === "delta");
   for (let i = 1; i < time.length && !isSummed; ++i) time[i] += time[i - 1];
   const unit = 10 ** Math.abs(scale); // divided by, so that 0.1 is 0.1
-  const scaled = (value: number): number => (scale < 0 ? value / unit : value * unit);
-  const raw = read("value");
-  const missing = read("missing");
-  const value = raw.map((v, i) => (missing[i] ? NaN : scaled(v)));
-  if (!has("below") && !has("above")) return { time, value, low: value, high: value };
-  const below = read("below");
-  const above = read("above");
-  return {
-    time, value, low: raw.map((v, i) => (missing[i] ? NaN : scaled(v - below[i]))),
-    high: raw.map((v, i) => (missing[i] ? NaN : scaled(v + above[i]))),
-  };
+  const [raw, missing, below, above] = ["value", "missing", "below", "above"].map(read);
+  const scaled = (difference: (i: number) => number): Float64Array => raw.map((value, i) => {
+    if (missing[i]) return NaN;
+    return scale < 0 ? (value + difference(i)) / unit : (value + difference(i)) * unit;
+  });
+  const value = scaled(() => 0);
+  if (!columns.some((c) => c.name === "below" || c.name === "above")) return { time, value, low: value, high: value };
+  return { time, value, low: scaled((i) => -below[i]), high: scaled((i) => above[i]) };
 }
 
 function stacksOf(bytes: Uint8Array, { stacks }: Timeline): StackColumns | null {
   if (!stacks || stacks.count === 0) return null;
-  const read = (name: string): Column => {
-    const ref = stacks.columns.find((c) => c.name === name);
-    return ref ? decodeColumn(bytes, ref, stacks.count) : new Uint8Array(stacks.count);
-  };
+  const read = (name: string): Column => columnOf(bytes, stacks.columns, name, stacks.count) ?? new Uint8Array(stacks.count);
   return { parent: read("parent"), name: read("name"), kind: read("kind") };
-}
-
-class DecodedRun implements Run {
-  constructor(
-    readonly index: number, readonly data: Timeline, readonly lanes: readonly RunLane[],
-    readonly counters: readonly (CounterValues | null)[], readonly stacks: StackColumns | null,
-  ) {}
-  laneOf(event: number): RunLane {
-    return laneWith(this.lanes, event);
-  }
 }
 
 /** The events of one timeline out of its inflated blob. */
@@ -183,7 +164,8 @@ export async function decodeTimeline(index: number, data: Timeline, bytes: Uint8
   lanes.sort((a, b) => a.events.first - b.events.first);
   const rows = await projectRanges(data, lanes, slices);
   for (const row of rows) await prepareLevels(row.events, data.names, slices);
-  return new DecodedRun(index, data, ...withRows(data, rows, lanes, counters), stacksOf(bytes, data));
+  const [allLanes, allCounters] = withRows(data, rows, lanes, counters);
+  return { index, data, lanes: allLanes, counters: allCounters, stacks: stacksOf(bytes, data), laneOf: (event) => laneWith(allLanes, event) };
 }
 
 function whenParsed(): Promise<void> {

@@ -1,7 +1,8 @@
 // Questions about events that every part of the page asks: where an event is, what launched it, what runs at a time.
 import { EVENT_KINDS, type EventKind, type Track, type TrackKind } from "./data";
 import { lowerBound } from "./levels";
-import type { EventDetails, LaneEvents, Run, RunLane, View } from "./state";
+import { remembered } from "./remembered";
+import type { EventDetails, EventRef, LaneEvents, Run, RunLane, View } from "./state";
 
 export interface Place {
   lane: RunLane;
@@ -12,6 +13,8 @@ export function placeOf(run: Run, event: number): Place {
   const lane = run.laneOf(event);
   return { lane, index: event - lane.events.first };
 }
+
+export const refOf = (run: Run, lane: RunLane, index: number): EventRef => ({ timeline: run.index, event: lane.events.first + index });
 
 /** Whether the run has an event of this number: links and tables may say anything. */
 export function isEvent(run: Run | undefined, event: number): boolean {
@@ -27,12 +30,15 @@ export function describe(run: Run, event: number): EventDetails {
   const { lane, index } = placeOf(run, event);
   const events = lane.events;
   return {
-    ref: { timeline: run.index, event },
+    ref: refOf(run, lane, index),
     name: run.data.names[events.name[index]] ?? "",
     kind: kindAt(events, index),
     start_ns: events.start[index],
+    end_ns: events.end[index],
     duration_ns: durationAt(events, index),
     track: lane.trackData,
+    lane,
+    index,
   };
 }
 
@@ -53,45 +59,56 @@ export const rangeOf = (run: Run, call: number): number | null => referenceOf(ru
 export const nextOf = (run: Run, gap: number): number | null => referenceOf(run, gap, "next");
 export const blameOf = (run: Run, gap: number): number | null => referenceOf(run, gap, "blame");
 
-const operationsOfCall = new WeakMap<Run, Map<number, number[]>>();
+const operationsByCall = remembered((_: Run) => new Map<number, number[]>());
 
 /** What a call launched: one operation, or all those of a graph. Found by looking at all operations, once for a call. */
 export function operationsOf(run: Run, call: number): number[] {
-  let known = operationsOfCall.get(run);
-  if (!known) operationsOfCall.set(run, (known = new Map()));
+  const known = operationsByCall(run);
   let found = known.get(call);
   if (found) return found;
   found = [];
-  for (const { events, trackData } of run.lanes) {
-    const calls = trackData.kind === "stream" ? events.more.get("call") : undefined;
-    if (!calls) continue;
-    for (let at = calls.indexOf(call + 1); at >= 0; at = calls.indexOf(call + 1, at + 1)) found.push(events.first + at);
+  for (const { events } of lanesOfKind(run, "stream")) {
+    const calls = events.more.get("call");
+    for (let at = calls?.indexOf(call + 1) ?? -1; at >= 0; at = calls!.indexOf(call + 1, at + 1)) found.push(events.first + at);
   }
   found.sort((a, b) => describe(run, a).start_ns - describe(run, b).start_ns);
   known.set(call, found);
   return found;
 }
 
-/** The track itself, or the nearest around it, of a kind; -1: none. */
-export function trackAround(tracks: readonly Track[], track: number, kind: TrackKind): number {
-  for (let at = track; at >= 0; at = tracks[at].parent) if (tracks[at].kind === kind) return at;
-  return -1;
+/** The track and those around it, the outermost last. */
+export function tracksAround(tracks: readonly { parent: number }[], track: number): number[] {
+  const found: number[] = [];
+  for (let at = track; at >= 0; at = tracks[at].parent) found.push(at);
+  return found;
 }
 
-/** "process 12 train › thread 14 › CUDA API" */
-export function trackPath(tracks: readonly Track[], track: number): string {
-  const parts: string[] = [];
-  for (let at = track; at >= 0; at = tracks[at].parent) parts.unshift(tracks[at].label);
-  return parts.join(" › ");
+/** The track itself, or the nearest around it, of a kind; -1: none. */
+export function trackAround(tracks: readonly Track[], track: number, kind: TrackKind): number {
+  return tracksAround(tracks, track).find((at) => tracks[at].kind === kind) ?? -1;
+}
+
+export function lanesOfKind(run: Run, ...kinds: TrackKind[]): RunLane[] {
+  return run.lanes.filter((lane) => kinds.includes(lane.trackData.kind));
 }
 
 /** Lanes of a device's (or any group's) streams. */
 export function lanesUnder(run: Run, group: number, kind: TrackKind): RunLane[] {
-  return run.lanes.filter((lane) => {
-    if (lane.trackData.kind !== kind) return false;
-    for (let at = lane.track; at >= 0; at = run.data.tracks[at].parent) if (at === group) return true;
-    return false;
-  });
+  return lanesOfKind(run, kind).filter((lane) => tracksAround(run.data.tracks, lane.track).includes(group));
+}
+
+/** The lane whose events are around those of this one; undefined: it is the outermost. */
+export function outerLane(lanes: readonly RunLane[], { track, depth }: RunLane): RunLane | undefined {
+  return lanes.find((other) => other.track === track && other.depth === depth - 1);
+}
+
+/** A gap is split by cause: the parts follow each other without anything between. */
+export function partsOfGap({ start, end, count }: LaneEvents, index: number): { first: number; last: number } {
+  let first = index;
+  let last = index;
+  while (first > 0 && end[first - 1] === start[first]) --first;
+  while (last + 1 < count && start[last + 1] === end[last]) ++last;
+  return { first, last };
 }
 
 /** Events of the lanes that overlap [from, to), at most `most` of them. */
@@ -110,8 +127,7 @@ export function overlapping(lanes: readonly RunLane[], from: number, to: number,
 /** From the first to the last operation on a GPU; null: there is none. */
 export function gpuWork(run: Run): View | null {
   let [start_ns, end_ns] = [Infinity, -Infinity];
-  for (const { events, trackData } of run.lanes) {
-    if (trackData.kind !== "stream" || events.count === 0) continue;
+  for (const { events } of lanesOfKind(run, "stream")) {
     start_ns = Math.min(start_ns, events.start[0]);
     end_ns = Math.max(end_ns, events.end[events.count - 1]);
   }

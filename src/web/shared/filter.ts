@@ -9,10 +9,10 @@
 //   min:10us max:2ms duration
 // Within quotes \" is a quote and \\ a backslash; "a,b" without quotes are alternatives, "-" before a term turns it around.
 import { EVENT_KINDS } from "./data";
-import { durationAt } from "./events";
-import { BLOCK, type Marks } from "./levels";
+import { durationAt, tracksAround } from "./events";
+import { markCount, markEvents, type Marks } from "./levels";
 import { pathsOf } from "./paths";
-import type { EventRef, Run, RunLane } from "./state";
+import type { Run, RunLane } from "./state";
 
 interface Term {
   key: string;
@@ -60,41 +60,30 @@ function isKind(kind: string, word: string): boolean {
 }
 
 type Test = (lane: RunLane, index: number) => boolean;
-/** A part of the filter: what it says of a whole lane, or else of each event. */
-interface Part {
-  lane(lane: RunLane): boolean | Test;
-}
+/** What a part of the filter says of a whole lane, or else of each event. */
+type Part = (lane: RunLane) => boolean | Test;
 
-/** By index into names: 1 for those that the term is about. */
-function matchingNames(term: Term, run: Run): Uint8Array {
-  const isMatch = new Uint8Array(run.data.names.length);
-  for (const [i, name] of run.data.names.entries()) {
-    const lower = name.toLowerCase();
-    isMatch[i] = term.values.some((v) => (term.isExact ? lower === v : lower.includes(v))) ? 1 : 0;
-  }
-  return isMatch;
-}
+const fits = ({ values, isExact }: Term, text: string): boolean => values.some((v) => (isExact ? text === v : text.includes(v)));
+
+/** By index into names: whether the term is about it. */
+const matchingNames = (term: Term, run: Run): boolean[] => run.data.names.map((name) => fits(term, name.toLowerCase()));
 
 function namePart(term: Term, run: Run): Part {
   const isMatch = matchingNames(term, run);
-  const test: Test = (lane, index) => isMatch[lane.events.name[index]] === 1;
-  return { lane: () => test };
+  return () => (lane, index) => isMatch[lane.events.name[index]];
 }
 
 function objectPart(term: Term, run: Run): Part {
   const isMatch = matchingNames(term, run);
-  return {
-    lane: (lane) => {
-      const objects = lane.events.more.get("object");
-      return objects ? (_, index) => objects[index] > 0 && isMatch[objects[index] - 1] === 1 : false;
-    },
+  return (lane) => {
+    const objects = lane.events.more.get("object");
+    return objects ? (_, index) => objects[index] > 0 && isMatch[objects[index] - 1] : false;
   };
 }
 
 function kindPart(term: Term): Part {
   const isMatch = EVENT_KINDS.map((kind) => term.values.some((v) => isKind(kind, v)));
-  const test: Test = (lane, index) => isMatch[lane.events.kind[index]];
-  return { lane: () => test };
+  return () => (lane, index) => isMatch[lane.events.kind[index]];
 }
 
 function trackPart(term: Term, run: Run): Part {
@@ -104,38 +93,27 @@ function trackPart(term: Term, run: Run): Part {
   const isMatch = tracks.map((track) => {
     if (kind && track.kind !== kind) return false;
     const label = track.label.toLowerCase();
-    if (!kind || term.isExact) return term.values.some((v) => (term.isExact ? label === v : label.includes(v)));
+    if (!kind || term.isExact) return fits(term, label);
     return term.values.some((v) => ` ${label} `.includes(` ${word}${v} `) || (!/^\d+$/.test(v) && label.includes(v)));
   });
-  return {
-    lane: (lane) => {
-      for (let at = lane.track; at >= 0; at = tracks[at].parent) if (isMatch[at]) return true;
-      return false;
-    },
-  };
+  return (lane) => tracksAround(tracks, lane.track).some((at) => isMatch[at]);
 }
 
 function pathPart(term: Term, run: Run): Part {
   const paths = pathsOf(run);
-  const isMatch = new Uint8Array(paths.count);
-  for (let id = 1; id < paths.count; ++id) {
-    const path = paths.text(id).toLowerCase();
-    isMatch[id] = term.values.some((v) => (term.isExact ? path === v : path.includes(v))) ? 1 : 0;
-  }
-  const test: Test = (lane, index) => isMatch[paths.idOf(lane.events.first + index)] === 1;
-  return { lane: (lane) => (lane.trackData.kind === "marks" ? false : test) };
+  const isMatch = Array.from({ length: paths.count }, (_, id) => id > 0 && fits(term, paths.text(id).toLowerCase()));
+  return (lane) => lane.trackData.kind !== "marks" && ((_, index) => isMatch[paths.idOf(lane.events.first + index)]);
 }
 
 function timePart(term: Term): Part {
   const limit = parseTime(term.values[0]);
-  const test: Test =
-    term.key === "min" ? (lane, i) => durationAt(lane.events, i) >= limit : (lane, i) => durationAt(lane.events, i) <= limit;
-  return { lane: () => (Number.isNaN(limit) ? false : test) };
+  const isWithin = term.key === "min" ? (ns: number) => ns >= limit : (ns: number) => ns <= limit;
+  return () => !Number.isNaN(limit) && ((lane, index) => isWithin(durationAt(lane.events, index)));
 }
 
 function causePart(term: Term, run: Run): Part {
   const part = namePart({ ...term, isExact: true }, run);
-  return { lane: (lane) => (lane.trackData.kind === "gaps" ? part.lane(lane) : false) };
+  return (lane) => lane.trackData.kind === "gaps" && part(lane);
 }
 
 function partOf(term: Term, run: Run): Part {
@@ -151,28 +129,26 @@ function partOf(term: Term, run: Run): Part {
 }
 
 /** A filter for the events of a run: for each lane false (nothing matches), true (all do) or a test. */
-function compile(text: string, run: Run): (lane: RunLane) => boolean | Test {
+function compile(text: string, run: Run): Part {
   const parts = parseFilter(text).map((term) => ({ part: partOf(term, run), isNegated: term.isNegated }));
   return (lane) => {
     const tests: Test[] = [];
     for (const { part, isNegated } of parts) {
-      const verdict = part.lane(lane);
+      const verdict = part(lane);
       if (typeof verdict !== "boolean") tests.push(isNegated ? (l, i) => !verdict(l, i) : verdict);
       else if (verdict === isNegated) return false;
     }
-    if (tests.length === 0) return true;
-    if (tests.length === 1) return tests[0];
+    if (tests.length < 2) return tests[0] ?? true;
     return (l, i) => tests.every((test) => test(l, i));
   };
 }
 
 /** Whether an event matches: for tables and other parts that look at single events. An empty filter matches all. */
-export function compileFilter(text: string, run: Run): (lane: RunLane, index: number) => boolean {
+export function compileFilter(text: string, run: Run): Test {
   const compiled = compile(text, run);
-  const verdicts = new Map<RunLane, boolean | Test>();
+  const verdicts = new Map(run.lanes.map((lane) => [lane, compiled(lane)]));
   return (lane, index) => {
-    let verdict = verdicts.get(lane);
-    if (verdict === undefined) verdicts.set(lane, (verdict = compiled(lane)));
+    const verdict = verdicts.get(lane) ?? false;
     return typeof verdict === "boolean" ? verdict : verdict(lane, index);
   };
 }
@@ -187,25 +163,9 @@ export interface Matches {
   readonly time_ns: number;
 }
 
-function markLane(lane: RunLane, verdict: boolean | Test): Marks {
-  const { count } = lane.events;
-  const bits = new Uint8Array(count);
-  const blocks = new Uint32Array(Math.ceil(count / BLOCK) + 1);
+function timeOf({ events }: RunLane, { bits }: Marks): number {
   let sum = 0;
-  for (let i = 0; i < count; ++i) {
-    if (i % BLOCK === 0) blocks[i / BLOCK] = sum;
-    if (verdict === true || (verdict !== false && verdict(lane, i))) {
-      bits[i] = 1;
-      ++sum;
-    }
-  }
-  blocks[blocks.length - 1] = sum;
-  return { bits, blocks };
-}
-
-function timeOf(lane: RunLane, marks: Marks): number {
-  let sum = 0;
-  for (let i = 0; i < marks.bits.length; ++i) if (marks.bits[i] === 1) sum += durationAt(lane.events, i);
+  for (let i = 0; i < bits.length; ++i) if (bits[i] === 1) sum += durationAt(events, i);
   return sum;
 }
 
@@ -220,10 +180,10 @@ export async function findMatches(
   for (const lane of run.lanes) {
     const verdict = compiled(lane);
     if (verdict === false) continue;
-    const marks = markLane(lane, verdict);
-    const matches = marks.blocks[marks.blocks.length - 1];
+    const marks = markEvents(lane.events, verdict === true ? () => true : (i) => verdict(lane, i));
+    const matches = markCount(marks);
     if (matches > 0) found.set(lane, marks);
-    if (matches > 0 && !isProjected(lane)) {
+    if (!isProjected(lane)) {
       count += matches;
       time_ns += timeOf(lane, marks);
     }
@@ -231,24 +191,4 @@ export async function findMatches(
     if (isStale()) return null;
   }
   return { marks: found, count, time_ns };
-}
-
-/** The longest event that matches in any of the runs: where the link of a finding leads. */
-export function findLongest(runs: readonly Run[], text: string): EventRef | null {
-  let best: EventRef | null = null;
-  let length = -1;
-  for (const run of runs) {
-    const compiled = compile(text, run);
-    for (const lane of run.lanes) {
-      const verdict = !isProjected(lane) && compiled(lane);
-      if (verdict === false) continue;
-      for (let i = 0; i < lane.events.count; ++i) {
-        const duration = durationAt(lane.events, i);
-        if (duration <= length || (verdict !== true && !verdict(lane, i))) continue;
-        length = duration;
-        best = { timeline: run.index, event: lane.events.first + i };
-      }
-    }
-  }
-  return best;
 }

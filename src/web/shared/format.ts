@@ -6,6 +6,9 @@ type Step = readonly [factor: number, name: string];
 const NS: readonly Step[] = [[1, "ns"], [1e3, "us"], [1e6, "ms"], [1e9, "s"]];
 const BYTES: readonly Step[] = [[1, "B"], [1e3, "kB"], [1e6, "MB"], [1e9, "GB"], [1e12, "TB"]];
 
+/** The largest that is not above the time. */
+export const timeUnit = (ns: number): Step => [...NS].reverse().find(([factor]) => ns >= factor) ?? NS[0];
+
 /** Like toFixed, but what lies just between two is rounded to the even one, as C++ does. */
 export function fixed(value: number, decimals: number): string {
   const halves = value * 2 ** (decimals + 1);
@@ -70,6 +73,12 @@ export function formatChange(value: number, unit: string): string {
 
 export function countOf(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
+}
+
+/** 1, 2 or 5 times a power of ten, at least `least`. */
+export function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * ([1, 2, 5].find((factor) => factor * power >= least * 0.999999) ?? 10);
 }
 
 /** Figures for the marks of an axis: as few digits as say it. */

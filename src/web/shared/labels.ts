@@ -1,5 +1,5 @@
 // Words and colours for kinds of events and causes of idle time, one place for all parts of the page.
-import { EVENT_KINDS, type EventKind } from "./data";
+import type { EventKind } from "./data";
 
 const KIND_LABELS: Record<EventKind, string> = {
   kernel: "kernel", copy_h2d: "copy host to device", copy_d2h: "copy device to host", copy_d2d: "copy device to device",
@@ -29,7 +29,6 @@ const CAUSE_MEANINGS: Record<string, string> = {
 
 export const kindLabel = (kind: EventKind): string => KIND_LABELS[kind];
 export const kindColor = (kind: EventKind): string => `--kind-${kind.replace(/_/g, "-")}`;
-export const kindName = (value: number): EventKind => EVENT_KINDS[value] ?? "api_other";
 
 export const causeMeaning = (cause: string): string => CAUSE_MEANINGS[cause] ?? cause;
 export const causeColor = (cause: string): string =>

@@ -130,6 +130,22 @@ export interface Marks {
   readonly blocks: Uint32Array; // how many matches there are before each block of BLOCK events; one longer
 }
 
+export function markEvents({ count }: LaneEvents, isMarked: (index: number) => boolean): Marks {
+  const bits = new Uint8Array(count);
+  const blocks = new Uint32Array(Math.ceil(count / BLOCK) + 1);
+  let sum = 0;
+  for (let i = 0; i < count; ++i) {
+    if (i % BLOCK === 0) blocks[i / BLOCK] = sum;
+    if (!isMarked(i)) continue;
+    bits[i] = 1;
+    ++sum;
+  }
+  blocks[blocks.length - 1] = sum;
+  return { bits, blocks };
+}
+
+export const markCount = ({ blocks }: Marks): number => blocks[blocks.length - 1];
+
 // ---- searching in a lane: its events are sorted and disjoint, so that starts and ends both ascend
 
 /**

@@ -7,15 +7,6 @@ const ID = /^[a-z_][a-z_0-9.]{0,60}$/;
 const LONGEST_FILTER = 2000;
 const DELAY_MS = 110; // browsers refuse addresses that change with every frame
 
-export interface Link {
-  view: View | null;
-  selection: EventRef | null;
-  span: View | null;
-  filter: string | null;
-  tab: string | null;
-  table: string | null;
-}
-
 function parseView(text: string | null): View | null {
   const match = /^(-?\d{1,16}(?:\.\d{1,6})?),(-?\d{1,16}(?:\.\d{1,6})?)$/.exec(text ?? "");
   if (!match) return null;
@@ -28,7 +19,7 @@ function parseRef(text: string | null): EventRef | null {
   return match ? { timeline: Number(match[1]), event: Number(match[2]) } : null;
 }
 
-export function parseLink(hash: string): Link {
+export function parseLink(hash: string) {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
   const id = (name: string): string | null => {
     const text = fields.get(name);
@@ -69,18 +60,18 @@ export function startLinks(state: State): void {
     const ref = waiting;
     if (!ref || state.runs.length === 0) return;
     waiting = null;
-    if (isEvent(state.runs[ref.timeline], ref.event)) state.select(ref);
+    if (isEvent(state.runs[ref.timeline], ref.event)) state.set("selection", ref);
   };
   const read = (): void => {
     const link = parseLink(location.hash);
-    if (link.filter !== null) state.setFilter(link.filter);
-    if (link.view) state.setView(link.view);
-    if (link.span) state.setSpan(link.span);
-    if (link.table !== null && link.table !== state.table) state.setTable(link.table);
-    if (link.tab !== null && link.tab !== state.tab) state.setTab(link.tab);
+    if (link.filter !== null) state.set("filter", link.filter);
+    if (link.view) state.set("view", link.view);
+    if (link.span) state.set("span", link.span);
+    if (link.table !== null && link.table !== state.table) state.set("table", link.table);
+    if (link.tab !== null && link.tab !== state.tab) state.set("tab", link.tab);
     waiting = link.selection;
     selectKnown();
-    if (waiting === null && link.view) state.setView(link.view); // what selecting brought into view was in the link already
+    if (waiting === null && link.view) state.set("view", link.view); // what selecting brought into view was in the link already
   };
   const write = (): void => {
     timer = 0;
@@ -98,11 +89,11 @@ export function startLinks(state: State): void {
   };
 
   read();
-  state.on("loaded", () => {
+  state.on("runs", () => {
     const { view } = state;
     const isLinked = waiting !== null && parseLink(location.hash).view !== null;
     selectKnown();
-    if (isLinked) state.setView(view);
+    if (isLinked) state.set("view", view);
   });
   for (const name of ["view", "selection", "span", "filter", "tab", "table"] as const) state.on(name, later);
   addEventListener("hashchange", () => {

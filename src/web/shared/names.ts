@@ -44,3 +44,8 @@ export function shortName(name: string, longest = 64): string {
 export function tooltip(name: string): string {
   return middle(visible(middle(name, 2000)), 1200);
 }
+
+/** As a shell takes it. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
+}

@@ -1,23 +1,17 @@
 // Paths of NVTX ranges: "step/load" is the range "load" within "step". Equal paths share a number, so that a filter looks at
 // each of them once.
-import { placeOf, rangeOf, callOf, blameOf } from "./events";
+import { blameOf, callOf, lanesOfKind, outerLane, placeOf, rangeOf } from "./events";
 import { lowerBound } from "./levels";
+import { remembered } from "./remembered";
 import type { Run, RunLane } from "./state";
 
-export class RangePaths {
+class RangePaths {
   private readonly ids = new Map<number, number>();
   private readonly texts: string[] = [""]; // 0: no range
   private readonly ofLane = new Map<RunLane, Uint32Array>();
 
   constructor(private readonly run: Run) {
-    const tracks = new Map<number, RunLane[]>();
-    for (const lane of run.lanes) {
-      if (lane.trackData.kind !== "nvtx") continue;
-      const lanes = tracks.get(lane.track);
-      if (lanes) lanes.push(lane);
-      else tracks.set(lane.track, [lane]);
-    }
-    for (const lanes of tracks.values()) this.addTrack(lanes.sort((a, b) => a.depth - b.depth));
+    for (const lane of lanesOfKind(run, "nvtx").sort((a, b) => a.depth - b.depth)) this.add(lane);
   }
 
   get count(): number {
@@ -49,30 +43,23 @@ export class RangePaths {
     return id;
   }
 
-  private addTrack(lanes: readonly RunLane[]): void {
-    for (const lane of lanes) {
-      const outer = lanes.find((other) => other.depth === lane.depth - 1);
-      const around = outer ? this.ofLane.get(outer) : undefined;
-      const ids = new Uint32Array(lane.events.count);
-      let at = 0;
-      for (let i = 0; i < ids.length; ++i) {
-        const start = lane.events.start[i];
-        if (outer) at = lowerBound(outer.events.end, Math.max(start, lane.events.end[i]), at);
-        const isWithin = outer && at < outer.events.count && outer.events.start[at] <= start;
-        ids[i] = this.intern(isWithin && around ? around[at] : 0, lane.events.name[i]);
-      }
-      this.ofLane.set(lane, ids);
+  /** Those around it have been added. */
+  private add(lane: RunLane): void {
+    const outer = outerLane(this.run.lanes, lane);
+    const around = outer && this.ofLane.get(outer);
+    const ids = new Uint32Array(lane.events.count);
+    let at = 0;
+    for (let i = 0; i < ids.length; ++i) {
+      const start = lane.events.start[i];
+      if (outer) at = lowerBound(outer.events.end, Math.max(start, lane.events.end[i]), at);
+      const isWithin = outer && at < outer.events.count && outer.events.start[at] <= start;
+      ids[i] = this.intern(isWithin && around ? around[at] : 0, lane.events.name[i]);
     }
+    this.ofLane.set(lane, ids);
   }
 }
 
-const paths = new WeakMap<Run, RangePaths>();
-
-export function pathsOf(run: Run): RangePaths {
-  let made = paths.get(run);
-  if (!made) paths.set(run, (made = new RangePaths(run)));
-  return made;
-}
+export const pathsOf = remembered((run: Run) => new RangePaths(run));
 
 export function nvtxPath(run: Run, event: number): string {
   const all = pathsOf(run);

@@ -1,8 +1,9 @@
 // NVTX ranges projected onto the GPUs: a row beneath each device with, for each range, the time from the first to the last
 // operation that was launched in it. It follows from the calls that operations refer to, so that the file has no bytes for it.
 import { EVENT_KINDS, type Timeline, type Track } from "./data";
+import { outerLane, tracksAround } from "./events";
 import { lowerBound } from "./levels";
-import type { Column, Columns, CounterValues, LaneEvents, RunLane } from "./state";
+import type { Column, CounterValues, LaneEvents, RunLane } from "./state";
 
 interface Span {
   range: number; // the NVTX range on the host
@@ -59,7 +60,7 @@ function addOperations(lane: RunLane, lanes: readonly RunLane[], spans: Spans): 
 }
 
 /** The range around another on its thread; -1: none. */
-function rangeAround(range: number, lanes: readonly RunLane[], outer: ReadonlyMap<RunLane, RunLane>): number {
+function rangeAround(range: number, lanes: readonly RunLane[], outer: ReadonlyMap<RunLane, RunLane | undefined>): number {
   const lane = laneWith(lanes, range);
   const around = outer.get(lane);
   if (!around) return -1;
@@ -70,7 +71,7 @@ function rangeAround(range: number, lanes: readonly RunLane[], outer: ReadonlyMa
 }
 
 /** Outer ranges have what was launched in those within them. */
-function addOuter(spans: Spans, lanes: readonly RunLane[], outer: ReadonlyMap<RunLane, RunLane>): void {
+function addOuter(spans: Spans, lanes: readonly RunLane[], outer: ReadonlyMap<RunLane, RunLane | undefined>): void {
   const byDepth: number[][] = [];
   const put = (range: number): void => void (byDepth[laneWith(lanes, range).depth] ??= []).push(range);
   for (const range of spans.keys()) put(range);
@@ -99,16 +100,6 @@ function lanesOf(spans: Spans, lanes: readonly RunLane[]): Span[][] {
   return rows;
 }
 
-class MadeColumns implements Columns {
-  constructor(private readonly columns: Record<string, Column>) {}
-  has(name: string): boolean {
-    return Object.keys(this.columns).includes(name);
-  }
-  get(name: string): Column | undefined {
-    return this.has(name) ? this.columns[name] : undefined;
-  }
-}
-
 function eventsOf(spans: readonly Span[], first: number, lanes: readonly RunLane[]): LaneEvents {
   const count = spans.length;
   const name = new Uint32Array(count);
@@ -124,38 +115,23 @@ function eventsOf(spans: readonly Span[], first: number, lanes: readonly RunLane
     count, first, name, busyBefore,
     start: Float64Array.from(spans, (s) => s.start), end: Float64Array.from(spans, (s) => s.end),
     kind: new Uint8Array(count).fill(EVENT_KINDS.indexOf("projection")),
-    more: new MadeColumns({
-      color, range: Uint32Array.from(spans, (s) => s.range + 1), operations: Uint32Array.from(spans, (s) => s.operations),
-      operations_ns: Float64Array.from(spans, (s) => s.busy),
-    }),
+    more: new Map<string, Column>([
+      ["color", color], ["range", Uint32Array.from(spans, (s) => s.range + 1)], ["operations", Uint32Array.from(spans, (s) => s.operations)],
+      ["operations_ns", Float64Array.from(spans, (s) => s.busy)],
+    ]),
   };
-}
-
-function outerLanes(lanes: readonly RunLane[]): Map<RunLane, RunLane> {
-  const outer = new Map<RunLane, RunLane>();
-  for (const lane of lanes) {
-    if (lane.trackData.kind !== "nvtx") continue;
-    const around = lanes.find((other) => other.track === lane.track && other.depth === lane.depth - 1);
-    if (around) outer.set(lane, around);
-  }
-  return outer;
-}
-
-function isUnder(tracks: readonly Track[], track: number, group: number): boolean {
-  for (let at = track; at >= 0; at = tracks[at].parent) if (at === group) return true;
-  return false;
 }
 
 /** The rows' lanes, numbered behind the events of the file; `track` is the device that they are to be beneath. */
 export async function projectRanges(data: Timeline, lanes: readonly RunLane[], slices: { rest(): Promise<void> }): Promise<RunLane[]> {
-  const outer = outerLanes(lanes);
+  const outer = new Map(lanes.filter(({ trackData }) => trackData.kind === "nvtx").map((lane) => [lane, outerLane(lanes, lane)]));
   const made: RunLane[] = [];
   let first = lanes.reduce((end, { events }) => Math.max(end, events.first + events.count), 0);
   for (const [device, { kind }] of data.tracks.entries()) {
     if (kind !== "device") continue;
     const spans: Spans = new Map();
     for (const lane of lanes) {
-      if (lane.trackData.kind === "stream" && isUnder(data.tracks, lane.track, device)) addOperations(lane, lanes, spans);
+      if (lane.trackData.kind === "stream" && tracksAround(data.tracks, lane.track).includes(device)) addOperations(lane, lanes, spans);
       await slices.rest();
     }
     addOuter(spans, lanes, outer);

@@ -18,7 +18,6 @@ export type Column = Float64Array | Uint32Array | Uint8Array;
 
 /** Columns that are decoded when they are first asked for. */
 export interface Columns {
-  has(name: string): boolean;
   get(name: string): Column | undefined; // undefined: not in the blob, all zeros
 }
 
@@ -66,8 +65,11 @@ export interface EventDetails {
   name: string;
   kind: EventKind;
   start_ns: number;
+  end_ns: number;
   duration_ns: number;
   track: Track;
+  lane: RunLane;
+  index: number; // in the lane
 }
 
 export interface View {
@@ -75,21 +77,19 @@ export interface View {
   end_ns: number;
 }
 
-export interface StateEvents {
-  loaded: Run[]; // events are there
+/** What the parts of the page set and listen to. */
+export interface Shared {
+  runs: readonly Run[]; // none before the events are there
   view: View;
-  selection: EventRef | null;
+  selection: EventRef | null; // an event; who wants it in view calls `reveal` of the timeline's scene
   span: View | null; // the measured time range
   filter: string; // text of the filter box
   tab: string; // "overview" | "timeline" | "tables" | "charts"
   table: string; // id of the table that is shown
 }
 
-type Listener<K extends keyof StateEvents> = (value: StateEvents[K]) => void;
-
-export class State {
-  readonly page: PageData;
-  runs: Run[] = [];
+export class State implements Shared {
+  runs: readonly Run[] = [];
   view: View;
   initial: View; // what is shown when nothing else was asked for
   selection: EventRef | null = null;
@@ -97,10 +97,9 @@ export class State {
   filter = "";
   tab = "overview";
   table = "";
-  private readonly listeners = new Map<keyof StateEvents, Set<(value: never) => void>>();
+  private readonly listeners = new Map<keyof Shared, ((value: never) => void)[]>();
 
-  constructor(page: PageData) {
-    this.page = page;
+  constructor(readonly page: PageData) {
     this.view = this.initial = this.wholeView();
   }
 
@@ -109,44 +108,12 @@ export class State {
     return { start_ns: 0, end_ns: Math.max(1, ...this.page.timelines.map((t) => t.duration_ns)) };
   }
 
-  on<K extends keyof StateEvents>(name: K, listener: Listener<K>): void {
-    let set = this.listeners.get(name);
-    if (!set) this.listeners.set(name, (set = new Set()));
-    set.add(listener as (value: never) => void);
+  on<K extends keyof Shared>(name: K, listener: (value: Shared[K]) => void): void {
+    this.listeners.set(name, [...(this.listeners.get(name) ?? []), listener]);
   }
 
-  setRuns(runs: Run[]): void {
-    this.runs = runs;
-    this.emit("loaded", runs);
-  }
-  setView(view: View): void {
-    this.view = view;
-    this.emit("view", view);
-  }
-  /** Selects an event; who wants it in view calls `reveal` of timeline.ts through the event "selection". */
-  select(ref: EventRef | null): void {
-    this.selection = ref;
-    this.emit("selection", ref);
-  }
-  setSpan(span: View | null): void {
-    this.span = span;
-    this.emit("span", span);
-  }
-  setFilter(filter: string): void {
-    this.filter = filter;
-    this.emit("filter", filter);
-  }
-  setTab(tab: string): void {
-    this.tab = tab;
-    this.emit("tab", tab);
-  }
-
-  setTable(table: string): void {
-    this.table = table;
-    this.emit("table", table);
-  }
-
-  private emit<K extends keyof StateEvents>(name: K, value: StateEvents[K]): void {
-    for (const listener of this.listeners.get(name) ?? []) (listener as Listener<K>)(value);
+  set<K extends keyof Shared>(name: K, value: Shared[K]): void {
+    (this as Shared)[name] = value;
+    for (const listener of this.listeners.get(name) ?? []) listener(value as never);
   }
 }

@@ -1,6 +1,6 @@
 // The tabs of the page, by the pattern of WAI-ARIA: arrows move between tabs, Tab goes into the panel. A panel is filled
 // when it is first shown, so that the overview does not wait for tables that nobody has asked for.
-import { el } from "./dom";
+import { button, el } from "./dom";
 import type { State } from "./state";
 
 export interface TabSpec {
@@ -9,21 +9,12 @@ export interface TabSpec {
   mount(panel: HTMLElement): void;
 }
 
-export interface Tabs {
-  bar: HTMLElement;
-  panels: HTMLElement;
-}
-
-export function makeTabs(state: State, specs: TabSpec[]): Tabs {
+export function makeTabs(state: State, specs: TabSpec[]): { bar: HTMLElement; panels: HTMLElement } {
   const bar = el("div", { class: "tabs", attributes: { role: "tablist", "aria-label": "Parts of the report" } });
   const panels = el("main", { id: "main", attributes: { tabindex: -1 } });
   const mounted = new Set<string>();
   const parts = specs.map((spec) => {
-    const tab = el("button", {
-      class: "tab", id: `tab-${spec.id}`, text: spec.title,
-      attributes: { type: "button", role: "tab", "aria-controls": `panel-${spec.id}` },
-      on: { click: () => state.setTab(spec.id) },
-    });
+    const tab = button(spec.title, () => state.set("tab", spec.id), { class: "tab", id: `tab-${spec.id}`, attributes: { role: "tab", "aria-controls": `panel-${spec.id}` } });
     const panel = el("div", {
       class: "panel-of-tab", id: `panel-${spec.id}`, attributes: { role: "tabpanel", "aria-labelledby": `tab-${spec.id}` },
     });
@@ -53,7 +44,7 @@ export function makeTabs(state: State, specs: TabSpec[]): Tabs {
     const to = { ArrowRight: at === last ? 0 : at + 1, ArrowLeft: at === 0 ? last : at - 1, Home: 0, End: last }[event.key];
     if (at < 0 || to === undefined) return;
     event.preventDefault();
-    state.setTab(parts[to].spec.id);
+    state.set("tab", parts[to].spec.id);
     parts[to].tab.focus();
   });
   state.on("tab", show);

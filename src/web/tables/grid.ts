@@ -1,10 +1,9 @@
 // A table that sorts, filters and scrolls over any number of rows: only those in view are elements of the page.
 // Keyboard: arrows, Home, End, Page keys move; Enter shows the row on the timeline.
-import type { Cell } from "../shared/data";
-import { el } from "../shared/dom";
+import { el, fieldList } from "../shared/dom";
 import { formatFigure } from "../shared/format";
-import { arrange, isText, tellingColumns, type GridData, type Sort } from "./grid_model";
-import { shortName, tooltip, visible } from "../shared/names";
+import { arrange, isText, columnsWithValues, type GridData, type Sort } from "./grid_model";
+import { shortName, tooltip } from "../shared/names";
 
 const ROW_PX = 30; // as .grid td in style.css has it
 const MORE_ROWS = 12; // above and below what is seen
@@ -38,7 +37,7 @@ export class Grid {
   private drawn: [first: number, last: number] = [-1, -1];
 
   constructor(private readonly data: GridData, private readonly options: GridOptions, private sort: Sort | null = options.sort) {
-    this.columns = tellingColumns(data);
+    this.columns = columnsWithValues(data);
     this.table = el("table", { class: "grid", attributes: { role: "grid", "aria-label": options.label } },
       el("thead", {}, this.head), this.body);
     this.root = el("div", { class: "grid-box", attributes: { role: "region", "aria-label": options.label } }, this.table);
@@ -53,21 +52,13 @@ export class Grid {
   }
 
   showAllColumns(all: boolean): void {
-    this.columns = all ? this.data.columns.map((_, i) => i) : tellingColumns(this.data);
+    this.columns = all ? this.data.columns.map((_, i) => i) : columnsWithValues(this.data);
     this.arrange();
   }
 
   setFilter(filter: string): void {
     this.filter = filter;
     this.arrange();
-  }
-
-  /** The shown columns of all rows in their order, for copying. */
-  keys(): string[] {
-    return this.data.columns.map((c) => c.key);
-  }
-  * rows(): Generator<Cell[]> {
-    for (const row of this.order) yield this.data.columns.map((_, c) => this.data.value(row, c));
   }
 
   /** Marks rows that belong to what is selected, and scrolls to the first. */
@@ -90,9 +81,7 @@ export class Grid {
   }
 
   private sortBy(column: number): void {
-    const isSame = this.sort?.column === column;
-    const isDescending = isSame ? !this.sort!.isDescending : !isText(this.data.columns[column]);
-    this.sort = { column, isDescending };
+    this.sort = { column, isDescending: this.sort?.column === column ? !this.sort.isDescending : !isText(this.data.columns[column]) };
     this.arrange();
     this.head.querySelector<HTMLElement>(`button[data-column="${column}"]`)?.focus();
   }
@@ -104,9 +93,8 @@ export class Grid {
       const order = isSorted ? (this.sort!.isDescending ? "descending" : "ascending") : "none";
       const arrow = isSorted ? (this.sort!.isDescending ? "▼" : "▲") : "";
       return el("th", { class: isText(column) ? "" : "number", attributes: { scope: "col", "aria-sort": order } },
-        el("button", {
-          class: "sort", attributes: { type: "button", "data-column": c }, on: { click: () => this.sortBy(c) },
-        }, column.title, el("span", { class: "arrow", text: arrow, attributes: { "aria-hidden": "true" } })));
+        el("button", { class: "sort", attributes: { type: "button", "data-column": c }, on: { click: () => this.sortBy(c) } },
+          column.title, el("span", { class: "arrow", text: arrow, attributes: { "aria-hidden": "true" } })));
     });
     this.head.replaceChildren(el("th", { class: "go", attributes: { scope: "col" } }, el("span", { class: "hidden", text: "Timeline" })), ...cells);
   }
@@ -119,12 +107,11 @@ export class Grid {
       const short = shortName(value, SENTENCES.has(column.key) ? 160 : longestName());
       return el("td", { class: "name", text: short, title: short === value ? "" : tooltip(value) });
     }
-    const made = el("td", { class: "number", text: column.key === "pid" || column.key === "number" ? String(value) : formatFigure(value, column.unit) });
-    if (column.key === "percent" && value > 0) {
-      made.classList.add("share");
-      made.style.backgroundSize = `${Math.min(100, value)}% 100%`;
-    }
-    return made;
+    const isShare = column.key === "percent" && value > 0;
+    return el("td", {
+      class: isShare ? "number share" : "number", style: isShare ? { "background-size": `${Math.min(100, value)}% 100%` } : {},
+      text: column.key === "pid" || column.key === "number" ? String(value) : formatFigure(value, column.unit),
+    });
   }
 
   private row(at: number): HTMLTableRowElement {
@@ -142,9 +129,8 @@ export class Grid {
   }
 
   private spacer(rows: number): HTMLTableRowElement {
-    const td = el("td", { attributes: { colspan: this.columns.length + 1 } });
-    td.style.height = `${rows * ROW_PX}px`;
-    return el("tr", { class: "spacer", attributes: { "aria-hidden": "true" } }, td);
+    return el("tr", { class: "spacer", attributes: { "aria-hidden": "true" } },
+      el("td", { style: { height: `${rows * ROW_PX}px` }, attributes: { colspan: this.columns.length + 1 } }));
   }
 
   private inView(): [first: number, last: number] {
@@ -210,12 +196,8 @@ export class Grid {
 
 /** A row with everything in full. */
 export function rowDetails(data: GridData, row: number): HTMLElement {
-  const list = el("dl", { class: "fields" });
-  data.columns.forEach((column, c) => {
-    const value = data.value(row, c);
-    if (value === null || value === "") return;
-    list.append(el("dt", { text: column.title }),
-      el("dd", { text: typeof value === "number" ? formatFigure(value, column.unit) : visible(value) }));
-  });
-  return list;
+  return fieldList(data.columns.map((column, c) => {
+    const value = data.value(row, c) ?? "";
+    return [column.title, typeof value === "number" ? formatFigure(value, column.unit) : value];
+  }));
 }

@@ -51,7 +51,7 @@ export function arrange(data: GridData, filter: string, sort: Sort | null): Uint
 }
 
 /** Columns that say something: not those that are nothing or 0 in every row. */
-export function tellingColumns(data: GridData): number[] {
+export function columnsWithValues(data: GridData): number[] {
   const tells = (column: number): boolean => {
     for (let row = 0; row < data.count; ++row) {
       const value = data.value(row, column);
@@ -60,4 +60,15 @@ export function tellingColumns(data: GridData): number[] {
     return false;
   };
   return data.columns.flatMap((_, i) => (i === 0 || tells(i) ? [i] : []));
+}
+
+function csvField(value: Cell): string {
+  const text = String(value ?? "");
+  return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+/** All columns of these rows: plain numbers and full names, as `report --format csv` writes them. */
+export function csvOf({ columns, value }: GridData, rows: Iterable<number>): string {
+  const lines = Array.from(rows, (row) => columns.map((_, c) => csvField(value(row, c))).join(","));
+  return `${[columns.map(({ key }) => csvField(key)).join(","), ...lines].join("\n")}\n`;
 }

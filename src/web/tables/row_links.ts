@@ -1,6 +1,6 @@
 // Which events of the timeline a row of a table is about, and back: whether the selected event belongs to a row.
 import type { EventKind, ReportTable } from "../shared/data";
-import { durationOf, quoted, type Matcher, type Place } from "../shared/jump";
+import { quoted, type Matcher, type Place } from "../shared/jump";
 import { num, str, type Row } from "../shared/report";
 import type { EventDetails } from "../shared/state";
 
@@ -45,7 +45,7 @@ const gapPlace: RowPlace = (row) => {
   const end = start + num(row, "duration_ns");
   // A gap is drawn in pieces, one for each cause: the longest of them is meant.
   const matches: Matcher = (lane, i) =>
-    lane.trackData.kind === "gaps" && lane.events.start[i] >= start - 0.5 && lane.events.start[i] + durationOf(lane, i) <= end + 0.5;
+    lane.trackData.kind === "gaps" && lane.events.start[i] >= start - 0.5 && lane.events.end[i] <= end + 0.5;
   return { query: `kind:gap${gpuOf(row)}`, label: "this gap", at_ns: start, matches };
 };
 
@@ -107,8 +107,7 @@ const NAME_KEYS: Record<string, [key: string, kinds: string]> = {
 export function rowHas(table: ReportTable, row: Row, details: EventDetails): boolean {
   if (table.id === "idle") return details.kind === "gap" && str(row, "cause") === details.name;
   if (table.id === "gaps") {
-    return details.kind === "gap" && details.start_ns >= num(row, "start_ns") - 0.5 &&
-      details.start_ns + details.duration_ns <= num(row, "start_ns") + num(row, "duration_ns") + 0.5;
+    return details.kind === "gap" && details.start_ns >= num(row, "start_ns") - 0.5 && details.end_ns <= num(row, "start_ns") + num(row, "duration_ns") + 0.5;
   }
   if (table.id === "step_iterations" || table.id === "step_outliers") {
     return details.start_ns >= num(row, "start_ns") && details.start_ns < num(row, "start_ns") + num(row, "duration_ns");
@@ -123,4 +122,3 @@ export function rowHas(table: ReportTable, row: Row, details: EventDetails): boo
   const value = str(row, rule[0]);
   return value === details.name || (rule[1] === "nvtx" && value.endsWith(`/${details.name}`));
 }
-

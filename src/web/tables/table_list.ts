@@ -58,9 +58,7 @@ function reportEntry(state: State, table: ReportTable): Entry {
   };
 }
 
-function sameEvent(a: EventRef, b: EventRef): boolean {
-  return a.timeline === b.timeline && a.event === b.event;
-}
+const sameEvent = (a: EventRef, b: EventRef): boolean => a.timeline === b.timeline && a.event === b.event;
 
 function eventNote(shown: number, total: number, state: State): string {
   const merged = Math.max(0, ...state.page.timelines.map((t) => t.merged_below_ns));

@@ -1,10 +1,12 @@
 // The tab of tables: a list at the left, the chosen table at the right.
-import { announce, button, el } from "../shared/dom";
-import { diffEntries } from "../diff/diff_tables";
-import { copyText, csvOf } from "./csv";
+import { button, checkbox, el, select } from "../shared/dom";
+import { diffEntries } from "./diff_tables";
+import { csvOf } from "./grid_model";
+import { copyButton } from "../shared/clipboard";
 import { countOf, formatNumber } from "../shared/format";
 import { Grid, rowDetails } from "./grid";
-import { detailsOf, whenLoaded } from "../shared/jump";
+import { describe } from "../shared/events";
+import { whenLoaded } from "../shared/jump";
 import type { State } from "../shared/state";
 import { eventEntries, tableEntries, type Entry, type Shown } from "./table_list";
 
@@ -18,7 +20,7 @@ export function entriesOf(state: State): Entry[] {
 class TablesTab {
   private readonly view = el("div", { class: "table-view" });
   private readonly links = new Map<string, HTMLButtonElement>();
-  private readonly select = el("select", { class: "table-select", attributes: { "aria-label": "Table" } });
+  private readonly select: HTMLSelectElement = select("Table", [], () => this.state.set("table", this.select.value), { class: "table-select" });
   private grid: Grid | null = null;
   private shown: Shown | null = null;
 
@@ -38,7 +40,7 @@ class TablesTab {
       const list = el("ul");
       const options = el("optgroup", { attributes: { label: group } });
       for (const entry of full.filter((e) => e.group === group)) {
-        const link = button("", () => this.state.setTable(entry.id), { class: "table-link" });
+        const link = button("", () => this.state.set("table", entry.id), { class: "table-link" });
         link.append(el("span", { text: entry.title }), el("span", { class: "count", text: entry.count === null ? "" : formatNumber(entry.count) }));
         this.links.set(entry.id, link);
         list.append(el("li", {}, link));
@@ -52,7 +54,6 @@ class TablesTab {
       nav.append(el("details", { class: "empty" }, el("summary", { text: `${formatNumber(empty.length)} with nothing to show` }),
         el("p", { class: "note", text: empty.map((e) => e.title).join(", ") })));
     }
-    this.select.addEventListener("change", () => this.state.setTable(this.select.value));
     nav.prepend(this.select);
     return nav;
   }
@@ -67,12 +68,10 @@ class TablesTab {
     this.select.value = id;
     if (entry.needsEvents && this.state.runs.length === 0) {
       this.view.replaceChildren(el("h2", { text: entry.title }), el("p", { class: "soft", text: "Loading events …" }));
-      whenLoaded(this.state, () => {
-        if (this.select.value === id) this.show(entry);
-      });
-      return;
+      whenLoaded(this.state, () => this.select.value === id && this.show(entry));
+    } else {
+      this.show(entry);
     }
-    this.show(entry);
   }
 
   private show(entry: Entry): void {
@@ -87,20 +86,15 @@ class TablesTab {
       const { length } = grid.order;
       count.textContent = length === shown.data.count ? countOf(length, "row") : `${formatNumber(length)} of ${countOf(shown.data.count, "row")}`;
     };
-    const filter = el("input", {
+    const filter: HTMLInputElement = el("input", {
       class: "table-filter", attributes: { type: "search", placeholder: "Filter rows", "aria-label": `Filter rows of ${entry.title}` },
+      on: { input: () => { grid.setFilter(filter.value); say(); } },
     });
-    filter.addEventListener("input", () => {
-      grid.setFilter(filter.value);
-      say();
-    });
-    const copy = button("Copy as CSV", () => void this.copy(grid, copy), { class: "quiet", id: "copy-csv" });
-    const all = el("input", { id: "all-columns", attributes: { type: "checkbox" } });
-    all.addEventListener("change", () => grid.showAllColumns(all.checked));
+    const copy = copyButton("Copy as CSV", () => csvOf(shown.data, grid.order), () => `${countOf(grid.order.length, "row")} copied`, { id: "copy-csv" });
     const left = grid.columnsLeftOut;
     this.view.replaceChildren(
       el("div", { class: "table-head" }, el("h2", { text: entry.title }), count, filter, copy,
-        left > 0 ? el("label", { class: "soft" }, all, ` Show ${countOf(left, "empty column")}`) : null),
+        left > 0 && checkbox(`Show ${countOf(left, "empty column")}`, false, (all) => grid.showAllColumns(all), { id: "all-columns", class: "soft" })),
       shown.data.count === 0 ? el("p", { class: "soft", text: "Nothing to show." }) : grid.root,
       details, el("p", { class: "note", text: shown.note }));
     say();
@@ -114,18 +108,12 @@ class TablesTab {
     if (shown.canShow(row)) details.prepend(button("Show on the timeline", () => shown.show(row), { class: "go" }));
   }
 
-  private async copy(grid: Grid, source: HTMLElement): Promise<void> {
-    const isCopied = await copyText(csvOf(grid.keys(), grid.rows()));
-    source.textContent = isCopied ? "Copied" : "Refused by the browser";
-    announce(isCopied ? `${countOf(grid.order.length, "row")} copied` : "The browser refused to copy");
-    setTimeout(() => { source.textContent = "Copy as CSV"; }, 2000);
-  }
-
   /** Rows about the event that is selected on the timeline. */
   private markSelection(scroll: boolean): void {
     const { grid, shown } = this;
     if (!grid || !shown) return;
-    const details = this.state.selection && this.state.runs.length > 0 ? detailsOf(this.state, this.state.selection) : null;
+    const { selection, runs } = this.state;
+    const details = selection && runs.length > 0 ? describe(runs[selection.timeline], selection.event) : null;
     const rows = new Set<number>();
     if (details) for (let row = 0; row < shown.data.count; ++row) if (shown.has(row, details)) rows.add(row);
     grid.mark(rows, scroll);

@@ -2,32 +2,18 @@
 import { el } from "../shared/dom";
 import { RowDrawer } from "./paint/draw";
 import { placeOf } from "../shared/events";
-import { isShown, laneHeight, lanesByTrack, laneTop, makeLayout, rowAt, type Layout, type Row } from "./layout";
+import { isShown, laneHeight, lanesByTrack, laneTop, makeLayout, rowAt, type Hit, type Layout, type Row } from "./model/layout";
 import { lowerBound } from "../shared/levels";
-import { drawOverlay } from "./paint/overlay";
+import { contextOf, fitCanvas, pixelRatio } from "./paint/canvas";
+import { drawOverlay, type Rect, type Surface } from "./paint/overlay";
 import { marksOf } from "./paint/ruler";
-import type { Scene } from "./scene";
+import type { Scene } from "./model/scene";
 import { Sidebar } from "./panels/sidebar";
-import type { EventRef, Run, RunLane, View } from "../shared/state";
-
-export interface Rect {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-  isRowInView: boolean;
-}
-
-export interface Hit {
-  row: Row;
-  ref: EventRef | null;
-  time_ns: number; // on the clock of the run
-  perPixel_ns: number;
-}
+import type { Run, RunLane, View } from "../shared/state";
 
 const NEAR_PX = 3; // an event this near to the pointer is meant
 
-export class Pane {
+export class Pane implements Surface {
   readonly element = el("div", { class: "tl-pane" });
   readonly stage = el("div", { class: "tl-stage" });
   width = 0; // of the canvas, CSS pixels
@@ -36,10 +22,12 @@ export class Pane {
   run: Run | null = null;
   private readonly canvas = el("canvas", { class: "tl-canvas", attributes: { "aria-hidden": "true" } });
   private readonly over = el("canvas", { class: "tl-over", attributes: { "aria-hidden": "true" } });
-  private readonly context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
-  private readonly overContext = this.over.getContext("2d") as CanvasRenderingContext2D;
+  private readonly context = contextOf(this.canvas, { alpha: false });
+  private readonly overContext = contextOf(this.over);
   private readonly drawer = new RowDrawer(this.context);
-  private readonly sidebar = new Sidebar({ fold: (track) => this.fold(track), pin: (track) => this.pin(track) });
+  private readonly sidebar = new Sidebar({
+    fold: (track) => this.toggle(this.arrangement.folded, track), pin: (track) => this.toggle(this.arrangement.pinned, track),
+  });
   private readonly scroller = el("div", { class: "tl-scroll", attributes: { tabindex: -1, "aria-hidden": "true" } });
   private readonly spacer = el("div");
   private readonly arrangement = { folded: new Set<number>(), pinned: new Set<number>() };
@@ -91,19 +79,9 @@ export class Pane {
     this.relayout();
   }
 
-  fold(track: number): void {
-    this.toggle(this.arrangement.folded, track);
-  }
-  pin(track: number): void {
-    this.toggle(this.arrangement.pinned, track);
-  }
   foldAll(isFolded: boolean): void {
     this.arrangement.folded.clear();
-    if (isFolded) {
-      for (const [track, { kind }] of this.data.tracks.entries()) {
-        if (kind === "process" || kind === "device") this.arrangement.folded.add(track);
-      }
-    }
+    for (const [track, { kind }] of this.data.tracks.entries()) if (isFolded && (kind === "process" || kind === "device")) this.arrangement.folded.add(track);
     this.relayout();
   }
   private toggle(set: Set<number>, track: number): void {
@@ -128,12 +106,11 @@ export class Pane {
 
   resize(): void {
     const { clientWidth, clientHeight } = this.stage;
-    this.ratio = window.devicePixelRatio || 1;
+    this.ratio = pixelRatio();
     this.width = clientWidth;
     this.height = clientHeight;
     for (const canvas of [this.canvas, this.over]) {
-      canvas.width = Math.max(1, Math.round(clientWidth * this.ratio));
-      canvas.height = Math.max(1, Math.round(clientHeight * this.ratio));
+      fitCanvas(canvas, clientWidth, clientHeight);
       canvas.style.width = `${clientWidth}px`;
       canvas.style.height = `${clientHeight}px`;
     }
@@ -213,7 +190,7 @@ export class Pane {
     const { run } = this;
     if (!run) return;
     const matches = this.scene.matches[this.index]?.marks ?? null;
-    const same = this.scene.same[this.index]?.marks ?? null;
+    const same = this.scene.same[this.index] ?? null;
     this.drawer.draw({ run, view: this.view, rows, top, scroll, palette, matches, same }, this.canvas.width, this.ratio);
   }
 

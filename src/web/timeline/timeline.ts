@@ -1,33 +1,34 @@
 // The timeline: puts its parts together and keeps them in step with the state.
 import { Commands } from "./input/commands";
 import { Details } from "./panels/details";
-import { button, el } from "../shared/dom";
+import { button, checkbox, el } from "../shared/dom";
 import { gpuWork, isEvent, placeOf } from "../shared/events";
 import { FilterBox } from "./panels/filter_box";
 import { makeGrip } from "./input/grip";
 import { Help } from "./panels/help";
-import { measureOn, PointerInput } from "./input/input";
+import { measureOn, PointerInput } from "./pointer";
 import { bindKeys } from "./input/keys";
 import { makeLegend } from "./panels/legend";
-import { Minimap } from "./paint/minimap";
-import { readPalette } from "./paint/palette";
+import { Minimap } from "./minimap";
+import { readPalette } from "../shared/palette";
 import { Pane } from "./pane";
+import { contextOf, fitCanvas } from "./paint/canvas";
 import { drawRuler } from "./paint/ruler";
-import { findSameName } from "./panels/same_name";
-import type { Scene } from "./scene";
-import { snapshot } from "./paint/snapshot";
+import { findSameName } from "./model/navigate";
+import type { Scene } from "./model/scene";
+import { snapshot } from "./snapshot";
 import { SpanPanel } from "./panels/span_panel";
 import type { EventRef, Run, State, View } from "../shared/state";
 import { FONT_PX } from "./paint/text";
-import { onThemeChange, theme } from "../shared/theme";
+import { onThemeChange } from "../shared/theme";
 import { Tooltip } from "./panels/tooltip";
-import { around, limited } from "./viewport";
+import { around, limited } from "./model/viewport";
 
 const WIDE_ENOUGH_PX = 3; // an event that is jumped to is at least this wide
 const JUMP_SHARE = 0.12; // and else this much of the view
 
 class TimelineView implements Scene {
-  palette = readPalette(theme() === "dark");
+  palette = readPalette();
   readonly offsets: number[];
   readonly matches;
   readonly same;
@@ -69,17 +70,17 @@ class TimelineView implements Scene {
 
   draw(): void {
     this.isOverlayOnly = false;
-    this.schedule();
+    this.drawOverlay();
   }
   drawOverlay(): void {
-    this.schedule();
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.drawFrame());
   }
   setView(view: View): void {
-    this.state.setView(limited(view, this.state.wholeView()));
+    this.state.set("view", limited(view, this.state.wholeView()));
   }
   jump(ref: EventRef): void {
     this.isQuiet = true;
-    this.state.select(ref);
+    this.state.set("selection", ref);
     this.isQuiet = false;
     this.reveal(ref, false);
   }
@@ -125,7 +126,7 @@ class TimelineView implements Scene {
         tool("GPU work", "From the first to the last operation on a GPU (key: e)", () => this.commands.fitGpuWork()),
         tool("Longest gap", "Longest gap (key: G)", () => this.commands.longestGap()),
         tool("Fold", "Fold or unfold all groups", () => this.foldAll()),
-        ...(this.panes.length > 1 ? [this.alignBox()] : []),
+        this.panes.length > 1 && checkbox("Align at the first GPU operation", false, (isAligned) => this.align(isAligned), { class: "tl-align" }),
         tool("?", "Keys and mouse (key: ?)", () => this.help.toggle())));
     const body = el("div", { class: "tl-panes", id: "tl-panes" });
     for (const pane of this.panes) {
@@ -140,7 +141,7 @@ class TimelineView implements Scene {
     region.append(makeGrip(this.root, region));
     this.root.classList.add("tl");
     this.root.append(toolbar, el("div", { class: "tl-mini-row" }, el("div", { class: "tl-corner", text: "Whole run" }), this.minimap.element),
-      el("div", { class: "tl-body" }, region, this.panels()), this.legend);
+      el("div", { class: "tl-body" }, region, el("div", { class: "tl-panels" }, this.details.element, this.spanPanel.element)), this.legend);
     measureOn(this.rulerBox, this);
     for (const pane of this.panes) {
       const tooltip = new Tooltip();
@@ -149,20 +150,10 @@ class TimelineView implements Scene {
     }
   }
 
-  private panels(): HTMLElement {
-    return el("div", { class: "tl-panels" }, this.details.element, this.spanPanel.element);
-  }
-
   private isFolded = false;
   private foldAll(): void {
     this.isFolded = !this.isFolded;
     for (const pane of this.panes) pane.foldAll(this.isFolded);
-  }
-
-  private alignBox(): HTMLElement {
-    const input: HTMLInputElement = el("input", { attributes: { type: "checkbox" } });
-    input.addEventListener("change", () => this.align(input.checked));
-    return el("label", { class: "tl-align" }, input, "Align at the first GPU operation");
   }
 
   private align(atFirst: boolean): void {
@@ -177,7 +168,7 @@ class TimelineView implements Scene {
 
   private listen(): void {
     const { state } = this;
-    state.on("loaded", (runs) => this.load(runs));
+    state.on("runs", (runs) => this.load(runs));
     state.on("view", () => this.draw());
     state.on("filter", (filter) => this.filterBox.show(filter));
     state.on("span", (span) => {
@@ -186,7 +177,7 @@ class TimelineView implements Scene {
     });
     state.on("selection", (ref) => this.select(ref));
     onThemeChange(() => {
-      this.palette = readPalette(theme() === "dark");
+      this.palette = readPalette();
       if (state.runs.length > 0) this.legend.replaceChildren(makeLegend(state.runs));
       this.minimap.refresh();
       this.draw();
@@ -221,7 +212,7 @@ class TimelineView implements Scene {
     this.same.fill(null);
     const run = ref ? this.state.runs[ref.timeline] : undefined;
     if (ref && isEvent(run, ref.event)) {
-      for (const [i, found] of findSameName(this.state.runs, ref).entries()) this.same[i] = found;
+      this.same.splice(0, Infinity, ...findSameName(this.state.runs, ref));
       const isSelfMade = this.isQuiet || this.hover?.event === ref.event;
       if (!isSelfMade) this.reveal(ref, false);
     }
@@ -231,48 +222,32 @@ class TimelineView implements Scene {
   private escape(): void {
     const { state } = this;
     if (this.help.isOpen) this.help.toggle(false);
-    else if (state.span) state.setSpan(null);
-    else if (state.selection) state.select(null);
-    else if (state.filter) state.setFilter("");
+    else if (state.span) state.set("span", null);
+    else if (state.selection) state.set("selection", null);
+    else if (state.filter) state.set("filter", "");
   }
 
   // ---- drawing
 
   picture(): HTMLCanvasElement | null {
-    return snapshot({ panes: this.panes, view: this.state.view, palette: this.palette });
-  }
-
-  private schedule(): void {
-    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.drawFrame());
+    return snapshot(this.panes, this.state.view, this.palette);
   }
 
   private drawFrame(): void {
+    const { isOverlayOnly } = this;
     this.frame = 0;
-    if (this.isOverlayOnly) {
-      for (const pane of this.panes) pane.drawOverlay();
-      return;
-    }
-    this.drawNow();
-  }
-
-  private drawNow(): void {
     this.isOverlayOnly = true;
-    for (const pane of this.panes) pane.draw();
+    for (const pane of this.panes) isOverlayOnly ? pane.drawOverlay() : pane.draw();
+    if (isOverlayOnly) return;
     this.drawRuler();
     this.minimap.draw();
   }
 
   private drawRuler(): void {
-    const ratio = window.devicePixelRatio || 1;
     const { clientWidth: width, clientHeight: height } = this.rulerBox;
     if (width === 0) return;
-    if (this.ruler.width !== Math.round(width * ratio) || this.ruler.height !== Math.round(height * ratio)) {
-      this.ruler.width = Math.round(width * ratio);
-      this.ruler.height = Math.round(height * ratio);
-    }
-    const context = this.ruler.getContext("2d");
-    if (!context) return;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    fitCanvas(this.ruler, width, height);
+    const context = contextOf(this.ruler);
     context.font = `${FONT_PX}px ${this.palette.font}`;
     drawRuler(context, this.state.view, { width: this.panes[0]?.width || width, height }, this.palette);
   }

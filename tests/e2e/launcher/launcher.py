@@ -13,6 +13,7 @@ CLI = pathlib.Path(os.environ["GPROF_TEST_CLI"])
 STUB = pathlib.Path(os.environ["GPROF_TEST_STUB"])
 ASSEMBLE = pathlib.Path(os.environ["GPROF_TEST_ASSEMBLE"])
 DEADLINE_S = 120
+FIRST_CHUNK_BYTES = 96
 
 # Where tests run in the background or under nohup, these are ignored, and would be by all programs that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -78,6 +79,12 @@ class LauncherTest(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         path.chmod(mode)
         return path
+
+    def recorded(self, name="run.trace"):
+        """What was written into a trace since it was made: all but the first chunk."""
+        content = (self.folder / name).read_bytes()
+        assert content[:6] == b"\xa9gprof", content[:6]
+        return content[FIRST_CHUNK_BYTES:]
 
     def trace_bytes(self):
         text = 'chunk pid=7\nprocess start_ns=100 pid=7 name="app"\n' \

@@ -58,7 +58,10 @@ class Timers(TracedTest):
         self.begin("-q", "-d", "0.1")
         self.until(f"idle {DELAY} ")
         self.finish()
-        self.assertEqual(self.err, "")
+        # The double of the tracer writes what is no trace, and losses are said all the same. On a busy machine the time may
+        # be over before it has begun.
+        said = "gprof-cli: nothing was recorded; records were lost\n" if "written at stop" in self.trace() else ""
+        self.assertEqual(self.err, said)
 
 
 class Signals(TracedTest):

@@ -17,7 +17,7 @@ class Asking(CollectTest):
         time.sleep(0.1)
         self.assertEqual(collectors_of(process.pid), [])
         self.assertEqual(self.ended(process)[0], 0)
-        self.assertEqual((self.folder / "run.trace").read_bytes(), self.trace_bytes())
+        self.assertEqual(self.recorded(), self.trace_bytes())
 
     def test_how_often(self):
         rates = []
@@ -40,12 +40,12 @@ class Asking(CollectTest):
         done = self.profile("-s", "launching", "sleep", "0.5")
         self.assertEqual(done.returncode, 0)
         self.assertIn(b"nothing was recorded", done.stderr)
-        self.assertEqual((self.folder / "run.trace").read_bytes(), b"")
+        self.assertEqual(self.recorded(), b"")
 
     def test_short_runs_have_no_samples(self):
         for _ in range(5):
             self.assertEqual(self.ended(self.shell("true", "-f", "--host-load", "0.01"))[0], 0)
-            self.assertEqual((self.folder / "run.trace").read_bytes(), self.trace_bytes())
+            self.assertEqual(self.recorded(), self.trace_bytes())
 
     def test_how_the_program_failed_is_in_the_trace(self):
         ways = {"exit 0": "", "exit 7": "The program ended with exit code 7", "kill -SEGV $$": "The program was killed by SIGSEGV"}

@@ -194,7 +194,8 @@ class Failures(CompareTest):
 
     def test_traces_survive_what_cannot_be_judged(self):
         (self.folder / "slow.made").write_bytes(b"no trace" * 100)
-        done = self.compare_made("-n", "1", "-s", "none")
+        overwrites = RECORDING.replace(">> \"$GPROF_OUTPUT\"", "> \"$GPROF_OUTPUT\"")
+        done = self.compare("-n", "1", "-s", "none", "--", *self.recorded("fast"), ":::", *self.recorded("slow", overwrites))
         self.assertEqual(done.returncode, 3)
         kept = list(self.temporary.iterdir())
         self.assertEqual(len(kept), 1)

@@ -28,9 +28,11 @@ class Variables(LauncherTest):
     def test_what_the_tracer_is_told(self):
         found = self.variables("-o", "x.trace")
         status = os.stat(self.folder / "x.trace")
+        run = int.from_bytes((self.folder / "x.trace").read_bytes()[80:88], "little")
+        self.assertNotEqual(run, 0)
         self.assertEqual({name: found.get(name) for name in OURS}, {
             "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx,osrt,mpi,gemm,nccl", "GPROF_PYTHON_STACKS": "1",
-            "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}", "GPROF_RUN_BASE": None,
+            "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}:{run}", "GPROF_RUN_BASE": None,
             "GPROF_RUN_FOLDER": found["GPROF_RUN_FOLDER"],
             "CUDA_INJECTION64_PATH": str(self.stub), "NVTX_INJECTION64_PATH": str(self.stub),
             "NCCL_PROFILER_PLUGIN": str(self.stub), "GPROF_OSRT_STACKS": "80000,24,65536"})

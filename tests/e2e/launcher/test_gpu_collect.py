@@ -56,8 +56,8 @@ class Collecting(GpuTest):
         values = {b["value"] for b in self.records("metric_block") if b["source"] == power["id"]}
         self.assertEqual(values, {"250000"})
 
-    def test_it_is_off_on_request_and_where_a_list_says_what_is_wanted(self):
-        for options in (["--nvml", "off"], ["-t", "nvtx"]):
+    def test_it_is_off_on_request_and_where_only_what_is_listed_is_wanted(self):
+        for options in (["--nvml", "off"], ["--only-trace", "-t", "nvtx"]):
             code, err = self.profile(*options, "-f")
             self.assertEqual(code, 0, err)
             self.assertEqual(self.names(), set())

@@ -160,7 +160,7 @@ class Descriptors(LauncherTest):
         done = self.run_in_folder("sh", "-c", script + " <&- >&- 2>&-")
         self.assertEqual(done.returncode, 0)
         self.assertFalse((self.folder / "open").exists())
-        self.assertEqual((self.folder / "x.trace").read_bytes(), b"")
+        self.assertEqual(self.recorded("x.trace"), b"")
 
 
 if __name__ == "__main__":

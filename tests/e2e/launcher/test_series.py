@@ -128,7 +128,7 @@ class Files(SeriesTest):
         (self.folder / "run-1.trace").write_bytes(b"old")
         self.assertEqual(self.profile("-f", "--repeat", "2", "-s", "none", "--", "echo", "new").returncode, 0)
         self.assertEqual(self.run_file()["command"], ["echo", "new"])
-        self.assertEqual((self.folder / "run-1.trace").read_bytes(), b"")
+        self.assertEqual(self.recorded("run-1.trace"), b"")
 
     def test_typing_mistake_costs_nothing(self):
         self.assertEqual(self.profile("--repeat", "2", "true").returncode, 0)

@@ -24,7 +24,7 @@ class Calibrate(harness.Case):
         self.assertEqual(result["schema"], "gprof.calibration/1")
         self.assertEqual({cost["operation"] for cost in result["costs"]}, OPERATIONS)
         self.assertEqual([cost["threads"] for cost in result["costs"] if cost["operation"] == "launch"], [1, 4])
-        trace, command = self.profile_command("driver_facts", [], ["-t", "cuda,nvtx"])
+        trace, command = self.profile_command("driver_facts", [], ["--only-trace", "-t", "cuda,nvtx"])
         subprocess.run(command, check=True, capture_output=True, timeout=harness.DEADLINE_S, cwd=self.folder,
                        env=self.environment("13.0", self.state))
         self.assertEqual(len(harness.Trace(trace).of("calibration")), len(result["costs"]))

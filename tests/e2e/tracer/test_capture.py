@@ -13,7 +13,7 @@ import harness
 START, STOP = 1, 2
 BY_BEGIN, BY_TIME, BY_PROFILER_API, BY_NVTX, BY_STEPS, BY_COMMAND, BY_SIGNAL, BY_END = range(1, 9)
 NEVER = "/nonexistent/file"
-SALVAGED = 4  # EndReason
+STOPPED, SALVAGED = 3, 4  # EndReason
 CHILD_MARKS = 20
 
 
@@ -98,7 +98,7 @@ class ProfilerApi(CaptureCase):
     def test_nothing_is_recorded_without_a_range(self):
         run = self.profile("scripted", *"mark out launch 3 exit 4".split(), options=["-c", "cudaProfilerApi"])
         self.assertEqual(run.code, 4, run.err)
-        if run.trace_path.stat().st_size:
+        if harness.has_records(run.trace_path):
             trace = run.trace
             self.assertEqual((trace.of("nvtx"), trace.of("kernel"), trace.of("api")), ([], [], []))
 
@@ -116,7 +116,8 @@ class ProfilerApi(CaptureCase):
                 self.assertEqual(self.names(trace), ["in"])
                 self.assertEqual(len(trace.calls("cudaLaunchKernel")), 2)
                 self.assertLessEqual(len(trace.of("kernel")), 2)
-                self.assertEqual([r["reason"] for r in trace.of("end")], [SALVAGED])
+                # That a capture is over and whole was written or not, as fast as the process died.
+                self.assertEqual([r["reason"] for r in trace.of("end") if r["reason"] != STOPPED], [SALVAGED])
 
     def test_shutdown(self):
         options = ["-c", "cudaProfilerApi", "--capture-range-end", "stop-shutdown"]
@@ -147,7 +148,7 @@ class NvtxRange(CaptureCase):
                     else:
                         run = self.profile("scripted", *script.split(), options=["-c", "nvtx", "-p", asked])
                         self.assertEqual(run.code, 0, run.err)
-                        if run.trace_path.stat().st_size:
+                        if harness.has_records(run.trace_path):
                             self.assertEqual((self.names(run.trace), run.trace.of("kernel")), ([], []))
 
     def test_other_ranges_within(self):
@@ -265,7 +266,7 @@ class Interactive(CaptureCase):
     def test_delay_that_is_longer_than_the_program(self):
         run = self.profile("scripted", *"mark a launch 1 exit 5".split(), options=["-y", "3600"])
         self.assertEqual(run.code, 5, run.err)
-        if run.trace_path.stat().st_size:
+        if harness.has_records(run.trace_path):
             self.assertEqual((self.names(run.trace), run.trace.of("kernel")), ([], []))
 
 

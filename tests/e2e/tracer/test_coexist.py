@@ -2,6 +2,7 @@
 the one that pays."""
 import pathlib
 import re
+import subprocess
 
 import harness
 
@@ -29,12 +30,12 @@ class ToolsOfTheUser(CoexistCase):
         return run, self.log.read_text().split() if self.log.exists() else []
 
     def test_cuda_tool_where_only_nvtx_is_recorded(self):
-        run, log = self.run_with("CUDA_INJECTION64_PATH", options=["-t", "nvtx"])
+        run, log = self.run_with("CUDA_INJECTION64_PATH", options=["--only-trace", "-t", "nvtx"])
         self.assertEqual((run.code, log), (3, ["cuda"]), run.err)
         self.assertEqual(len(run.trace.of("nvtx", message="before the end")), EVENTS)
 
     def test_nvtx_tool_where_only_cuda_is_recorded(self):
-        run, log = self.run_with("NVTX_INJECTION64_PATH", options=["-t", "cuda"])
+        run, log = self.run_with("NVTX_INJECTION64_PATH", options=["--only-trace", "-t", "cuda"])
         self.assertEqual((run.code, log), (3, ["nvtx"]), run.err)
         self.assertEqual(len(run.trace.of("kernel")), EVENTS)
 
@@ -81,33 +82,100 @@ class OtherProfilers(CoexistCase):
         self.assertEqual((plain.code, traced.code), (3, 3), traced.err)
         return traced
 
-    def own_profiler(self, end, *options):
-        """The trace of a program with a profiler of its own, and what that saw in three recordings."""
-        run = self.profile("own_profiler", 3, end, options=["-t", "cuda,nvtx", *options])
-        self.assertEqual(run.code, 0, run.err)
+    def test_own_profiler_gets_nothing_where_it_is_told_so(self):
+        run = self.profile("own_profiler", 3, "keep", options=["--yield-to-profiler=no"])
+        self.assertEqual((run.code, run.facts("subscribed")[0]["answer"], run.facts("round")), (3, 39, []), run.err)
         self.assert_clean(run.trace)
-        return run, run.facts("round")
+        self.assertEqual((len(run.trace.of("kernel")), run.trace.of("gpu_pause")), (5 + 3, []))
 
-    def test_own_profiler_gets_nothing_while_we_record(self):
-        run, rounds = self.own_profiler("keep")
-        self.assertEqual((run.facts("subscribed")[0]["answer"], rounds), (39, []))
-        self.assertEqual(len(run.trace.of("kernel")), 5 + 3)
+    def pauses(self, trace):
+        """Each is written when it begins, and again when it ends."""
+        pauses = {}
+        for record in trace.of("gpu_pause"):
+            pauses.setdefault(record["number"], []).append(record)
+        self.assertTrue(all(len(records) == 2 for records in pauses.values()), trace.of("gpu_pause"))
+        return [max(records, key=lambda r: r["end_ns"]) for _, records in sorted(pauses.items())]
 
-    def test_recording_yields_to_own_profiler(self):
-        """Each gets what ran while it recorded, whole: 20 kernels a recording, and 5, 7, 7, 7 and 3 around them."""
+    def copy_of_cupti(self):
+        """The same library in a place of its own, as Triton and others bring it."""
+        copy = pathlib.Path(self.folder) / "libcupti.so"
+        copy.write_bytes((harness.MOCK / "13.0" / "libcupti.so.13").read_bytes())
+        return copy
+
+    def check_left_to_profiler(self, run):
+        """It got 20 kernels a round, and we what is around them, all calls and all ranges."""
+        trace, pauses = run.trace, self.pauses(run.trace)
+        self.assert_clean(trace)
+        self.assertEqual([r["left"] for r in run.facts("buffers")], [0] * 3)
+        self.assertEqual([(r["kernels"], r["timed"]) for r in run.facts("round")], [(20, 20)] * 3)
+        self.assertEqual((len(trace.of("kernel")), len(trace.calls("cuLaunchKernel"))), (5 + 3 * 7 + 3, 5 + 3 * 27 + 3))
+        self.assertEqual(len(trace.of("nvtx", message="within")), 3)
+        self.assertEqual([p["profiler"] for p in pauses], ["own_profiler"] * 3)
+        within = [c for c in trace.calls("cuLaunchKernel") if any(p["start_ns"] <= c["start_ns"] <= p["end_ns"] for p in pauses)]
+        self.assertEqual(len(within), 3 * 20)
+        self.assertEqual(trace.of("capture"), [])
+
+    def test_gpu_work_is_left_to_own_profiler(self):
+        """The program runs as without us, whichever way its profiler comes to libcupti and leaves it."""
         for end in ("keep", "finalize"):
-            with self.subTest(end=end):
-                run, rounds = self.own_profiler(end, "--yield-to-profiler")
-                self.assertEqual([(r["kernels"], r["buffers"]) for r in rounds], [(20, 0)] * 3)
-                self.assertEqual([r["callbacks"] for r in rounds], [20, 40, 60])
-                trace = run.trace
-                self.assertEqual(len(trace.of("kernel")), 5 + 3 * 7 + 3)
-                self.assertEqual({k["correlation"] for k in trace.of("kernel")},
-                                 {c["correlation"] for c in trace.calls("cuLaunchKernel")})
-                borders = [(r["event"], r["trigger"]) for r in sorted(trace.of("capture"), key=lambda r: r["time_ns"])]
-                self.assertEqual(borders, [(2, 10), (1, 10)] * 3)
-                self.assertTrue(any("--yield-to-profiler" in n["message"] for n in trace.of("notice")))
-                self.assertIn("captures", self.report(run.trace_path)["trust"])
+            for library in ("-", self.copy_of_cupti(), "libcupti.so.13"):
+                with self.subTest(end=end, library=str(library)):
+                    plain = self.run_plain("own_profiler", 3, end, library)
+                    run = self.profile("own_profiler", 3, end, library)
+                    self.assertEqual((run.code, run.out), (plain.code, plain.out), run.err)
+                    self.assertEqual(run.code, 3)
+                    self.check_left_to_profiler(run)
+
+    def test_report_says_what_own_profiler_recorded(self):
+        report = self.report(self.profile("own_profiler", 1, "keep").trace_path)
+        metrics = harness.total(report)
+        self.assertEqual([metrics[f"health.{name}"] for name in ("gpu_pauses", "complete", "unmatched_launches")], [1, 0, 0])
+        said = [f["message"] for f in report["findings"] if f["id"] == "health.gpu_pauses"]
+        self.assertRegex("\n".join(said), r"^GPU work was not recorded from [0-9.]+ .?s to [0-9.]+ .?s, while the "
+                                          r"program's own profiler \(own_profiler\) recorded it$")
+
+    def test_profiler_that_only_subscribes(self):
+        """As libraries do that may be asked for a profile later."""
+        run = self.profile("own_profiler", 3, "link")
+        self.assertEqual((run.code, run.facts("subscribed")[0]["answer"]), (3, 0), run.err)
+        self.assert_clean(run.trace)
+        self.assertEqual((len(run.trace.of("kernel")), run.trace.of("gpu_pause")), (5 + 3, []))
+        self.assertEqual(harness.total(self.report(run.trace_path))["health.complete"], 1)
+
+    def test_profiler_that_is_there_before_us(self):
+        """We begin when it has gone; the program runs as without us."""
+        plain = self.run_plain("own_profiler", 3, "early")
+        run = self.profile("own_profiler", 3, "early")
+        self.assertEqual((run.code, run.out), (plain.code, plain.out), run.err)
+        (pause,) = run.trace.of("gpu_pause")
+        self.assertEqual((pause["profiler"], len(run.trace.of("kernel"))), ("own_profiler", 3))
+        self.assertTrue(all(k["start_ns"] > pause["end_ns"] for k in run.trace.of("kernel")))
+        self.assertEqual(harness.total(self.report(run.trace_path))["health.unmatched_launches"], 0)
+
+    def test_program_that_is_killed_while_its_profiler_records(self):
+        run = self.profile("own_profiler", 3, "kill")
+        self.assertEqual(run.code, 128 + 9, run.err)
+        self.assertEqual([(p["number"], p["end_ns"]) for p in run.trace.of("gpu_pause")], [(1, 0)])
+        said = [f["message"] for f in self.report(run.trace_path)["findings"] if f["id"] == "health.gpu_pauses"]
+        self.assertRegex("\n".join(said), r"from [0-9.]+ .?s to the end, while")
+
+    def test_profiler_that_forgets_to_flush(self):
+        """Its kinds are off and nothing is asked for: GPU work is recorded again after a while."""
+        end = pathlib.Path(self.folder) / "end"
+        trace, command = self.profile_command("own_profiler", [1, "forget", "-", end], ["--flush-ms", "50"])
+        process = subprocess.Popen(command, env=self.environment("13.0", None), cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+
+        def is_back():
+            read = harness.Trace(trace) if harness.has_records(trace) else None
+            ends = [p["end_ns"] for p in read.of("gpu_pause") if p["end_ns"]] if read else []
+            return ends and any(k["start_ns"] > ends[0] for k in read.of("kernel"))
+
+        harness.wait_for(is_back, "kernels after the pause")
+        end.touch()
+        _, err = process.communicate(timeout=harness.DEADLINE_S)
+        self.assertEqual(process.returncode, 3, err)
 
     def test_profiler_that_comes_first(self):
         run = self.profile("scripted", *SCRIPT.format("").split(), env={"MOCK_OCCUPIED": "1"})
@@ -117,22 +185,28 @@ class OtherProfilers(CoexistCase):
         self.assertTrue(any("39" in text and "profiler" in text for text in self.warnings(trace)), run.err)
 
     def test_profiler_that_comes_later(self):
-        """It is told that we are there, and we go on."""
-        run = self.scripted("subscribe")
-        self.assertEqual(run.facts("subscribe")[0]["answer"], 39)
-        trace = run.trace
-        self.assert_clean(trace)
-        self.assertEqual((self.marks(trace), len(trace.of("kernel"))), (["a", "b"], 10))
+        """It is our guest, or it is told that we are there; we go on."""
+        for option, answer in (("--yield-to-profiler", 0), ("--yield-to-profiler=no", 39)):
+            with self.subTest(option=option):
+                run = self.scripted("subscribe", options=[option])
+                self.assertEqual(run.facts("subscribe")[0]["answer"], answer)
+                trace = run.trace
+                self.assert_clean(trace)
+                self.assertEqual((self.marks(trace), len(trace.of("kernel"))), (["a", "b"], 10))
 
     def test_profiler_that_finalizes_cupti(self):
-        """What had been delivered is kept, the end of it is said, and nothing calls into what is gone."""
-        run = self.scripted("finalize")
-        trace = run.trace
-        self.assertEqual(trace.problems, [])
-        self.assertEqual(self.marks(trace), ["a", "b"])
-        missing = 10 - len(trace.of("kernel"))
-        if missing:  # what CUPTI had not delivered goes with it
-            self.assertTrue(self.warnings(trace) or trace.of("loss"), f"nobody says that {missing} kernels are missing")
+        """It ends what is its own. Where it ends CUPTI, what had been delivered is kept, the end of it is said, and
+        nothing calls into what is gone."""
+        for option in ("--yield-to-profiler=yes", "--yield-to-profiler=no"):
+            with self.subTest(option=option):
+                trace = self.scripted("finalize", options=[option]).trace
+                self.assertEqual(trace.problems, [])
+                self.assertEqual(self.marks(trace), ["a", "b"])
+                missing = 10 - len(trace.of("kernel"))
+                if option.endswith("yes"):
+                    self.assertEqual(missing, 0)
+                if missing:  # what CUPTI had not delivered goes with it
+                    self.assertTrue(self.warnings(trace) or trace.of("loss"), f"nobody says that {missing} kernels are missing")
 
     def test_profiler_inside_a_capture(self):
         """Switching on and off goes on while another profiler tries its luck."""

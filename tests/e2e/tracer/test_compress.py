@@ -32,7 +32,7 @@ class Compressed(harness.Case):
         (self.folder / "plain").mkdir()
         # What collectors sample, and the functions in stacks of long calls, is written behind the copy.
         run = self.profile("sh", *self.script(self.scripted(*WORK), self.scripted(*WORK), 'cp "$GPROF_OUTPUT" plain/run.trace'),
-                           options=["--compress", "-t", "cuda,nvtx", "--host-load", "off", "-s", "none", "--nvml", "off"])
+                           options=["--compress", "--only-trace", "-t", "cuda,nvtx", "--host-load", "off", "-s", "none", "--nvml", "off"])
         self.assertIn("(compressed from ", run.err)
         (self.folder / "packed").mkdir()
         shutil.move(run.trace_path, self.folder / "packed" / "run.trace")
@@ -45,7 +45,7 @@ class Compressed(harness.Case):
         sizes = [(folder / "run.trace").stat().st_size for folder in (plain, packed)]
         self.assertLess(sizes[1], sizes[0])
         for words in (["report", "run.trace"], ["report", "run.trace", "--format", "csv", "--table", "kernels.kernels"],
-                      ["report", "run.trace", "--low-memory", "--only", "idle,kernels"],
+                      ["report", "run.trace", "--only", "idle,kernels"],
                       ["export", "run.trace", "--format", "jsonl", "--kind", "api", "-o", "-"],
                       ["export", "run.trace", "--format", "chrome", "-o", "-"]):
             with self.subTest(words=words):
@@ -55,7 +55,7 @@ class Compressed(harness.Case):
         self.assertEqual(self.run_in(packed, "dump", "run.trace").replace(b" zstd=1", b""), self.run_in(plain, "dump", "run.trace"))
         self.assertIn(b" (compressed from ", self.run_in(packed, "info", "run.trace"))
         self.assertNotIn(b"compressed", self.run_in(plain, "info", "run.trace"))
-        for words in (["report"], ["info"], ["info", "--low-memory"]):
+        for words in (["report"], ["info"]):
             a, b = (json.loads(self.run_in(folder, *words, "run.trace", "--format", "json")) for folder in (plain, packed))
             self.assertEqual(self.without_sizes(a, sizes[0]), self.without_sizes(b, sizes[1]))
 

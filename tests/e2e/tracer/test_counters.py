@@ -230,86 +230,6 @@ class Words(Counters):
         self.assertIn("name the chip, for example --chip GH100", run.err)
 
 
-class ApplicationReplay(Counters):
-    """The program runs once for each pass; the double adds a pass to that of the same kernel only."""
-
-    OPTIONS = ("--replay-mode", "application", "--set", "basic", "--metrics", "smsp__inst_executed.sum")
-
-    def replay(self, *arguments, options=OPTIONS, **more):
-        return self.counters(*arguments, options=options, **more)
-
-    def test_values_of_several_runs(self):
-        run = self.replay("loop", 4)
-        self.assertEqual(run.code, 0, run.err)
-        self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 3)
-        plan, = run.trace.of("counter_plan")
-        self.assertEqual(plan["replay"], 3)
-        self.assertGreater(plan["passes"], 1)
-        self.assertIn(f"pass {plan['passes']} of {plan['passes']}", run.err)
-        self.assertEqual(list(self.folder.glob("*.trace")), [self.folder / f"run{self.runs}.trace"])
-
-    def test_a_launch_that_differs_has_no_values(self):
-        """Those behind it have theirs, although each run is a launch ahead of what the passes are counted by."""
-        run = self.replay("runs", str(self.folder / "dots"), options=[*self.OPTIONS, "-s", "2"])
-        self.assertEqual((run.code, self.launches(run.trace)), (0, [("beta", 30), ("alpha", 10), ("alpha", 20), ("beta", 30)]), run.err)
-        self.assertGreater(len((self.folder / "dots").read_text()), 1)
-        self.assertIn("the program is not deterministic: 1 of 5 launches, such as alpha with grid 101 x 1 x 1, did not occur in all ",
-                      run.err)
-        self.assertTrue(any("the program behaves differently in each run: alpha was launched with grid 1" in n["message"]
-                            for n in run.trace.of("notice")))
-        self.assertEqual([f["number"] for f in run.facts("run")], [1])  # the output of the first run alone
-
-    def test_the_report_says_that_durations_include_launches(self):
-        note = "durations include the launch of the kernel"
-        for options, is_said in ((self.OPTIONS, True), (self.OPTIONS[:2], False), (self.OPTIONS[2:], False)):
-            run = self.replay("loop", 1, options=[*options, "--page", "details"])
-            self.assertEqual(note in " ".join(run.out.split()), is_said, run.out)
-
-    def test_another_launch_is_selected(self):
-        run = self.replay("loop", 4, options=[*self.OPTIONS, "-k", "beta"])
-        self.assertEqual(self.launches(run.trace), [("beta", 30)] * 3, run.err)
-
-    def test_more_launches_than_passes(self):
-        """Each has all passes, whatever pass the first run made of it."""
-        run = self.replay("loop", 5, options=[*self.OPTIONS, "-c", "15"])
-        self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 5, run.err)
-
-    def test_threads(self):
-        """Launches of several threads come in another order each time."""
-        run = self.replay("threads", 10, options=[*self.OPTIONS, "-c", "12"])
-        self.assertEqual(len(self.launches(run.trace)), 12, run.err)
-
-    def test_graphs_and_kernels(self):
-        run = self.replay("graph_and_kernels", options=[*self.OPTIONS, "--graph-profiling", "graph"])
-        values = self.values(run.trace)
-        self.assertEqual([(r["scope"], values[r["id"]]["smsp__inst_executed.sum"]) for r in
-                          sorted(run.trace.of("counter_range"), key=lambda r: r["id"])],
-                         [(1, 300), (3, 1800), (1, 300), (3, 1800)], run.err)
-
-    def test_one_pass_is_one_run(self):
-        run = self.replay("runs", str(self.folder / "dots"), options=["--replay-mode", "application"])
-        self.assertEqual(run.code, 0, run.err)
-        self.assertEqual((self.folder / "dots").read_text(), ".")
-        self.assertEqual(len(self.launches(run.trace)), 7)
-
-    def test_a_run_that_ends_otherwise(self):
-        run = self.replay("breaks", str(self.folder / "dots"))
-        self.assertEqual(run.code, 7)
-        self.assertRegex(run.err, r"pass 2 of \d+: the program ended with 7, but with 0 in the first run; nothing was measured")
-
-    def test_processes(self):
-        """The same launches in two processes are two."""
-        program = harness.PROGRAMS / "counter_facts_13.0"
-        self.runs += 1
-        trace = self.folder / f"run{self.runs}.trace"
-        done = subprocess.run([str(harness.GPROF), "counters", "-o", str(trace), *self.OPTIONS, "-k", "beta", "--", "sh", "-c",
-                               f"{program} loop 2; {program} loop 1"], capture_output=True, timeout=harness.DEADLINE_S,
-                              check=False, env=self.environment("13.0", {}))
-        self.assertEqual(done.returncode, 0, done.stderr.decode())
-        found = collections.Counter(r["chunk_pid"] for r in harness.Trace(trace).of("counter_range"))
-        self.assertEqual(sorted(found.values()), [1, 2], done.stderr.decode())
-
-
 class Graphs(Counters):
     def test_they_run_unmeasured_and_it_is_said(self):
         """libcupti 13.0 spoils a graph launch that it measures: the double has it as a violation."""
@@ -334,7 +254,7 @@ class Graphs(Counters):
 
     def test_each_launch_as_one(self):
         one = ("graph 1", 3, 100 * (5 + 6 + 7))
-        for options in ([], ["-k", "graph 1"], ["--replay-mode", "none"], ["--replay-mode", "application"]):
+        for options in ([], ["-k", "graph 1"], ["--replay-mode", "none"]):
             with self.subTest(options=options):
                 run, found = self.graphs(*options)
                 self.assertEqual(run.code, 0, run.err)
@@ -346,7 +266,7 @@ class Graphs(Counters):
     def test_several_passes_are_refused(self):
         run, found = self.graphs("--set", "basic")
         self.assertEqual((run.code, found), (4, []))
-        self.assertRegex(run.err, r"graphs are not measured: these metrics take \d+ passes.*--replay-mode application")
+        self.assertRegex(run.err, r"graphs are not measured: these metrics take \d+ passes.*Use --set light")
 
     def test_kernels_beside_them_are_left_out(self):
         """An object of the profiler that is used in two ways crashes the program."""
@@ -404,11 +324,6 @@ class Ranges(Counters):
         self.assertEqual(self.ranges("both", options=["--profile-from-start", "off", "--nvtx-include", "step/"]),
                          [("step", 2, 2), ("step", 2, 5)])
 
-    def test_numbers(self):
-        self.assertEqual(self.ranges("ranges", options=["--nvtx-include", "step/", "--range-filter", "::2"]), [("step", 2, 6)])
-        self.assertEqual(self.ranges("both", options=["--range-filter", ":1:"]), [("the whole run", 2, 5)])
-        self.assertEqual(self.ranges("both", options=["--nvtx-include", "step/", "--range-filter", "yes:1:1"]), [("step", 2, 2)])
-
     def test_several_passes_are_refused(self):
         run = self.counters("loop", 1, options=["--replay-mode", "range", "--set", "full"])
         self.assertEqual(run.code, 4)
@@ -452,70 +367,8 @@ class NvtxFilters(Counters):
 
     def test_what_cannot_be(self):
         run = self.counters("places", options=["--nvtx-include", "regex:(/"])
-        self.assertEqual(run.code, 4)
-        self.assertIn("'(' is not a valid regular expression", run.err)
-
-
-class RangeNumbers(Counters):
-    """--range-filter, on a range of NVTX with 1 block; ranges of the profiler API with 2 (in NVTX) and 3, and with 5 (around it NVTX),
-    and NVTX with 4 between these two."""
-
-    def found(self, *options):
-        run = self.counters("both", options=options)
-        self.assertIn(run.code, (0, 4), run.err)
-        return [blocks for _, blocks in self.launches(run.trace)]
-
-    def test_of_the_profiler_api(self):
-        for numbers, expected in ((":1:", [2, 3]), (":2:", [5]), ("no:[12]:", [2, 3, 5]), (":3:", [])):
-            with self.subTest(numbers=numbers):
-                self.assertEqual(self.found("--range-filter", numbers), expected)
-
-    def test_of_nvtx(self):
-        for numbers, expected in (("::1", [1]), ("::2|3", [2, 4]), ("::[2-4]", [2, 4, 5]), ("::12", [])):
-            with self.subTest(numbers=numbers):
-                self.assertEqual(self.found("--nvtx-include", "step/", "--range-filter", numbers), expected)
-
-    def test_of_both(self):
-        """Counted from the start of the program, or from that of each range of the profiler API."""
-        for numbers, expected in (("no:1:1", []), ("no:1:2", [2]), ("yes:1:1", [2]), ("no:2:4", [5])):
-            with self.subTest(numbers=numbers):
-                self.assertEqual(self.found("--nvtx-include", "step/", "--range-filter", numbers), expected)
-
-
-class Samples(Counters):
-    """A few launches now and then, within a run that is recorded."""
-
-    SAMPLED = {("alpha", 10), ("alpha", 20), ("beta", 30)}
-
-    def test_a_run_is_recorded_and_sampled(self):
-        for loops in (2500, 20_000):  # what a busy machine takes longer for is spent of the budget: then there are fewer samples
-            run = self.profile("counter_facts_13.0", "steady", loops,
-                               options=["-t", "cuda", "--counters", "light", "--counters-budget", "50"])
-            self.assertEqual(run.code, 0, run.err)
-            trace = run.trace
-            found = collections.Counter(self.launches(trace))
-            if set(found) == self.SAMPLED:
-                break
-        self.assert_clean(trace)
-        self.assertEqual(len(trace.of("kernel")), 4 * loops)
-        self.assertEqual(len([a for a in trace.of("api") if a["function"] == "cudaLaunchKernel"]), 4 * loops)
-        self.assertEqual(set(found), self.SAMPLED)
-        held_up = [o for o in trace.of("overhead") if o["overhead_kind"] == 100 << 16]
-        self.assertGreaterEqual(len(held_up), sum(found.values()))
-        # A sample is a launch of the run, with its number.
-        launches = {k["correlation"] for k in trace.of("kernel")}
-        self.assertTrue({r["correlation"] for r in trace.of("counter_range")} <= launches)
-
-    def test_a_short_run_is_left_alone(self):
-        run = self.profile("counter_facts_13.0", "loop", 20, options=["-t", "cuda", "--counters", "light"])
-        self.assertEqual(run.code, 0, run.err)
-        self.assertEqual(len(run.trace.of("kernel")), 80)
-        self.assertEqual(run.trace.of("counter_range"), [])
-
-    def test_without_cuda_there_is_nothing_to_sample(self):
-        run = self.profile("counter_facts_13.0", "loop", 1, options=["-t", "nvtx", "--counters", "light"])
-        self.assertEqual(run.code, 125)
-        self.assertIn("--counters needs CUDA", run.err)
+        self.assertEqual(run.code, 2)
+        self.assertIn("is not a valid regular expression", run.err)
 
 
 class Source(Counters):
@@ -680,6 +533,15 @@ class Trouble(Counters):
         self.assertEqual(done.returncode, 4)
         self.assertIn(b"made no CUDA call that the tracer could see", done.stderr)
 
+    def test_under_the_name_of_a_csv_file_is_csv(self):
+        words = [str(harness.GPROF), "counters", "-o", "values.csv", "--csv", *self.command("counter_facts_13.0", ["maps"])]
+        done = subprocess.run(words, capture_output=True, timeout=harness.DEADLINE_S, check=False, cwd=self.folder,
+                              env=self.environment("13.0", None), stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        rows = list(csv.DictReader((self.folder / "values.csv").read_text().splitlines()))
+        self.assertIn("alpha(float*)", [row["Kernel Name"] for row in rows])
+        self.assertTrue((self.folder / "values.trace").exists())
+
     def test_options_of_ncu(self):
         """What changes nothing is taken, and what has no effect is said."""
         log = self.folder / "log.csv"
@@ -735,7 +597,7 @@ class Terminal(Counters):
 class Kill(Counters):
     def test_the_program_ends_with_the_launches_that_are_counted(self):
         """It would launch for minutes; a batch that is open is kept, and so is a launch that is measured alone."""
-        for options in ([], ["--set", "basic", "--metrics", "smsp__inst_executed.sum"], list(ApplicationReplay.OPTIONS)):
+        for options in ([], ["--set", "basic", "--metrics", "smsp__inst_executed.sum"]):
             with self.subTest(options=options):
                 run = self.counters("steady", 100000, options=[*options, "--kill", "on", "-k", "beta", "-c", "3"])
                 self.assertEqual(run.code, 0, run.err)

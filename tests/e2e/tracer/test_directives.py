@@ -28,7 +28,7 @@ class Directives(harness.Case):
         return self.skipTest("clang is not installed")
 
     def test_regions_and_waits_of_openmp(self):
-        run = self.openmp(options=["-t", "openmp"])
+        run = self.openmp(options=["--only-trace", "-t", "openmp"])
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(run.facts("me")[0]["sum"], 4950)
         self.assert_clean(run.trace)
@@ -57,7 +57,7 @@ class Directives(harness.Case):
         self.assertGreater(sum(waits.values()), 0)
 
     def test_report(self):
-        report = self.report(self.openmp(options=["-t", "openmp"]).trace_path)
+        report = self.report(self.openmp(options=["--only-trace", "-t", "openmp"]).trace_path)
         metrics = harness.total(report)
         self.assertEqual(metrics["openmp.regions"], 4)
         # Of 3 x 50 ms in each of two regions, 2 x 30 ms and 2 x 20 ms are waiting where all threads run at once.
@@ -70,7 +70,7 @@ class Directives(harness.Case):
         self.assertNotIn(b"OpenMP", run.trace_path.read_bytes() if run.trace_path.exists() else b"")
 
     def test_constructs_of_openacc(self):
-        run = self.profile(self.build("gcc", "acc_facts.c", "-fopenacc"), version=None, options=["-t", "openacc"])
+        run = self.profile(self.build("gcc", "acc_facts.c", "-fopenacc"), version=None, options=["--only-trace", "-t", "openacc"])
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(run.facts("me")[0]["sum"], 999000)
         self.assert_clean(run.trace)

@@ -47,9 +47,9 @@ class MatrixMultiplications(harness.Case):
         self.assertEqual(self.rows_of(run.trace), EXPECTED)
 
     def test_only_when_asked_for(self):
-        run = self.profile("gemm_facts", options=["-t", "cuda,nvtx"])
+        run = self.profile("gemm_facts", options=["--only-trace", "-t", "cuda,nvtx"])
         self.assertEqual(run.trace.of("gemm"), [])
-        run = self.profile("gemm_facts", options=["-t", "cublas"])
+        run = self.profile("gemm_facts", options=["--only-trace", "-t", "cublas"])
         self.assertEqual(self.rows_of(run.trace), EXPECTED)
 
 

@@ -393,7 +393,7 @@ class Ranks(harness.Case):
 
     def test_capture_mode(self):
         self.assertEqual(self.process({})["capture_mode"], "CUDA, NVTX, OS runtime, MPI, GEMM, NCCL; from the beginning")
-        run = self.profile("nvtx_payload", version=None, options=["-t", "nvtx"])
+        run = self.profile("nvtx_payload", version=None, options=["--only-trace", "-t", "nvtx"])
         self.assertEqual(run.trace.of("process")[0]["capture_mode"], "NVTX; from the beginning")
 
 

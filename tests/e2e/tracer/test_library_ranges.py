@@ -34,18 +34,18 @@ class LibraryRanges(harness.Case):
         return [(one["domain"], one["name"]) for one in found]
 
     def test_of_cusparse(self):
-        self.assertEqual(self.ranges("-t", "cuda,cusparse"), SPARSE)
+        self.assertEqual(self.ranges("--only-trace", "-t", "cuda,cusparse"), SPARSE)
 
     def test_of_cufft(self):
-        self.assertEqual(sorted(self.ranges("-t", "cuda,cufft")), FFT)
+        self.assertEqual(sorted(self.ranges("--only-trace", "-t", "cuda,cufft")), FFT)
 
     def test_of_both(self):
-        found = self.ranges("-t", "cusparse,cufft")
+        found = self.ranges("--only-trace", "-t", "cusparse,cufft")
         self.assertEqual((found[:3], sorted(found[3:])), (SPARSE, FFT))
 
     def test_only_when_asked_for(self):
         self.assertEqual(self.ranges(), [])
-        self.assertEqual(self.ranges("-t", "cuda,nvtx,ucx"), [])
+        self.assertEqual(self.ranges("--only-trace", "-t", "cuda,nvtx,ucx"), [])
 
 
 if __name__ == "__main__":

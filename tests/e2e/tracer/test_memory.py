@@ -11,7 +11,7 @@ MIB = 1024
 
 class LongCapture(harness.Case):
     def test_memory_is_bounded(self):
-        """docs/notes/overhead.md has the same for 200 million events. Times play no part: the program waits for the trace."""
+        """200 million events take no more. Times play no part: the program waits for the trace."""
         trace = self.folder / "run1.trace"
         run = self.profile("long_capture", EVENTS, 10, env={"LONG_CAPTURE_TRACE": str(trace)}, options=["--flush-ms", "20"])
         self.assertEqual(run.code, 0, run.err)

@@ -86,7 +86,7 @@ class Operations(harness.Case):
     def test_transfers_of_proxy_threads(self):
         for version in range(4, NEWEST + 1):
             with self.subTest(version=version):
-                run = self.profile("nccl_facts", version, options=["-t", "nccl-proxy"])
+                run = self.profile("nccl_facts", version, options=["--only-trace", "-t", "nccl-proxy"])
                 self.assertEqual(run.code, 0, run.err)
                 self.assertEqual(self.rows_of(run.trace), self.expected(version))
                 self.assert_clean(run.trace)
@@ -113,15 +113,15 @@ class Operations(harness.Case):
 
     def test_transfers_are_for_those_who_ask(self):
         self.assertEqual(self.profile("nccl_facts", NEWEST).trace.of("nccl_transfer"), [])
-        run = self.profile("nccl_facts", 3, options=["-t", "nccl-proxy"])  # whose layouts are not known
+        run = self.profile("nccl_facts", 3, options=["--only-trace", "-t", "nccl-proxy"])  # whose layouts are not known
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(run.trace.of("nccl_transfer"), [])
 
     def test_only_when_asked_for(self):
-        run = self.profile("nccl_facts", NEWEST, options=["-t", "cuda,nvtx"])
+        run = self.profile("nccl_facts", NEWEST, options=["--only-trace", "-t", "cuda,nvtx"])
         self.assertEqual(run.facts("me")[0]["version"], 0)
         self.assertEqual(run.trace.of("collective"), [])
-        run = self.profile("nccl_facts", NEWEST, options=["-t", "nccl"])
+        run = self.profile("nccl_facts", NEWEST, options=["--only-trace", "-t", "nccl"])
         self.assertEqual(self.rows_of(run.trace), self.expected(NEWEST))
 
     def test_a_plugin_of_the_user_is_left_alone(self):

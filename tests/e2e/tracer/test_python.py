@@ -18,7 +18,7 @@ MINORS = range(8, 15)
 
 def answer(python, code, env=None):
     try:
-        done = subprocess.run([python, "-c", code], capture_output=True, timeout=30, check=False, text=True, env={**os.environ, **(env or {})})
+        done = subprocess.run([python, "-c", code], capture_output=True, timeout=harness.DEADLINE_S, check=False, text=True, env={**os.environ, **(env or {})})
     except OSError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
@@ -69,9 +69,9 @@ class Stacks:
 
 
 class Python(harness.Case):
-    def record(self, python, *arguments, options=("-t", "cuda,nvtx", "--python-backtrace", "cuda"), program=PROGRAM, **more):
+    def record(self, python, *arguments, options=("--only-trace", "-t", "cuda,nvtx", "--python-backtrace", "cuda"), program=PROGRAM, hold_s=0, **more):
         facts = self.folder / "expected.json"
-        env = {"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1", "HOLD_S": str(hold_s)}
         run = self.profile(python, program, facts, *arguments, options=options, env=env, **more)
         self.assertEqual(run.code, 0, run.err)
         return run, json.loads(facts.read_text())
@@ -123,7 +123,7 @@ class Python(harness.Case):
             for ending in ("daemon", "dying", "interpreter", "fork", "foreign"):
                 with self.subTest(minor=minor, ending=ending):
                     run = self.profile(python, PROGRAM.with_name("python_endings.py"), ending,
-                                       options=("-t", "cuda,nvtx", "--python-backtrace", "cuda"), env={"PYTHONDONTWRITEBYTECODE": "1"})
+                                       options=("--only-trace", "-t", "cuda,nvtx", "--python-backtrace", "cuda"), env={"PYTHONDONTWRITEBYTECODE": "1"})
                     plain = self.run_plain(python, PROGRAM.with_name("python_endings.py"), ending)
                     self.assertEqual((run.code, run.out), (plain.code, plain.out), run.err)
                     trace = run.trace
@@ -143,7 +143,7 @@ class Python(harness.Case):
                     if answer(python, "print(1)", env) != "1":
                         continue  # its version lies where nobody can write
                     run = self.profile(python, PROGRAM.with_name("python_endings.py"), "none", env=env,
-                                       options=("-t", "cuda,nvtx", "--python-backtrace", "cuda"))
+                                       options=("--only-trace", "-t", "cuda,nvtx", "--python-backtrace", "cuda"))
                     self.assertEqual((run.code, run.out), (0, "done\n"), run.err)
                     trace = run.trace
                     self.assertEqual(trace.of("stack"), [])
@@ -151,15 +151,14 @@ class Python(harness.Case):
                     self.assertIn(said, (1,) if claimed not in MINORS else (0, 1))  # 0: it seems to have no frames
 
     def test_nothing_is_recorded_unless_it_is_wanted(self):
-        for options in (("-t", "cuda,nvtx"), ("-t", "cuda,nvtx", "--python-backtrace", "none")):
+        for options in (("--only-trace", "-t", "cuda,nvtx"), ("--only-trace", "-t", "cuda,nvtx", "--python-backtrace", "none")):
             run, _ = self.record(sys.executable, 1, options=options)
             self.assertEqual(run.trace.of("stack"), [])
             self.assertEqual([c["stack"] for c in run.trace.calls("cudaDeviceSynchronize") if c["stack"]], [])
 
     def test_calls_that_wait_come_with_lines(self):
         for domains, has_cuda in (("cuda,nvtx,osrt", True), ("osrt", False)):
-            run, _ = self.record(sys.executable, 1, options=("-t", domains))
-            self.assertEqual(run.code, 0, run.err)
+            run, _ = self.record(sys.executable, 1, options=("--only-trace", "-t", domains, "--python-backtrace", "cuda"), hold_s=0.01)
             self.assertIn(2, {m["module_kind"] for m in run.trace.of("module")})
             self.assertEqual(any(c["stack"] for c in run.trace.calls("cudaDeviceSynchronize")), has_cuda)
 

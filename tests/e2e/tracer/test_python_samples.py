@@ -10,7 +10,7 @@ from test_python import PROGRAM, Stacks, all_interpreters, interpreters
 from test_samples import forbid, forbid_perf
 
 HOT = pathlib.Path(__file__).parent / "programs" / "python_hot.py"
-QUIET = ("-t", "cuda,nvtx")
+QUIET = ("--only-trace", "-t", "cuda,nvtx")
 PYTHON, PYTHON_WAITING = 3, 4
 
 
@@ -59,6 +59,8 @@ class PythonSamples(harness.Case):
                         if sample["tid"] != tid or not begin < sample["time_ns"] < end - 5_000_000:
                             continue
                         got = stacks(sample["stack"])
+                        if not got:  # what changed while it was read is unknown, and no wrong stack
+                            continue
                         wanted[0][3] = got[0][3]  # in one line, it goes on
                         self.assertEqual(got, wanted)
                         checked += 1

@@ -1,4 +1,5 @@
 """Captures that are started and stopped by hand: several traces from one run, each whole as soon as `stop` has returned."""
+import contextlib
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import harness
 
 NEVER = "/nonexistent/file"
 BY_COMMAND = 6
+STOPPED = 3  # EndReason
 
 
 class Session(harness.Case):
@@ -21,12 +23,19 @@ class Session(harness.Case):
 
     def launch(self, program, *arguments, options=(), version="13.0"):
         command = [str(harness.GPROF), "launch", "--session", "test", *options, "--", *self.command(program, arguments)]
+        return self.start(command, version)
+
+    def start(self, command, version="13.0"):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                    cwd=self.folder, env=self.environment(version, None))
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.kill)
         return process
+
+    def kill(self, pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
     def read_fact(self, process):
         line = process.stdout.readline()
@@ -52,7 +61,13 @@ class Session(harness.Case):
         self.assertEqual((len(trace.of("kernel")), len(trace.calls("cudaLaunchKernel"))), (kernels, kernels))
         self.assertEqual({r["trigger"] for r in trace.of("capture", event=1)}, {BY_COMMAND})
         self.assertEqual(len(trace.of("capture", event=2)), 1)
+        self.check_whole(name)
         return trace
+
+    def check_whole(self, name):
+        """What the report says of a capture that ended in order."""
+        trust = self.report(self.folder / name)["trust"]
+        self.assertEqual((trust["complete"], trust["remarks"]), (True, []))
 
     def test_two_captures_of_one_run(self):
         gates = self.gates(4)
@@ -72,6 +87,44 @@ class Session(harness.Case):
         self.check_trace("a.trace", ["in1"], 3)
         self.check_trace("b.trace", ["in2"], 4)
         self.assertEqual([p.name for p in sorted(pathlib.Path(self.folder).glob("*.trace"))], ["a.trace", "b.trace"])
+
+    def test_capture_is_whole_whatever_becomes_of_its_program(self):
+        for end in ("shutdown", "kill"):
+            with self.subTest(end=end):
+                gate, name = self.folder / f"gate-{end}", f"{end}.trace"
+                process = self.launch("scripted", *f"mark out wait {gate} mark in launch 3 say inside wait {NEVER}".split())
+                pid = self.read_fact(process)["pid"]
+                self.cli("start", "--session", "test", "-o", name)
+                gate.touch()
+                self.read_until(process, "inside")
+                self.cli("stop", "--session", "test")
+                if end == "kill":
+                    os.kill(pid, signal.SIGKILL)
+                else:
+                    self.cli("shutdown", "--session", "test")
+                self.finish(process, 128 + (signal.SIGKILL if end == "kill" else signal.SIGTERM))
+                self.check_trace(name, ["in"], 3)
+
+    def test_next_capture_that_was_cut_is_not_whole(self):
+        """What the end of the first one says is not true of the second in the same file."""
+        script = "pstart mark in1 launch 2 pstop say paused wait {0} pstart mark in2 say inside wait " + NEVER
+        gate, trace = self.folder / "gate", self.folder / "run.trace"
+        command = [str(harness.GPROF), "profile", "-o", str(trace), "-c", "cudaProfilerApi", "--capture-range-end", "repeat", "--",
+                   *self.command("scripted", script.format(gate).split())]
+        process = self.start(command)
+        pid = self.read_fact(process)["pid"]
+        self.addCleanup(self.kill, pid)
+        self.read_until(process, "paused")
+        harness.wait_for(lambda: harness.has_records(trace) and harness.Trace(trace).of("end", reason=STOPPED),
+                         "the end of the first capture")
+        self.check_whole("run.trace")
+        gate.touch()
+        self.read_until(process, "inside")
+        harness.wait_for(lambda: any(r["message"] == "in2" for r in harness.Trace(trace).of("nvtx")), "the second capture")
+        self.assertFalse(self.report(trace)["trust"]["complete"])
+        os.kill(pid, signal.SIGKILL)
+        self.finish(process, 128 + signal.SIGKILL)
+        self.assertFalse(self.report(trace)["trust"]["complete"])
 
     def test_captures_are_compressed_at_the_end_of_the_program(self):
         gates = self.gates(6)
@@ -139,7 +192,9 @@ class Session(harness.Case):
         entries = list(pathlib.Path(self.run_base).rglob("*"))
         self.assertTrue(any(stat.S_ISSOCK(entry.stat().st_mode) for entry in entries))
         for entry in entries:
-            self.assertEqual(entry.stat().st_mode & 0o077, 0, entry)
+            # Programs that give up root go on in its run folder: nobody can list it, and its name is a secret.
+            forbidden = 0o077 if os.geteuid() != 0 else 0o044 if entry.is_dir() else 0o022
+            self.assertEqual(entry.stat().st_mode & forbidden, 0, entry)
         self.cli("shutdown", "--session", "test")
         self.finish(process, 128 + signal.SIGTERM)
         self.assertEqual([entry for entry in pathlib.Path(self.run_base).rglob("*") if not entry.is_dir()], [])

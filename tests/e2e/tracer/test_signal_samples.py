@@ -10,7 +10,7 @@ import test_merged_stacks
 import test_samples
 
 BY_SIGNAL = 2  # SampleKind
-OPTIONS = ("-t", "nvtx", "-s", "launching", "--sample-method", "signal")
+OPTIONS = ("--only-trace", "-t", "nvtx", "-s", "launching", "--sample-method", "signal")
 
 PROGRAM = r"""
 #define _GNU_SOURCE
@@ -296,7 +296,7 @@ class Sacred(harness.Case):
         for kinds in ("nvtx", "nvtx,osrt"):
             with self.subTest(kinds=kinds):
                 run = self.profile(program, library, version=None, preexec_fn=test_samples.forbid_perf,
-                                   options=("-t", kinds, "-s", "launching", "--sample-method", "signal"))
+                                   options=("--only-trace", "-t", kinds, "-s", "launching", "--sample-method", "signal"))
                 self.assertEqual((run.code, run.out), (3, "0\n"), run.err)
                 trace = run.trace
                 self.assert_clean(trace)

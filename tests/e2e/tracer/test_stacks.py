@@ -6,7 +6,7 @@ import unittest
 import harness
 
 MS = 1_000_000
-OSRT = ("-t", "nvtx,osrt")
+OSRT = ("--only-trace", "-t", "nvtx,osrt")
 
 
 def has_stacks():
@@ -79,7 +79,7 @@ class Stacks(harness.Case):
 
     def test_of_cuda_calls(self):
         """A threshold of 0 gives every call of the kind its stack."""
-        run = self.profile("driver_facts", options=("-t", "cuda,nvtx", "--cudabacktrace=kernel:0,sync:0"))
+        run = self.profile("driver_facts", options=("--only-trace", "-t", "cuda,nvtx", "--cudabacktrace=kernel:0,sync:0"))
         self.assertEqual(run.code, 0, run.err)
         calls = run.trace.of("api")
         with_stack = {c["function"] for c in calls if c["stack"]}
@@ -88,11 +88,11 @@ class Stacks(harness.Case):
         launches = [names(run.trace, c) for c in calls if "LaunchKernel" in c["function"]]
         self.assertTrue(launches and all("main" in found for found in launches), launches)
         self.assertFalse(any("OnCallback" in name or "gprof" in name for found in launches for name in found), launches)
-        run = self.profile("driver_facts", options=("-t", "cuda,nvtx"))
+        run = self.profile("driver_facts", options=("--only-trace", "-t", "cuda,nvtx"))
         self.assertEqual({c["stack"] for c in run.trace.of("api")}, {0})
 
     def test_of_cuda_calls_begin_outside_of_the_runtime(self):
-        run = self.profile("runtime_facts_13.0", options=("-t", "cuda,nvtx", "--cudabacktrace=kernel:0"))
+        run = self.profile("runtime_facts_13.0", options=("--only-trace", "-t", "cuda,nvtx", "--cudabacktrace=kernel:0"))
         self.assert_clean(run.trace)
         paths = {r["id"]: r["path"] for r in run.trace.of("module")}
         self.assertTrue(any("libcudart.so" in path for path in paths.values()), paths)
@@ -132,7 +132,7 @@ class Stacks(harness.Case):
     @unittest.skipIf(shutil.which("python3") is None, "python3 was not found")
     def test_python_takes_the_place_of_its_interpreter(self):
         python, library = shutil.which("python3"), harness.PROGRAMS / "nvtx_static_library.so"
-        options = ("-t", "nvtx,osrt,cuda", "--python-backtrace=cuda", "-s", "none")
+        options = ("--only-trace", "-t", "nvtx,osrt,cuda", "--python-backtrace=cuda", "-s", "none")
         run = self.profile(python, "-c", PROGRAM, library, version=None, options=options)
         self.assertEqual(run.code, 0, run.err)
         stacks = [names(run.trace, c) for c in self.waits(run.trace, function="clock_nanosleep")]

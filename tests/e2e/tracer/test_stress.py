@@ -28,7 +28,7 @@ def can_mount():
     return done.returncode == 0
 
 
-# Appends 520 chunks of 8 MiB of a version that nobody knows (docs/trace-format.md).
+# Appends 520 chunks of 8 MiB of a version that nobody knows (docs/trace-format.md) to the first one.
 EXTEND = """
 import struct, sys, zlib
 version, kind, body = 2, 60000, 8 << 20
@@ -36,9 +36,9 @@ with open(sys.argv[1], "r+b") as trace:
     for i in range(520):
         fields = (version, 0, kind, 96, 1, body, body, 1, 0, 1, 1, 0, i, 0, 0, 0, 0)
         header = bytes.fromhex("A96770726F660D0A") + struct.pack("<4H4I2Q2I4QI", *fields)
-        trace.seek(i * (96 + body))
+        trace.seek(96 + i * (96 + body))
         trace.write(header + struct.pack("<I", zlib.crc32(header)))
-    trace.truncate(520 * (96 + body))
+    trace.truncate(96 + 520 * (96 + body))
 """
 
 
@@ -79,7 +79,7 @@ class Amounts(StressCase):
     def test_ten_thousand_threads_at_once(self):
         """Each waits for the others, with calls of the operating system, samples and context switches recorded."""
         run = self.profile("stress", "threads", 10, 10_000, version=None,
-                           options=("-t", "nvtx,osrt", "-s", "process-tree", "--cpuctxsw=process-tree"))
+                           options=("--only-trace", "-t", "nvtx,osrt", "-s", "process-tree", "--cpuctxsw=process-tree"))
         self.assertEqual(run.code, OWN_CODE, run.err)
         count = run.facts("threads")[0]["count"]
         lines = self.dump(run.trace_path, "nvtx", "thread", "os_call", "loss", "end").decode().splitlines()
@@ -195,7 +195,7 @@ class Scarcity(StressCase):
 
     def test_file_deleted_meanwhile(self):
         go, path, process = self.start_waiting()
-        harness.wait_for(lambda: path.stat().st_size > 0, "the first flush")
+        harness.wait_for(lambda: harness.has_records(path), "the first flush")
         path.unlink()
         go.touch()
         _, err = process.communicate(timeout=harness.DEADLINE_S)
@@ -205,7 +205,7 @@ class Scarcity(StressCase):
 
     def test_file_replaced_meanwhile(self):
         go, path, process = self.start_waiting()
-        harness.wait_for(lambda: path.stat().st_size > 0, "the first flush")
+        harness.wait_for(lambda: harness.has_records(path), "the first flush")
         path.unlink()
         path.write_text("somebody else's")
         go.touch()
@@ -247,8 +247,13 @@ class Mounts(StressCase):
         return done.returncode, done.stderr.decode(), self.folder / "kept" / "run.trace"
 
     def test_disk_full(self):
-        code, err, path = self.profile_in("mount -t tmpfs -o size=1m tmpfs mnt\nCOMMAND", "stress", "strings", 200000)
+        self.check_disk_full()
+        self.check_disk_full("-q")
+
+    def check_disk_full(self, *options):
+        code, err, path = self.profile_in("mount -t tmpfs -o size=1m tmpfs mnt\nCOMMAND", "stress", "strings", 200000, options=options)
         self.assertEqual(code, OWN_CODE, err)
+        self.assertIn("disk full", err.splitlines()[-1])
         trace = harness.Trace(path)
         self.assertGreater(len(trace.of("nvtx")), 0)
         self.assertLess(len(trace.of("nvtx")), 200000)
@@ -256,6 +261,19 @@ class Mounts(StressCase):
         self.assertEqual(harness.total(report)["health.complete"], 0)
         self.assertRegex(err, "(?i)no space|full|ENOSPC|lost")
         self.assertRegex(json.dumps(report["findings"]), "(?i)disk was full|no space")
+
+    def test_disk_full_after_the_first_chunk(self):
+        fill = "mount -t tmpfs -o size=64k tmpfs mnt\nhead -c 60k /dev/zero > mnt/filler\nCOMMAND"
+        code, err, _ = self.profile_in(fill, "stress", "strings", 20000)
+        self.assertEqual(code, OWN_CODE, err)
+        self.assertRegex(err.splitlines()[-1], r"nothing was recorded; [\d,]+ records are lost: disk full")
+
+    def test_disk_full_from_the_beginning(self):
+        fill = "mount -t tmpfs -o size=64k tmpfs mnt\nhead -c 1M /dev/zero > mnt/filler 2>/dev/null\nCOMMAND"
+        code, err, _ = self.profile_in(fill, "/bin/sh", "-c", "touch ran")
+        self.assertEqual(code, 125, err)
+        self.assertFalse((self.folder / "ran").exists())
+        self.assertIn("No space left on device", err)
 
     def test_read_only_folder_is_refused_before_the_program_runs(self):
         code, err, _ = self.profile_in("mount -t tmpfs -o ro tmpfs mnt\nCOMMAND", "/bin/sh", "-c", "touch ran")

@@ -58,7 +58,7 @@ class Ucx(harness.Case):
         return found
 
     def test_what_each_call_moved(self):
-        run = self.record("-t", "cuda,ucx")
+        run = self.record("--only-trace", "-t", "cuda,ucx")
         plain = self.run_plain(self.program, "known", env=PLACES)
         self.assertEqual(run.out, plain.out)
         found = self.ranges_of(run.trace_path)
@@ -67,18 +67,18 @@ class Ucx(harness.Case):
         self.assertEqual(found, BYTES)
 
     def test_report(self):
-        run = self.record("-t", "cuda,ucx")
+        run = self.record("--only-trace", "-t", "cuda,ucx")
         rows = next(table["rows"] for table in self.report(run.trace_path)["tables"] if table["id"] == "nvtx")
         self.assertIn(("UCX/ucp_put_nbx", 1), [(row["path"], row["count"]) for row in rows])
 
     def test_slots_are_led_anew_where_a_library_goes(self):
-        run = self.record("-t", "cuda,ucx", what="unload")
+        run = self.record("--only-trace", "-t", "cuda,ucx", what="unload")
         found = self.ranges_of(run.trace_path)
         self.assertEqual((found["ucp_tag_send_nb"], found["ucp_tag_send_nbx"]), ([64], []))  # what it calls is a part of it
 
     def test_only_when_asked_for(self):
         self.assertEqual(self.record().trace.of("nvtx"), [])
-        self.assertEqual(self.record("-t", "cuda,nvtx").trace.of("nvtx"), [])
+        self.assertEqual(self.record("--only-trace", "-t", "cuda,nvtx").trace.of("nvtx"), [])
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ class Windows(harness.Case):
         """The trace of a program that works until `ready` says of its trace that it has enough. `meanwhile` is called with its
         path when the program has been started."""
         enough = self.folder / "enough"
-        path, command = self.profile_command("scripted", [*before, script, enough], ["-t", "cuda,nvtx", "--flush-ms", "20", *options])
+        path, command = self.profile_command("scripted", [*before, script, enough], ["--only-trace", "-t", "cuda,nvtx", "--flush-ms", "20", *options])
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.folder,
                                    env=self.environment("13.0", {"MOCK_KINDS_STAY": "1", **(env or {})}), stdin=subprocess.DEVNULL)
         self.addCleanup(process.stderr.close)
@@ -25,7 +25,7 @@ class Windows(harness.Case):
 
         def has_enough():
             self.assertIsNone(process.poll(), "the program has ended by itself")
-            return path.exists() and path.stat().st_size and ready(harness.Trace(path))
+            return harness.has_records(path) and ready(harness.Trace(path))
 
         harness.wait_for(has_enough, "windows")
         enough.touch()
@@ -97,7 +97,7 @@ class Windows(harness.Case):
         go = self.folder / "go"
 
         def let_go_late(path):
-            harness.wait_for(lambda: path.exists() and path.stat().st_size and harness.Trace(path).of("nvtx", message="early"), "the first mark")
+            harness.wait_for(lambda: harness.has_records(path) and harness.Trace(path).of("nvtx", message="early"), "the first mark")
             time.sleep(3)
             go.touch()
         _, trace = self.record("--overhead-budget", "10%", ready=lambda t: len(t.of("capture", event=START)) >= 2,

@@ -117,12 +117,10 @@ def steps(asked):
 
 
 OTHERS = [  # (weight, what gives the words of the command)
-    (10, lambda asked: ["report", asked.trace, "--format", "json", "--low-memory", *asked.rows]),
-    (6, lambda asked: ["report", asked.trace, "--low-memory", *asked.select()]),
     (8, lambda asked: ["diff", asked.other, asked.trace, "--format", "json"]),
     (4, lambda asked: ["diff", asked.trace, asked.other, *asked.select()]),
     (10, report_of_two),
-    (8, lambda asked: ["info", asked.trace, *asked.rng.choice([[], ["--format", "json"], ["--low-memory"]])]),
+    (8, lambda asked: ["info", asked.trace, *asked.rng.choice([[], ["--format", "json"]])]),
     (10, export),
     (4, lambda asked: ["report", asked.trace, "--format", "html"]),
     (6, only_some),

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

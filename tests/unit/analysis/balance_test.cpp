@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -61,7 +61,7 @@ TEST(Balance, UnevenLoadIsFound) {
   const Finding* finding = FindingOf(result, "balance.uneven");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 80);  // that gpu1 lacks of 100; it waited for longer
-  EXPECT_NE(finding->message.find("gpu1 idle for 90 ns while gpu0 was busy"), std::string::npos) << finding->message;
+  EXPECT_NE(WordsOf(finding).find("gpu1 idle for 90 ns while gpu0 was busy"), std::string::npos) << WordsOf(finding);
 }
 
 TEST(Balance, TimeOfAHostThatLaunchesForBothIsNobodysLoad) {

@@ -1,4 +1,4 @@
-#include "analysis/trust/clock_quality.h"
+#include "analysis/facts/recording/clock_quality.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,11 @@
 // Speed, sizes and possible overlap of copies.
 #include <gtest/gtest.h>
 
-#include "analysis/copies/copy_calls.h"
-#include "analysis/copies/copy_overlap.h"
-#include "analysis/copies/transfers.h"
-#include "analysis/result/analyses.h"
+#include "analysis/facts/operations/transfers.h"
+#include "analysis/result/tables.h"
+#include "analysis/topics/analyses.h"
+#include "analysis/topics/copies/copy_calls.h"
+#include "analysis/topics/copies/copy_overlap.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -13,7 +14,7 @@ namespace {
 using trace::CopyKind;
 using trace::SyncKind;
 
-CopyOverlap OverlapOf(const Trace& trace) { return CopyOverlapOf(trace, TransfersOf(trace)); }
+CopyOverlap OverlapOf(const Trace& trace) { return CopyOverlapOf(trace, TransfersOf(trace, OpFacts(trace))); }
 
 // To the device: three of 1 kB in 1, 2 and 9 us, one of 60 kB in 3 us, 8 MB in 200 us (40 GB/s) and in 400 us.
 TraceMaker SixCopies() {
@@ -39,7 +40,7 @@ TEST(Transfers, AreTheCopiesAndMemsetsWithAllThatIsKnownOfThem) {
   maker.AddCopy(30, 30 + 2 * kLongNs, 2000, CopyKind::kDeviceToHost);
   maker.AddCopy(40, 40 + 3 * kLongNs, 1000, CopyKind::kHostToDevice);
   const Trace& trace = maker.Finish();
-  const PackedOps transfers = TransfersOf(trace);
+  const PackedOps transfers = TransfersOf(trace, OpFacts(trace));
   ASSERT_EQ(transfers.size(), 3u);
   EXPECT_EQ(transfers.TraitsCount(), 2u);
   std::size_t at = 0;
@@ -71,7 +72,7 @@ TEST(Bandwidth, FitAgainstBestAndLink) {
   EXPECT_EQ(IntOf(table, 0, "latency_bound_bytes"), 80'000);  // 2 us at 40 GB/s
   EXPECT_EQ(IntOf(table, 0, "latency_bound_count"), 4);
   EXPECT_EQ(IntOf(table, 0, "latency_bound_ns"), 15 * kUs);
-  EXPECT_NE(table.note.find("PCIe Gen5 x16"), std::string::npos) << table.note;
+  EXPECT_NE(NoteOf(table).find("PCIe Gen5 x16"), std::string::npos) << NoteOf(table);
   EXPECT_EQ(MetricOf(result, "memcpy.latency_bound_count"), 4);
   EXPECT_EQ(MetricOf(result, "memcpy.latency_bound_ns"), 15 * kUs);
   EXPECT_DOUBLE_EQ(MetricOf(result, "memcpy.h2d_best_bytes_per_second"), 40e9);
@@ -83,7 +84,7 @@ TEST(Bandwidth, LinkNotKnown) {
   const AnalysisResult result = RunMemcpy(SixCopies().Finish(), {});
   const Table& table = TableOf(result, "bandwidth");
   EXPECT_TRUE(std::holds_alternative<std::monostate>(CellOf(table, 0, "link_bytes_per_second")));
-  EXPECT_NE(table.note.find("unknown for gpu0"), std::string::npos) << table.note;
+  EXPECT_NE(NoteOf(table).find("unknown for gpu0"), std::string::npos) << NoteOf(table);
   EXPECT_FALSE(HasMetric(result, "memcpy.link_bytes_per_second", "gpu0"));
 }
 
@@ -227,7 +228,7 @@ TEST(CopyCalls, WaitingForAnEarlierKernelIsNotTheCopysTime) {
   maker.AddPageable(1000, 1010, 800, maker.AddCall(200, 1015, "cudaMemcpy"));
   const Trace trace = maker.Finish();
   const AnalysisInput input(trace);
-  const CopyCallTime time = CopyCalls(input).Of(trace.ops[1]);
+  const CopyCallTime time = CopyCalls(input).TimeOf(trace.ops[1]);
   EXPECT_EQ(time.call_ns, 815);
   EXPECT_EQ(time.waiting_ns, 800);
   EXPECT_EQ(time.OwnNs(), 15);
@@ -240,8 +241,8 @@ TEST(CopyCalls, WithAnIdleGpuThereIsNothingToWaitFor) {
   maker.AddPageable(900, 1000, 800, maker.AddCall(50, 1010, "cudaMemcpy"));
   const Trace trace = maker.Finish();
   const AnalysisInput input(trace);
-  EXPECT_EQ(CopyCalls(input).Of(trace.ops[1]).waiting_ns, 200);
-  EXPECT_EQ(CopyCalls(input).Of(trace.ops[0]).call_ns, 0);  // its call is not known
+  EXPECT_EQ(CopyCalls(input).TimeOf(trace.ops[1]).waiting_ns, 200);
+  EXPECT_EQ(CopyCalls(input).TimeOf(trace.ops[0]).call_ns, 0);  // its call is not known
 }
 
 // 1,000 copies of 4 B that each wait for a kernel of 5 ms: nothing is to be won by batching them.

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "analysis/path/critical_walk.h"
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
+#include "analysis/topics/path/critical_walk.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

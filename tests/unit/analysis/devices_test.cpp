@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -91,9 +91,9 @@ TEST(Devices, SayWhatTheGpuDoesWhereItIsNotIdle) {
   const AnalysisResult kernels = RunDevices(maker.Finish(), {});
   ASSERT_EQ(kernels.findings.size(), 1u);
   EXPECT_EQ(kernels.findings[0].id, "gpu.kernel_bound");
-  EXPECT_EQ(kernels.findings[0].message,
-            "gpu0 is kernel-bound: kernels run for 97.0% of 10.00 ms. Kernel time: slow 92.8% (9.00 ms in 1 launch), "
-            "quick 7.2% (700.00 us in 2 launches)");
+  EXPECT_EQ(WordsOf(&kernels.findings[0]),
+            "gpu0 is kernel-bound: kernels run for 97.0% of 10.00 ms; longest: slow | slow: 92.8% of the kernel time "
+            "(9.00 ms in 1 launch) | quick: 7.2% of the kernel time (700.00 us in 2 launches)");
   EXPECT_EQ(kernels.findings[0].gain_ns, 1'500 * kUs);  // no more than 15 % of the window
   EXPECT_EQ(kernels.findings[0].subject.kernel, "slow");
 
@@ -103,8 +103,8 @@ TEST(Devices, SayWhatTheGpuDoesWhereItIsNotIdle) {
   const AnalysisResult copies = RunDevices(copier.Finish(), {});
   ASSERT_EQ(copies.findings.size(), 1u);
   EXPECT_EQ(copies.findings[0].id, "gpu.copy_bound");
-  EXPECT_EQ(copies.findings[0].message,
-            "gpu0 is copy-bound: 60.0% of 1.00 us spent copying with no kernel running (H2D 6.00 kB at 10.00 GB/s)");
+  EXPECT_EQ(WordsOf(&copies.findings[0]),
+            "gpu0 is copy-bound: 60.0% of 1.00 us spent copying with no kernel running | H2D 6.00 kB at 10.00 GB/s");
 
   TraceMaker idler;
   idler.AddKernel(0, 400);

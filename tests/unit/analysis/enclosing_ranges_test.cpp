@@ -1,5 +1,5 @@
 // Going back along the ranges of a thread, against a look at each nanosecond.
-#include "analysis/ranges/enclosing_ranges.h"
+#include "analysis/topics/path/enclosing_ranges.h"
 
 #include <gtest/gtest.h>
 

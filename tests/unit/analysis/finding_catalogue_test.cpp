@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "analysis/idle/causes/causes.h"
+#include "analysis/result/idle_causes.h"
 
 namespace gprof {
 namespace {

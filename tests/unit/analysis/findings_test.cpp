@@ -1,15 +1,18 @@
-#include "analysis/findings/findings.h"
-
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
+
+#include "analysis/findings/ranked_findings.h"
 
 namespace gprof {
 namespace {
 
 Finding Make(const std::string& id, int64_t gain_ns, Severity severity = Severity::kNote) {
-  return {id, severity, "", "", gain_ns, ""};
+  Finding finding;
+  finding.id = id, finding.severity = severity, finding.gain_ns = gain_ns;
+  return finding;
 }
 
 // Of a window of 1,000 ns, unless a test says otherwise.
@@ -39,6 +42,14 @@ TEST(Findings, NobodyClaimsMoreThanThereIs) {
             (Lines{"memcpy.pageable 150", "memcpy.overlap 30 < memcpy.pageable"}));
 }
 
+TEST(Findings, ClaimsSayOfWhichTimeTheyAre) {
+  const std::vector<Finding> findings = {Make("sync.drains", 150), Make("idle.sync", 100), Make("api.errors", 5)};
+  const std::vector<RankedFinding> ranked = JudgeFindings(findings, kTotals, {1000});
+  using Claims = std::map<std::string, int64_t>;
+  EXPECT_EQ(ranked[0].claims, (Claims{{"idle.sync_ns", 100}, {"idle.copy_ns", 20}, {"idle.launch_ns", 30}}));
+  for (const RankedFinding& other : {ranked[1], ranked[2]}) EXPECT_EQ(other.claims, Claims{}) << other.finding->id;
+}
+
 TEST(Findings, WhyComesBeforeWhere) {
   EXPECT_EQ(Judge({Make("idle.sync", 100), Make("sync.drains", 80)}),
             (Lines{"sync.drains 80", "idle.sync 20 < sync.drains"}));
@@ -51,12 +62,12 @@ TEST(Findings, WhatMoreThereIsToSayStandsBehindThePlace) {
   EXPECT_EQ(Judge({Make("library.attention", 500), Make("gpu.kernel_bound", 150), Make("gpu.copy_bound", 90),
                    Make("library.layout", 60)},
                   totals),
-            (Lines{"gpu.kernel_bound 150", "library.attention 500", "library.layout 60", "gpu.copy_bound 90"}));
+            (Lines{"gpu.kernel_bound 150", "gpu.copy_bound 90", "library.attention 500", "library.layout 60"}));
   // A warning about the same kernels does not make the place minor.
   EXPECT_EQ(Judge({Make("gemm.fp32", 500, Severity::kWarning), Make("gpu.kernel_bound", 40)}, totals),
             (Lines{"gpu.kernel_bound 40", "gemm.fp32 500"}));
   EXPECT_EQ(Judge({Make("library.attention", 500), Make("memcpy.pageable", 90)}, totals),
-            (Lines{"library.attention 500", "memcpy.pageable 90"}));
+            (Lines{"memcpy.pageable 90", "library.attention 500"}));
 }
 
 TEST(Findings, WhyThereIsWaitingComesBeforeTheWait) {
@@ -123,13 +134,22 @@ TEST(Findings, LittleIsNotForTheFirstScreen) {
   EXPECT_EQ(Judge({Make("memory.growth", 0)}), (Lines{"memory.growth 0"}));  // whose gain is not known
 }
 
-TEST(Findings, ANoteOfATenthOfAWarningIsNotForTheFirstScreen) {
+TEST(Findings, LessThanATenthOfTheLargestSavingIsNotForTheFirstScreen) {
   EXPECT_EQ(Judge({Make("memcpy.pageable", 180, Severity::kWarning), Make("idle.launch", 17)}),
             (Lines{"memcpy.pageable 180", "(idle.launch 17)"}));
   EXPECT_EQ(Judge({Make("memcpy.pageable", 180, Severity::kWarning), Make("idle.launch", 18)}),
             (Lines{"memcpy.pageable 180", "idle.launch 18"}));
-  EXPECT_EQ(Judge({Make("memcpy.pageable", 180, Severity::kWarning), Make("idle.launch", 17, Severity::kWarning)}),
-            (Lines{"memcpy.pageable 180", "idle.launch 17"}));
+}
+
+TEST(Findings, WarningsComeBeforeNotesAndLargerSavingsBeforeSmallerOnes) {
+  EXPECT_EQ(Judge({Make("idle.host", 250), Make("sync.drains", 50, Severity::kWarning),
+                   Make("memcpy.pageable", 90, Severity::kWarning)}),
+            (Lines{"memcpy.pageable 90", "sync.drains 50", "idle.host 250"}));
+}
+
+TEST(Findings, WarningsWithoutASavingStandWithNotes) {
+  EXPECT_EQ(Judge({Make("idle.host", 250), Make("gpu.other_processes", 0, Severity::kWarning)}),
+            (Lines{"idle.host 250", "gpu.other_processes 0"}));
 }
 
 TEST(Findings, StartUpComesAfterWarningsAboutWhatComesAgain) {
@@ -138,25 +158,6 @@ TEST(Findings, StartUpComesAfterWarningsAboutWhatComesAgain) {
             (Lines{"memcpy.pageable 150", "startup.first_launches 300", "idle.sync 50"}));
   EXPECT_EQ(Judge({Make("startup.first_launches", 300), Make("idle.sync", 50)}),
             (Lines{"idle.sync 50", "startup.first_launches 300"}));
-}
-
-TEST(Findings, StartUpComesBeforeWarningsThatWinNextToNothingOfIt) {
-  const Finding start = Make("startup.first_launches", 700, Severity::kWarning);
-  EXPECT_EQ(Judge({start, Make("idle.host", 30, Severity::kWarning)}, {}),
-            (Lines{"startup.first_launches 700", "idle.host 30"}));
-  EXPECT_EQ(Judge({start, Make("idle.host", 40, Severity::kWarning)}, {}),
-            (Lines{"idle.host 40", "startup.first_launches 700"}));
-  EXPECT_EQ(Judge({Make("startup.first_launches", 700'000'000, Severity::kWarning),
-                   Make("idle.host", 5'000'000, Severity::kWarning)},
-                  {}, {400'000'000}),
-            (Lines{"idle.host 5000000", "startup.first_launches 700000000"}));
-}
-
-TEST(Findings, BesideNothingButStartUpWhatNobodyNoticesIsMinor) {
-  const Finding start = Make("startup.only", 0, Severity::kWarning);
-  const std::vector<Finding> findings = {start, Make("kernels.small", 99'999), Make("gpu.copy_bound", 100'000)};
-  EXPECT_EQ(Judge(findings, {}, {500'000}),
-            (Lines{"startup.only 0", "gpu.copy_bound 100000", "(kernels.small 99999)"}));
 }
 
 TEST(Findings, WhatIsCopiedOnceComesAfterTheKernels) {
@@ -171,22 +172,25 @@ TEST(Findings, WhatIsCopiedOnceComesAfterTheKernels) {
 
 TEST(Findings, OfPlacesTheOneWithMostOfTheTimeComesFirst) {
   const std::vector<Metric> totals = {{"gpu.kernel_ns", "", 700}, {"idle.host_ns", "", 250}, {"idle.sync_ns", "", 30}};
-  const Finding kernels = Make("gpu.kernel_bound", 70);
-  EXPECT_EQ(Judge({Make("idle.host", 233), kernels}, totals), (Lines{"gpu.kernel_bound 70", "idle.host 233"}));
-  EXPECT_EQ(Judge({Make("idle.host", 234), kernels}, totals), (Lines{"idle.host 234", "gpu.kernel_bound 70"}));
+  Finding kernels = Make("gpu.kernel_bound", 70);
+  kernels.about_ns = 700;
+  EXPECT_EQ(Judge({Make("idle.host", 240), kernels}, totals), (Lines{"gpu.kernel_bound 70", "idle.host 240"}));
+  kernels.about_ns = 239;
+  EXPECT_EQ(Judge({Make("idle.host", 240), kernels}, totals), (Lines{"idle.host 240", "gpu.kernel_bound 70"}));
   // What says why the GPU waits comes before what says where.
+  kernels.about_ns = 150;
   EXPECT_EQ(Judge({Make("idle.host", 200), kernels, Make("sync.drains", 30, Severity::kWarning)}, totals),
-            (Lines{"idle.host 200", "gpu.kernel_bound 70", "sync.drains 30"}));
+            (Lines{"sync.drains 30", "idle.host 200", "gpu.kernel_bound 70"}));
 }
 
-TEST(Findings, AFewPausesComeAfterPatternsThatWouldSaveHalfAsMuch) {
-  const Finding pauses = Make("idle.pauses", 200, Severity::kWarning);
-  EXPECT_EQ(Judge({pauses, Make("sync.drains", 100, Severity::kWarning)}),
-            (Lines{"sync.drains 100", "idle.pauses 200"}));
-  EXPECT_EQ(Judge({pauses, Make("sync.drains", 99, Severity::kWarning)}), (Lines{"idle.pauses 200", "sync.drains 99"}));
-  // Copies do not say why the GPU waits.
-  EXPECT_EQ(Judge({pauses, Make("memcpy.pageable", 150, Severity::kWarning)}),
-            (Lines{"idle.pauses 200", "memcpy.pageable 150"}));
+TEST(Findings, ShareOfTheRun) {
+  Finding sync = Make("sync.drains", 50);
+  RankedFinding ranked{.finding = &sync, .gain_ns = 40, .gpus = 2, .run_ns = 400};
+  EXPECT_EQ(ranked.PercentOfRun(), 5);
+  ranked.leader = &sync;
+  EXPECT_EQ(ranked.PercentOfRun(), 6.25);
+  ranked.run_ns = 0;
+  EXPECT_EQ(ranked.PercentOfRun(), std::nullopt);
 }
 
 TEST(Findings, ShortGapsBeforeKernelsAreClaimedOnce) {
@@ -194,22 +198,12 @@ TEST(Findings, ShortGapsBeforeKernelsAreClaimedOnce) {
             (Lines{"launch.bound 150", "kernels.chain 20 < launch.bound"}));
 }
 
-TEST(Findings, GridsOfALibraryAreMoreToSayOfTheKernels) {
-  const std::vector<Metric> totals = {{"gpu.kernel_ns", "", 900}};
-  Finding grids = Make("occupancy.small_grid", 500, Severity::kWarning);
-  EXPECT_EQ(Judge({grids, Make("gpu.kernel_bound", 100)}, totals),
-            (Lines{"occupancy.small_grid 500", "gpu.kernel_bound 100"}));
-  grids.subject.kernel = "fmha_cutlassF_f32_aligned_64x64_rf_sm80";
-  EXPECT_EQ(Judge({grids, Make("gpu.kernel_bound", 100)}, totals),
-            (Lines{"gpu.kernel_bound 100", "occupancy.small_grid 500"}));
-}
-
 TEST(Findings, WaitingForALateRankIsClaimedOnce) {
   const std::vector<Metric> totals = {{"nccl.exposed_ns", "", 260}, {"idle.sync_ns", "", 0}};
   EXPECT_EQ(Judge({Make("balance.uneven", 240, Severity::kWarning), Make("nccl.straggler", 240, Severity::kWarning),
                    Make("nccl.exposed", 20, Severity::kWarning)},
                   totals),
-            (Lines{"balance.uneven 240", "nccl.straggler 20 < balance.uneven", "(nccl.exposed 0 < balance.uneven)"}));
+            (Lines{"balance.uneven 240", "(nccl.straggler 20 < balance.uneven)", "(nccl.exposed 0 < balance.uneven)"}));
 }
 
 }  // namespace

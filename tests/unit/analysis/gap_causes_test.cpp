@@ -1,5 +1,5 @@
 // Causes of gaps, which are kept by runs of operations, against those of each gap by itself, and what is asked of gaps.
-#include "analysis/idle/causes/gap_causes.h"
+#include "analysis/causes/gaps/gap_causes.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/causes/gaps/gap_explainer.h"
+#include "analysis/causes/idle_parts.h"
+#include "analysis/facts/gaps/gap_list.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/causes/gap_explainer.h"
-#include "analysis/idle/gaps/idle_parts.h"
-#include "analysis/idle/gaps/idle_within.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -81,7 +81,7 @@ TEST(IdleWithin, IsWhatTheGapsHaveInCommonWithTheTime) {
       const int64_t gap_end_ns = trace.ops[op].start_ns, gap_start_ns = gap_end_ns - gaps.IdleBefore(op);
       expected_ns += std::max<int64_t>(0, std::min(end_ns, gap_end_ns) - std::max(start_ns, gap_start_ns));
     }
-    ASSERT_EQ(idle.Of(start_ns, end_ns), expected_ns) << start_ns << " " << end_ns;
+    ASSERT_EQ(idle.IdleNs(start_ns, end_ns), expected_ns) << start_ns << " " << end_ns;
   }
 }
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "analysis/facts/device_peaks.h"
-#include "analysis/result/analyses.h"
+#include "analysis/facts/operations/device_peaks.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

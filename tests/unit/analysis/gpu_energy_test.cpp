@@ -1,12 +1,12 @@
-#include "analysis/tracks/gpu_energy.h"
+#include "analysis/topics/tracks/gpu_energy.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/tracks/gpu_states.h"
+#include "analysis/topics/analyses.h"
+#include "analysis/topics/tracks/gpu_states.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -106,10 +106,9 @@ TEST(Graphs, InstantiatedForEachLaunch) {
   const AnalysisResult result = RunGraphs(Instantiating(20, 1), {});
   const Finding* finding = FindingOf(result, "graphs.instantiate");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(
-      finding->message,
-      "20 CUDA graph instantiations for 20 launches: GPU idle for 1.90 ms while graphs were created and launched for "
-      "the first time; instantiating them took the host 2.00 ms");
+  EXPECT_EQ(WordsOf(finding),
+            "GPU idle for 49.4% of the GPU window (1.90 ms) while CUDA graphs were created and first launched: 20 "
+            "instantiations for 20 launches | Instantiating them took the host 2.00 ms");
   EXPECT_EQ(finding->gain_ns, 1900 * kUs);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(MetricOf(result, "graphs.instantiations"), 20);

@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "analysis/idle/causes/causes.h"
-#include "analysis/result/analyses.h"
+#include "analysis/result/idle_causes.h"
 #include "analysis/result/metrics.h"
+#include "analysis/topics/analyses.h"
 #include "idle_reference.h"
 #include "random_trace.h"
 #include "trace_maker.h"

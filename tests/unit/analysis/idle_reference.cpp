@@ -37,7 +37,7 @@ class Reference {
       int64_t before_ns = 0, after_ns = 0;
       for (int64_t t = trace_.processes[process].start_ns; t < trace_.processes[process].end_ns; ++t) {
         if (!IsRecorded(process, t)) continue;
-        before_ns += t < start_ns;
+        before_ns += t < start_ns && !IsOfProfiler(process, t);
         after_ns += t >= end_ns;
       }
       sum.startup_ns += before_ns;
@@ -49,6 +49,15 @@ class Reference {
   }
 
  private:
+  bool IsOfProfiler(uint32_t process, int64_t t) const {
+    return std::any_of(trace_.overheads.begin(), trace_.overheads.end(), [&](const Overhead& overhead) {
+      const uint32_t kind = overhead.kind;
+      const bool is_profiler =
+          kind != kDriverCompiler && kind != kModuleLoading && kind != kLazyLoading && kind != kBufferFull;
+      return overhead.process == process && is_profiler && overhead.start_ns <= t && t < overhead.end_ns;
+    });
+  }
+
   void Look(int64_t t) {
     std::set<uint32_t> streams, kernel_streams;
     int kernels = 0, copies = 0;

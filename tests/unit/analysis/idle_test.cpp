@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "analysis/idle/causes/causes.h"
-#include "analysis/result/analyses.h"
+#include "analysis/result/idle_causes.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

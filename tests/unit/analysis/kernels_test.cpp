@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
+#include "analysis/result/tables.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -41,7 +42,7 @@ TEST(Kernels, EqualTimesAreOrderedByName) {
   ASSERT_EQ(table.rows.size(), 2u);
   EXPECT_EQ(TextOf(table, 0, "name"), "a");
   EXPECT_EQ(TextOf(table, 1, "name"), "b");
-  EXPECT_NE(table.note.find("1 more row not shown."), std::string::npos) << table.note;
+  EXPECT_NE(NoteOf(table).find("1 more row not shown."), std::string::npos) << NoteOf(table);
 }
 
 TEST(Kernels, LaunchesAreOutermostCalls) {

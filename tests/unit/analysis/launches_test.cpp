@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/launches/queue_depth.h"
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
+#include "analysis/topics/launches/queue_depth.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 
@@ -28,9 +28,9 @@ TEST(Launches, BoundWhenLaunchingTakesLongerThanRunning) {
   const AnalysisResult result = RunLaunches(Staircase(200, 2 * kUs), {});
   const Finding* finding = FindingOf(result, "launch.bound");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message,
-            "Launch-bound for 59.9% of the GPU window: 199 kernels of 2.00 us on average started on an empty queue, "
-            "3.00 us idle before each, one launch every 5.00 us");
+  EXPECT_EQ(WordsOf(finding),
+            "Launch-bound for 59.9% of the GPU window (597.00 us): 199 kernels of 2.00 us on average started on an "
+            "empty queue | 3.00 us idle before each of them, one launch every 5.00 us");
   EXPECT_EQ(finding->gain_ns, 199 * 3 * kUs);
   EXPECT_EQ(finding->basis, "idle time before those kernels, 597.00 us of it in their launch calls");
   EXPECT_EQ(MetricOf(result, "launches.late_kernels"), 199);

@@ -1,4 +1,4 @@
-#include "analysis/facts/length_classes.h"
+#include "analysis/facts/time/length_classes.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/kernels/kernel_sequences.h"
-#include "analysis/kernels/library_names.h"
+#include "analysis/topics/kernels/kernel_sequences.h"
+#include "analysis/topics/kernels/library_names.h"
 #include "gprof/analysis.h"
 #include "trace_maker.h"
 

@@ -1,6 +1,6 @@
-#include "analysis/trust/measured_slow_down.h"
-
 #include <gtest/gtest.h>
+
+#include "analysis/facts/recording/recording_cost.h"
 
 namespace gprof {
 namespace {

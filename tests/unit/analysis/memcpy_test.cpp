@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -92,6 +92,22 @@ TEST(Pageable, ComparedWithTheLinkWithoutPinnedCopies) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 2000 * kUs - 373'435);  // 85 % of 31.504 GB/s
   EXPECT_NE(finding->basis.find("85% of PCIe Gen4 x16, 31.50 GB/s"), std::string::npos) << finding->basis;
+}
+
+TEST(Pageable, BothDirectionsAreOneFinding) {
+  TraceMaker maker = PageableMaker();
+  GpuOp& back = maker.AddCopy(3000 * kUs, 6000 * kUs, 12 * kMegabyte, CopyKind::kDeviceToHost,
+                              maker.AddCall(2950 * kUs, 6010 * kUs, "cudaMemcpy"));
+  back.destination_memory = trace::MemoryKind::kPageable;
+  const AnalysisResult result = RunMemcpy(maker.Finish(), {});
+  EXPECT_EQ(std::count_if(result.findings.begin(), result.findings.end(),
+                          [](const Finding& finding) { return finding.id == "memcpy.pageable"; }),
+            1);
+  const Finding* finding = FindingOf(result, "memcpy.pageable");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message.substr(0, finding->message.find(", host")),
+            "2 pageable copies: H2D 10.00 MB in 2.00 ms, 5.00 GB/s; D2H 12.00 MB in 3.00 ms, 4.00 GB/s");
+  EXPECT_EQ(finding->subject.direction, "");
 }
 
 TEST(Pageable, NoPromiseWithoutABasis) {

@@ -1,10 +1,10 @@
-#include "analysis/memory/memory_churn.h"
+#include "analysis/topics/memory/memory_churn.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -65,9 +65,10 @@ TEST(MemoryChurn, CountsBlocksThatCouldHaveBeenKept) {
   EXPECT_EQ(TextOf(table, 0, "free_function"), "cudaFree");
   const Finding* finding = FindingOf(result, "memory.churn");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message,
-            "Device memory was freed and allocated again at the same size 19 times: 1.52 us in those calls, GPU idle "
-            "for 1.52 us of that; most affected: 19 x 4.10 kB by cudaMalloc in step (in 19 of 20 \"step\" iterations)");
+  EXPECT_EQ(
+      WordsOf(finding),
+      "Device memory was freed and allocated again at the same size 19 times: 1.52 us in those calls, GPU idle "
+      "for 1.52 us of that | Most affected: 19 x 4.10 kB by cudaMalloc in step (in 19 of 20 \"step\" iterations)");
   EXPECT_EQ(finding->gain_ns, 19 * 80);
   EXPECT_EQ(finding->severity, Severity::kNote);  // 8 % of the window
   EXPECT_NE(finding->advice.find("cudaMallocAsync"), std::string::npos);
@@ -193,7 +194,7 @@ TEST(MemoryGrowth, IsWhatStepsKeep) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_NE(finding->message.find("12 blocks"), std::string::npos) << finding->message;
-  EXPECT_NE(finding->message.find("11 of 11 iterations"), std::string::npos) << finding->message;
+  EXPECT_NE(WordsOf(finding).find("11 of 11 iterations"), std::string::npos) << WordsOf(finding);
 }
 
 TEST(MemoryGrowth, IsNotABlockThatLivesForTwoSteps) {
@@ -234,7 +235,7 @@ TEST(MemoryLeaks, AreToldOfCleanEndsOnly) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->severity, Severity::kInfo);
   EXPECT_EQ(finding->message,
-            "2 blocks of memory (1.50 kB) were not freed when the process ended, mostly allocated by cudaMalloc");
+            "2 blocks of memory (1.50 kB) were not freed when the process ended; mostly allocated by cudaMalloc");
   EXPECT_EQ(TableOf(result, "memory_not_freed").rows.size(), 2u);
   EXPECT_EQ(SumOf(TableOf(result, "memory_not_freed"), "bytes"), 1500);
   c.maker.trace().processes[0].has_end = false;

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/compare_traces.h"
+#include "analysis/registry/compare_traces.h"
+#include "analysis/topics/analyses.h"
 #include "random_trace.h"
 #include "trace/text/assemble.h"
 #include "trace_maker.h"

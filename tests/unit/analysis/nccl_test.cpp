@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -119,7 +119,7 @@ TEST(Nccl, ThoseThatComeFirstWaitForTheLast) {
   const Finding* finding = FindingOf(result, "nccl.straggler");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 1200);
-  EXPECT_EQ(finding->message.substr(0, 38), "gpu1 arrived last in 4 of 5 collective");
+  EXPECT_EQ(finding->message.substr(0, 49), "42.9% of NCCL's time is waiting: for gpu1 (34.3%)");
 }
 
 TEST(Nccl, CollectivesThatDoNotPairAreNotGuessed) {
@@ -228,11 +228,11 @@ TEST(Nccl, TellsALateHostFromAGpuThatIsBehind) {
   EXPECT_EQ(MetricOf(host, "nccl.late_host_ns"), 760);
   EXPECT_EQ(IntOf(TableOf(host, "nccl_waits"), 0, "for_hosts_ns"), 760);
   ASSERT_NE(FindingOf(host, "nccl.straggler"), nullptr);
-  EXPECT_NE(FindingOf(host, "nccl.straggler")->message.find("the host is late"), std::string::npos);
+  EXPECT_NE(FindingOf(host, "nccl.straggler")->message.find("called NCCL late"), std::string::npos);
   const AnalysisResult gpu = LateBy(150);
   EXPECT_EQ(MetricOf(gpu, "nccl.waiting_ns"), 800);
   EXPECT_EQ(MetricOf(gpu, "nccl.late_host_ns"), 0);
-  EXPECT_NE(FindingOf(gpu, "nccl.straggler")->message.find("its GPU is"), std::string::npos);
+  EXPECT_EQ(FindingOf(gpu, "nccl.straggler")->message.find("called NCCL late"), std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/facts/search_near.h"
+#include "analysis/facts/time/search_near.h"
 
 namespace gprof {
 namespace {

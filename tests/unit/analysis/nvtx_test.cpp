@@ -4,8 +4,8 @@
 #include <random>
 #include <string>
 
-#include "analysis/idle/gaps/gaps.h"
-#include "analysis/result/analyses.h"
+#include "analysis/facts/time/interval_set.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

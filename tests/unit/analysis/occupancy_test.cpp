@@ -1,8 +1,9 @@
 // Expected values follow from the tables of the CUDA programming guide by hand; cuda_occupancy.h has to agree.
 #include <gtest/gtest.h>
 
-#include "analysis/kernels/occupancy_calculator.h"
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
+#include "analysis/topics/kernels/occupancy_calculator.h"
+#include "analysis/topics/kernels/occupancy_curves.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -50,6 +51,43 @@ void Expect(const trace::DeviceRecord& device, const trace::KernelShapeRecord& s
   EXPECT_EQ(occupancy->blocks_per_sm, blocks);
   EXPECT_DOUBLE_EQ(occupancy->percent, percent);
   EXPECT_EQ(occupancy->limiter, limiter);
+}
+
+// The percent that a curve has at a value.
+double At(const OccupancyCurve& curve, uint32_t value) {
+  for (const OccupancyStep& step : curve.steps) {
+    if (value <= step.up_to) return step.percent;
+  }
+  return -1;
+}
+
+TEST_F(OccupancyTest, CurvesAreWhatTheCalculatorSaysOfEachValue) {
+  const trace::KernelShapeRecord shape = Shape(264, 256, 64, 16384, 8192);
+  const std::vector<OccupancyCurve> curves = OccupancyCurvesOf(H200(), shape);
+  ASSERT_EQ(curves.size(), 3u);
+  const auto percent = [](const trace::KernelShapeRecord& changed) {
+    const std::optional<Occupancy> occupancy = OccupancyOf(H200(), changed);
+    return occupancy ? occupancy->percent : 0;
+  };
+  for (uint32_t threads = 1; threads <= 1024; ++threads)
+    ASSERT_EQ(At(curves[0], threads), percent(Shape(264, threads, 64, 16384, 8192))) << threads;
+  for (uint32_t registers = 1; registers <= 255; ++registers)
+    ASSERT_EQ(At(curves[1], registers), percent(Shape(264, 256, registers, 16384, 8192))) << registers;
+  for (uint32_t bytes = 0; bytes <= 228 * 1024; bytes += 64)
+    ASSERT_EQ(At(curves[2], bytes), percent(Shape(264, 256, 64, 0, bytes))) << bytes;
+  for (const OccupancyCurve& curve : curves) EXPECT_EQ(At(curve, curve.now), 50) << curve.resource;
+}
+
+TEST_F(OccupancyTest, CurvesKnowTheNearestStepUp) {
+  // 64 registers allow 32 warps, whatever the size of their blocks; 48 registers allow 40.
+  const std::vector<OccupancyCurve> curves = OccupancyCurvesOf(H200(), Shape(264, 256, 64));
+  ASSERT_EQ(curves.size(), 3u);
+  EXPECT_FALSE(curves[0].next.has_value());
+  ASSERT_TRUE(curves[1].next.has_value());
+  EXPECT_EQ(curves[1].next->up_to, 48u);
+  EXPECT_EQ(curves[1].next->percent, 62.5);
+  EXPECT_FALSE(curves[2].next.has_value());  // there is no less than none
+  EXPECT_TRUE(OccupancyCurvesOf({}, Shape(1, 256, 64)).empty());
 }
 
 TEST_F(OccupancyTest, OfAnA100) {

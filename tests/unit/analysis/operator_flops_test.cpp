@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/operators/operators.h"
+#include "analysis/facts/operators/operators.h"
 
 namespace gprof {
 namespace {

@@ -1,10 +1,10 @@
-#include "analysis/trust/recording_cost.h"
+#include "analysis/facts/recording/recording_cost.h"
 
 #include <gtest/gtest.h>
 
+#include "analysis/facts/recording/overhead_kinds.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/result/analyses.h"
-#include "analysis/trust/overhead_kinds.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/kernels/occupancy_calculator.h"
 #include "analysis/result/metrics.h"
+#include "analysis/topics/kernels/occupancy_calculator.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

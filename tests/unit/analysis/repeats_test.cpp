@@ -1,4 +1,4 @@
-#include "analysis/launches/repeats.h"
+#include "analysis/topics/launches/repeats.h"
 
 #include <gtest/gtest.h>
 

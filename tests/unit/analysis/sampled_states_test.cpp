@@ -1,9 +1,9 @@
 // Which state samples of counter tracks are of, and what follows from them.
-#include "analysis/tracks/sampled_states.h"
+#include "analysis/topics/tracks/sampled_states.h"
 
 #include <gtest/gtest.h>
 
-#include "analysis/tracks/metric_samples.h"
+#include "analysis/topics/tracks/metric_samples.h"
 
 namespace gprof::test {
 namespace {

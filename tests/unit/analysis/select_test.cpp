@@ -9,7 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
+#include "base/expression/regular_expression.h"
 #include "base/text.h"
 #include "gprof/error.h"
 #include "random_trace.h"
@@ -123,7 +124,7 @@ TEST(Select, StreamsByIdOrName) {
 
 TEST(Select, KernelsByTheirDemangledName) {
   Selection selection;
-  selection.kernel = "^conv\\(";
+  selection.kernel = {"^conv\\(", RegularExpression("^conv\\(", "")};
   EXPECT_EQ(Starts(Select(Sample(), selection)), (Times{600, 650}));
 }
 
@@ -278,8 +279,7 @@ TEST(Select, WhatMeansNothingIsAnError) {
   EXPECT_TRUE(fails([&] { selection.processes = {"nobody"}; }));
   EXPECT_TRUE(fails([&] { selection.threads = {"999"}; }));
   EXPECT_TRUE(fails([&] { selection.streams = {"99"}; }));
-  EXPECT_TRUE(fails([&] { selection.kernel = "saxpy"; }));
-  EXPECT_TRUE(fails([&] { selection.kernel = "("; }));
+  EXPECT_TRUE(fails([&] { selection.kernel = {"saxpy", RegularExpression("saxpy", "")}; }));
   EXPECT_TRUE(fails([&] { selection.nvtx = "load"; }));
   EXPECT_TRUE(fails([&] { selection.capture = 1; }));
 }
@@ -338,7 +338,7 @@ TEST(RandomSelections, LeaveATraceThatEveryAnalysisTakes) {
     if (seed % 3 == 0 && !whole.ranges.empty()) selection.nvtx = "*/load";
     if (seed % 5 == 0) selection.devices = {0};
     if (seed % 7 == 0) selection.streams = {"7", "9"};
-    if (seed % 11 == 0) selection.kernel = "first";
+    if (seed % 11 == 0) selection.kernel = {"first", RegularExpression("first", "")};
     if (seed % 13 == 0) selection.threads = {"100"};
     Trace part;
     try {

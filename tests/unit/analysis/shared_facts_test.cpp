@@ -1,4 +1,5 @@
 // Facts of operations and calls against what each of them says itself, and depths of queues against a count.
+
 #include "analysis/facts/shared_facts.h"
 
 #include <gtest/gtest.h>
@@ -9,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/calls/call_kinds.h"
-#include "analysis/launches/queue_depth.h"
+#include "analysis/facts/operations/operations.h"
+#include "analysis/topics/launches/queue_depth.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -63,9 +63,9 @@ TEST(SmallKernels, AChainOfKernelsThatRepeats) {
   EXPECT_EQ(TextOf(table, 0, "stream"), "stream 7");
   const Finding* finding = FindingOf(result, "kernels.chain");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message,
-            "stream 7 ran the same 3 operations 10 times (norm, gemm, add): 120.00 us of work, 40.00 us idle in "
-            "between, 11.8% of the GPU window");
+  EXPECT_EQ(WordsOf(finding),
+            "GPU idle for 11.8% of the GPU window (40.00 us) within a chain of 3 operations, which ran 10 times in "
+            "stream 7 | norm, gemm, add: 120.00 us of work");
   EXPECT_EQ(finding->gain_ns, 40 * kUs);
   EXPECT_EQ(finding->basis, "idle gaps of up to 50 us between operations of one repetition");
   EXPECT_EQ(MetricOf(result, "chains.count"), 1);

@@ -1,5 +1,5 @@
 // Stacks as text: what a frame without a symbol is called, and functions that were inlined.
-#include "analysis/result/stack_names.h"
+#include "analysis/facts/places/stack_names.h"
 
 #include <gtest/gtest.h>
 

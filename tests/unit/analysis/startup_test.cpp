@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -146,9 +146,9 @@ TEST(Startup, CompilingIsWorthAFinding) {
   const Finding* finding = FindingOf(result, "startup.load");
   ASSERT_NE(finding, nullptr);
   // The first call makes the context, whatever else it does.
-  EXPECT_EQ(finding->message,
-            "train (100) spent 81.00 ms loading and compiling code before its first GPU operation, 40.5% of its "
-            "lifetime; compilation took 80.00 ms");
+  EXPECT_EQ(WordsOf(finding),
+            "train (100) spent 40.5% of its lifetime (81.00 ms) loading and compiling code before its first GPU "
+            "operation | Compilation took 80.00 ms");
   EXPECT_EQ(finding->gain_ns, 81 * kMs);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_NE(finding->advice.find("Build for this GPU's architecture"), std::string::npos);
@@ -166,9 +166,10 @@ TEST(Startup, ASlowOneIsSaidWithoutAGain) {
   const AnalysisResult result = RunStartup(maker.Finish(), {});
   const Finding* finding = FindingOf(result, "startup.slow");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message,
-            "train (100) took 2.00 s to reach its first GPU operation, 50.0% of its lifetime: 1.50 s host code before "
-            "the first CUDA call, 400.00 ms CUDA context creation, 100.00 ms host code between CUDA calls");
+  EXPECT_EQ(
+      WordsOf(finding),
+      "train (100) took 50.0% of its lifetime (2.00 s) to reach its first GPU operation | Largest parts: 1.50 s "
+      "host code before the first CUDA call, 400.00 ms CUDA context creation, 100.00 ms host code between CUDA calls");
   EXPECT_EQ(finding->gain_ns, 0);
 }
 
@@ -186,9 +187,9 @@ TEST(Startup, ARunWithHardlyAnyWorkIsSaidToBeStartUp) {
   AnalysisResult result;
   const Finding* finding = OnlyOf(2 * kMs, &result);
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message,
-            "The run is start-up: the GPU work of add (100) spans 2.00 ms of 212.00 ms, 0.9%; until it began, the "
-            "largest parts were 100.00 ms CUDA context creation, 100.00 ms host code before the first CUDA call, "
+  EXPECT_EQ(WordsOf(finding),
+            "The run is start-up: the GPU work of add (100) spans 0.9% of it, 2.00 ms of 212.00 ms | Largest parts "
+            "before it: 100.00 ms CUDA context creation, 100.00 ms host code before the first CUDA call, "
             "10.00 ms host code between CUDA calls");
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(OnlyOf(11 * kMs, &result), nullptr);  // more than 1 %, and than a tenth of making the context
@@ -219,10 +220,11 @@ TEST(Startup, WhatTheHostDoesAfterTheGpuIsNotCalledStartUp) {
   AnalysisResult result;
   const Finding* finding = OnlyOfSome(1, 5000 * kMs, &result);
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message.find("The GPU hardly shows in the run: the GPU work of add (100) spans 5.00 ms of 5.22 s, "
-                                  "0.1%, and the host went on for 5.00 s after it; until it began, "),
-            0u)
-      << finding->message;
+  EXPECT_EQ(
+      WordsOf(finding).find("The GPU hardly shows in the run: the GPU work of add (100) spans 0.1% of it, 5.00 ms "
+                            "of 5.22 s | The host went on for 5.00 s after it | "),
+      0u)
+      << WordsOf(finding);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "analysis/facts/statistics.h"
+#include "analysis/result/statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -74,8 +74,8 @@ TEST(Samples, OfAnySize) {
     Samples samples(4);
     const std::vector<int64_t> values{UINT32_MAX, 0, 5, last};
     for (size_t i = 0; i < values.size(); ++i) samples.Set(i, values[i]);
-    EXPECT_EQ(Samples::Some(&samples, 1, 2).Median(), 2.5);
-    const Statistics statistics = Samples::Some(&samples, 0, 4).Summary();
+    EXPECT_EQ(Samples::Slice(&samples, 1, 2).Median(), 2.5);
+    const Statistics statistics = Samples::Slice(&samples, 0, 4).Summary();
     EXPECT_EQ(statistics.total, int64_t{UINT32_MAX} + 5 + last);
     EXPECT_EQ(statistics.min, std::min<int64_t>(0, last));
     EXPECT_EQ(statistics.max, std::max<int64_t>(UINT32_MAX, last));
@@ -93,7 +93,7 @@ TEST(Samples, ManyAreAsOneByOne) {
       for (size_t i = 0; i < count; ++i) values[i] = static_cast<int64_t>((i % 5 == 0 ? i : random()) % distinct);
       Samples samples(count);
       for (size_t i = 0; i < count; ++i) samples.Set(i, values[i]);
-      const Statistics some = Samples::Some(&samples, 0, count).Summary(), all = Summarize(values);
+      const Statistics some = Samples::Slice(&samples, 0, count).Summary(), all = Summarize(values);
       EXPECT_EQ(some.total, all.total) << count << " " << distinct;
       EXPECT_EQ(some.min, all.min);
       EXPECT_EQ(some.max, all.max);
@@ -119,7 +119,7 @@ TEST(Samples, DurationsOfAnyLength) {
   AddDurationsTo(
       calls, [](const PackedCalls::Item&) { return 0u; }, &next, &samples);
   EXPECT_EQ(next, durations.size());
-  const Statistics statistics = Samples::Some(&samples, 0, next).Summary();
+  const Statistics statistics = Samples::Slice(&samples, 0, next).Summary();
   EXPECT_EQ(statistics.min, -3);
   EXPECT_EQ(statistics.max, int64_t{1} << 45);
   EXPECT_EQ(statistics.total, 5 + int64_t{UINT32_MAX} + (int64_t{1} << 33) + (int64_t{1} << 45) - 3 + 9);

@@ -3,12 +3,13 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <string_view>
 #include <vector>
 
+#include "analysis/causes/step_times.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/result/analyses.h"
-#include "analysis/steps/step_finder.h"
-#include "analysis/steps/step_times.h"
+#include "analysis/facts/steps/step_finder.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -16,19 +17,20 @@ namespace {
 
 // A step that prepares for 100 ns and `extra_ns`, launches a kernel of 380 ns and `kernel_ns`, and ends 100 ns after
 // it. Returns when it ends.
-int64_t AddStep(TraceMaker* maker, int64_t start_ns, int64_t extra_ns = 0, int64_t kernel_ns = 0) {
+int64_t AddStep(TraceMaker* maker, int64_t start_ns, int64_t extra_ns = 0, int64_t kernel_ns = 0,
+                std::string_view name = "step") {
   const int64_t call_ns = start_ns + 100 + extra_ns;
   maker->Launch(call_ns, call_ns + 10, call_ns + 20, call_ns + 400 + kernel_ns);
   const int64_t end_ns = call_ns + 500 + kernel_ns;
-  maker->AddRange(start_ns, end_ns, "step");
+  maker->AddRange(start_ns, end_ns, name);
   if (extra_ns > 0) maker->AddRange(start_ns, call_ns, "step/load").depth = 1;
   return end_ns;
 }
 
-Trace Loop(int64_t count, int64_t slow = -1) {
+Trace Loop(int64_t count, int64_t slow = -1, std::string_view name = "step") {
   TraceMaker maker;
   int64_t at_ns = 1000;
-  for (int64_t i = 0; i < count; ++i) at_ns = AddStep(&maker, at_ns, i == slow ? 5000 : 0) + 50;
+  for (int64_t i = 0; i < count; ++i) at_ns = AddStep(&maker, at_ns, i == slow ? 5000 : 0, 0, name) + 50;
   return maker.Finish();
 }
 
@@ -42,16 +44,23 @@ TEST(Steps, FindsTheOutermostRangeThatRepeats) {
   EXPECT_EQ(choice->covered_ns, choice->window_ns - 5 * 50);
 }
 
-TEST(Steps, FourTimesAreTooFewUnlessAskedFor) {
-  const Trace trace = Loop(4);
+TEST(Steps, FourTimesAreTooFewUnlessAskedForOrCalledSo) {
+  const Trace called = Loop(4);
+  ASSERT_TRUE(FindStep(called, ""));
+  EXPECT_EQ(MetricOf(RunSteps(called, {}), "step.count"), 4);
+  EXPECT_FALSE(FindStep(called, "stride"));
+  TraceMaker maker;
+  for (int64_t i = 0; i < 4; ++i) {
+    maker.AddRange(1000 * i, 1000 * i + 900, "round");
+    maker.AddKernel(1000 * i + 100, 1000 * i + 800);
+  }
+  const Trace trace = maker.Finish();
   EXPECT_FALSE(FindStep(trace, ""));
   EXPECT_TRUE(RunSteps(trace, {}).tables.empty());
   EXPECT_TRUE(RunSteps(trace, {}).metrics.empty());
-  ASSERT_TRUE(FindStep(trace, "step"));
   AnalysisOptions options;
-  options.step = "step";
+  options.step = "round";
   EXPECT_EQ(MetricOf(RunSteps(trace, options), "step.count"), 4);
-  EXPECT_FALSE(FindStep(trace, "stride"));
 }
 
 TEST(Steps, RangesOfSeveralDepthsOrAFewNanosecondsAreNone) {
@@ -164,7 +173,7 @@ TEST(Steps, ASlowStepIsExplained) {
   const Finding* finding = FindingOf(result, "steps.outliers");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 5000);
-  EXPECT_NE(finding->message.find("mostly in step/load"), std::string::npos) << finding->message;
+  EXPECT_NE(WordsOf(finding).find("mostly in step/load"), std::string::npos) << WordsOf(finding);
 }
 
 // The last step goes on for 100 us when the GPU is done: nothing on the GPU would be over earlier without that.
@@ -207,7 +216,7 @@ TEST(Steps, ATrendIsFoundDespiteOutliers) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 10 * 20 * 19 / 2);
   EXPECT_NE(finding->message.find("by 10 ns per iteration"), std::string::npos) << finding->message;
-  EXPECT_NE(finding->message.find("first: kernels +"), std::string::npos) << finding->message;
+  EXPECT_NE(WordsOf(finding).find("first: kernels +"), std::string::npos) << WordsOf(finding);
 }
 
 TEST(Steps, StepsThatDifferByChanceHaveNoTrend) {
@@ -228,9 +237,39 @@ TEST(Steps, CutRangesAreNoSteps) {
   EXPECT_EQ(MetricOf(RunSteps(maker.Finish(), {}), "step.count"), 6);
 }
 
+TEST(Steps, ANameThatMeansAStepNeedsNoFiveTimes) {
+  for (const int64_t count : {1, 3}) {
+    const Trace trace = Loop(count, -1, "train_step");
+    const std::optional<StepChoice> choice = FindStep(trace, "");
+    ASSERT_TRUE(choice) << count;
+    EXPECT_TRUE(choice->is_named);
+    EXPECT_EQ(choice->ranges.size(), static_cast<size_t>(count));
+  }
+}
+
+TEST(Steps, AStepOwnsMostOfTheWork) {
+  TraceMaker maker;  // most of the kernel time is launched before and after the ranges, which cover the window
+  maker.Launch(100, 110, 2000, 9000);
+  for (int64_t i = 0; i < 6; ++i) maker.AddRange(1500 + 1400 * i, 1500 + 1400 * i + 1300, "frame");
+  EXPECT_FALSE(FindStep(maker.Finish(), ""));
+}
+
+TEST(Steps, AHostHeldBackByAFullQueueIsNoTrend) {
+  TraceMaker maker;  // each range takes longer, each kernel as long as before; the GPU is busy all the time
+  int64_t at_ns = 1000;
+  for (int64_t i = 0; i < 20; ++i) {
+    const int64_t end_ns = at_ns + 400 + 30 * i;
+    maker.Launch(at_ns + 10, at_ns + 20, 1100 + 700 * i, 1100 + 700 * i + 700);
+    maker.AddRange(at_ns, end_ns, "step");
+    at_ns = end_ns;
+  }
+  EXPECT_EQ(FindingOf(RunSteps(maker.Finish(), {}), "steps.trend"), nullptr);
+}
+
 // emit_nvtx() gives every operator a range, and NCCL every group: they repeat more often than the step, and within it.
 TEST(Steps, AnOperatorAndACallOfALibraryAreNoStep) {
-  for (const std::string_view name : {"aten::linear", "ncclGroupEnd", "ncclAllReduce"}) {
+  for (const std::string_view name : {"aten::linear", "ncclGroupEnd", "ncclAllReduce", "AccumulateGrad/allreduce",
+                                      "_ReduceFromModelParallelRegion", "layer 3", "c10d::broadcast_"}) {
     TraceMaker maker;
     for (int64_t i = 0; i < 10; ++i) {
       maker.Launch(100 * i + 10, 100 * i + 20, 100 * i + 20, 100 * i + 90);

@@ -3,8 +3,8 @@
 #include <random>
 #include <string>
 
-#include "analysis/result/analyses.h"
-#include "analysis/waits/event_waits.h"
+#include "analysis/facts/host/event_waits.h"
+#include "analysis/topics/analyses.h"
 #include "idle_reference.h"
 #include "trace_maker.h"
 
@@ -151,9 +151,9 @@ TEST(StreamFindings, EventWaitsThatCostIdleTime) {
   const Finding* finding = FindingOf(result, "streams.event_waits");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 9 * 100);
-  EXPECT_EQ(finding->message,
-            "The GPU was idle for 900 ns while streams waited for events of other streams; mostly stream 14 waiting "
-            "for work in stream 13, 500 ns in 5 waits");
+  EXPECT_EQ(WordsOf(finding),
+            "GPU idle for 9.1% of the GPU window (900 ns) while streams waited for events of other streams | 500 ns of "
+            "that in 5 waits: stream 14 waiting for work in stream 13");
   const Finding* none = FindingOf(result, "streams.no_overlap");
   ASSERT_NE(none, nullptr);
   EXPECT_NE(none->advice.find("Event waits delayed work 9 times"), std::string::npos) << none->advice;

@@ -7,10 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/operations/operations.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
-#include "analysis/streams/concurrency.h"
+#include "analysis/topics/analyses.h"
+#include "analysis/topics/streams/concurrency.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 
@@ -220,9 +221,9 @@ TEST(StreamFindings, RealOverlapIsInformation) {
   ASSERT_EQ(result.findings.size(), 1u);
   EXPECT_EQ(result.findings[0].id, "streams.overlap");
   EXPECT_EQ(result.findings[0].severity, Severity::kInfo);
-  EXPECT_EQ(result.findings[0].message,
-            "2 streams requested, 2 used, overlapping for 33.3% of busy time (up to 2 streams concurrently; kernels "
-            "with kernels 0.0%, copies with kernels 33.3%)");
+  EXPECT_EQ(WordsOf(&result.findings[0]),
+            "2 streams requested, 2 used, overlapping for 33.3% of busy time | Up to 2 streams concurrently: kernels "
+            "with kernels 0.0%, copies with kernels 33.3%");
 }
 
 // Libraries make streams in stock: one that works beside the default stream is what was meant.
@@ -306,9 +307,40 @@ TEST(StreamFindings, OneStreamForEverything) {
   EXPECT_EQ(result.findings[0].id, "streams.one_only");
   EXPECT_EQ(result.findings[0].severity, Severity::kWarning);
   EXPECT_EQ(result.findings[0].message,
-            "One stream only (stream 7): 6 copies and 3 kernels back to back, copies never overlapped kernels");
+            "3 kernels and 6 copies ran one after the other in one stream (stream 7): copies never overlapped kernels");
   EXPECT_EQ(result.findings[0].gain_ns, 3 * (50 + 40));  // what remains is 3 * 100 of copies to the device
   EXPECT_TRUE(TableOf(result, "overlap").is_detail);
+}
+
+// A warm-up in the default stream does not make a second stream that works.
+TEST(StreamFindings, OneStreamForAllButNextToNothing) {
+  TraceMaker maker;
+  const uint32_t all = maker.AddStream(7, false), only = maker.AddStream(13);
+  TraceMaker parts = FourParts({only, only, only}, maker);
+  parts.AddKernel(1000, 1005).stream = all;  // 0.9 % of the work
+  const AnalysisResult result = RunStreams(parts.Finish(), {});
+  ASSERT_NE(FindingOf(result, "streams.one_only"), nullptr);
+  EXPECT_EQ(MetricOf(result, "streams.used"), 2);  // a fact, however little it was
+  parts.AddKernel(1005, 1020).stream = all;
+  EXPECT_EQ(FindingOf(RunStreams(parts.Finish(), {}), "streams.one_only"), nullptr);
+}
+
+TEST(StreamFindings, WhoNamesStreamsInRangesAskedForThem) {
+  TraceMaker maker;
+  const uint32_t only = maker.AddStream(13), other = maker.AddStream(7, false);
+  for (int64_t i = 0; i < 4; ++i) {
+    maker.AddRange(1000 * i, 1000 * i + 500, "Stream " + std::to_string(i));
+    const uint32_t call = maker.AddCall(1000 * i + 10, 1000 * i + 20, "cudaLaunchKernel");
+    maker.AddKernel(1000 * i + 30, 1000 * i + 900, call).stream = only;
+  }
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "streams.one_used");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message,
+            "4 streams named in NVTX ranges (\"Stream 0\" to \"Stream 3\"), one used: all 4 operations of these ranges "
+            "ran in stream 13");
+  maker.ops()[2].stream = other;
+  EXPECT_EQ(FindingOf(RunStreams(maker.Finish(), {}), "streams.one_used"), nullptr);
 }
 
 TEST(StreamFindings, OneRoundLeavesNothingToOverlapWith) {

@@ -1,8 +1,8 @@
 // Where the host waits, the idle time it causes, implied waits and polling.
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
-#include "analysis/waits/implied_waits.h"
+#include "analysis/topics/analyses.h"
+#include "analysis/topics/waits/host_waits.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 
@@ -62,9 +62,10 @@ TEST(SyncSites, TheCostliestIsAFindingWhereItsRangeIsKnown) {
   const AnalysisResult result = RunSync(ThreeSteps("train/step").Finish(), {});
   const Finding* finding = FindingOf(result, "sync.site");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message,
-            "The most expensive wait is in cudaStreamSynchronize (thread main (100), range train/step): 3 calls, host "
-            "blocked for 153.00 us, GPU idle for 60.00 us of that");
+  EXPECT_EQ(WordsOf(finding),
+            "GPU idle for 42.9% of the GPU window (60.00 us) in the most expensive wait; in cudaStreamSynchronize "
+            "(thread main (100), range train/step) | 3 calls, host blocked for 153.00 us, GPU idle for 60.00 us of "
+            "that");
   EXPECT_EQ(finding->gain_ns, 60 * kUs);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   // One place without a range: idle.sync has said it.
@@ -111,7 +112,7 @@ TEST(ImpliedWaits, AFreeThatWaitsForAKernel) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
             "1 memory call synchronised implicitly with the GPU: host blocked for 95.00 us, GPU idle for 5.00 us of "
-            "that, mostly in cudaFree (thread main (100))");
+            "that; mostly in cudaFree (thread main (100))");
   EXPECT_EQ(finding->gain_ns, 5 * kUs);
 }
 
@@ -173,8 +174,7 @@ TEST(Polling, LoopsOfQueries) {
   EXPECT_EQ(TextOf(table, 0, "function"), "cudaEventQuery");
   const Finding* finding = FindingOf(result, "sync.polling");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message,
-            "Thread main (100) polled the GPU 30 times with cudaEventQuery, in 2 loops that took 29.00 us");
+  EXPECT_EQ(finding->message, "main (100) polled the GPU 30 times with cudaEventQuery, in 2 loops that took 29.00 us");
   EXPECT_EQ(finding->gain_ns, 0);
 }
 

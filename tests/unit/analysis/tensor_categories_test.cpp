@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/result/analyses.h"
+#include "analysis/topics/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

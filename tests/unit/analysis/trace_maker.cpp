@@ -356,4 +356,10 @@ const Finding* FindingOf(const AnalysisResult& result, std::string_view id) {
   return nullptr;
 }
 
+std::string WordsOf(const Finding* finding) {
+  std::string words = finding->message;
+  for (const std::string& line : finding->evidence) words += " | " + line;
+  return words;
+}
+
 }  // namespace gprof::test

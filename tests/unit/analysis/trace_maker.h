@@ -81,5 +81,7 @@ double RealOf(const Table& table, size_t row, std::string_view key);
 std::string TextOf(const Table& table, size_t row, std::string_view key);
 int64_t SumOf(const Table& table, std::string_view key);
 const Finding* FindingOf(const AnalysisResult& result, std::string_view id);
+// "message | evidence | more evidence"
+std::string WordsOf(const Finding* finding);
 
 }  // namespace gprof::test

@@ -30,6 +30,16 @@ TEST(Demangle, ExplodingNameComesBackAsItIs) {
   EXPECT_EQ(ShortName(name), name);
 }
 
+// Nor does one that many names of a trace could be: 110 bytes for 34,000 characters. What programs have is shorter.
+TEST(Demangle, ANameGrowsInProportion) {
+  std::string name = "_Z1f1AIiiES_IS0_S0_E";
+  for (const char c : std::string("123456789")) name += std::string("S_IS") + c + "_S" + c + "_E";
+  EXPECT_EQ(Demangle(name), name);
+  name = "_Z1f1AIiiES_IS0_S0_E";
+  for (const char c : std::string("12345")) name += std::string("S_IS") + c + "_S" + c + "_E";
+  EXPECT_GT(Demangle(name).size(), 15 * name.size());
+}
+
 TEST(Demangle, DeepNestingIsNoStackOverflow) {
   std::string pointers = "_Z1f";
   std::string names = "_Z";

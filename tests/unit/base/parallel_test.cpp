@@ -14,8 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/machine/core_limit.h"
-
 namespace gprof {
 namespace {
 

@@ -88,5 +88,14 @@ TEST(ShortenApart, NumbersWhatHasNoRoom) {
   EXPECT_NE(cut[0], cut[1]);
 }
 
+TEST(BriefNames, SentencesHaveNoNamespacesAndFortyColumns) {
+  EXPECT_EQ(BriefName(kReal[0]), "vectorized_elementwise_kernel");
+  EXPECT_EQ(BriefName("__main__::kernel::add_scaled[abi:v1](Array<float, 1>, float)"), "add_scaled");
+  EXPECT_EQ(BriefNames({"a::run(int)", "b::run(int)"}), (Names{"a::run", "b::run"}));
+  const Names brief = BriefNames(kReal);
+  EXPECT_EQ(std::set<std::string>(brief.begin(), brief.end()).size(), kReal.size());
+  for (const std::string& name : brief) EXPECT_LE(DisplayWidth(name), 40u) << name;
+}
+
 }  // namespace
 }  // namespace gprof

@@ -275,6 +275,15 @@ TEST(ErrorAsResult, IsInconclusiveAndSaysWhy) {
   EXPECT_EQ(nlohmann::json::parse(RenderCodeQuality(result, {}, "ci.yml"))[0]["check_name"], "gprof-cli");
 }
 
+TEST(Markdown, NamesAreNoMentionsNumbersOfIssuesOrLinks) {
+  EXPECT_EQ(MarkdownEscaped("@admin"), "@&#8203;admin");
+  EXPECT_EQ(MarkdownEscaped("f(@a, @b)"), "f(@&#8203;a, @&#8203;b)");
+  EXPECT_EQ(MarkdownEscaped("gpu.busy_percent@gpu0 @ 5"), "gpu.busy\\_percent@gpu0 @ 5");
+  EXPECT_EQ(MarkdownEscaped("#12 # a"), "\\#&#8203;12 \\# a");
+  EXPECT_EQ(MarkdownEscaped("https://a www.b"), "https:&#8203;//a www.&#8203;b");
+  EXPECT_EQ(MarkdownEscaped("&lt; $x$"), "\\&lt; \\$x\\$");
+}
+
 TEST(Markdown, CodeKeepsItsTicksAndBars) {
   EXPECT_EQ(MarkdownCode("a_b"), "`a_b`");
   EXPECT_EQ(MarkdownCode("a`b"), "``a`b``");

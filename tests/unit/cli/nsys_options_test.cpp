@@ -133,8 +133,24 @@ const std::vector<Taken>& TakenLines() {
       {"--gpu-metrics-frequency=200", [](auto& s) { return s.launch.collect.gpu_metrics.hz == 200; }},
       {"--python-backtrace=cuda", [](auto& s) { return s.launch.python_stacks; }},
       {"-t cuda,nvtx --python-backtrace=none", [](auto& s) { return !s.launch.python_stacks; }},
-      {"-t cuda,nvtx", [](auto& s) { return !s.launch.python_stacks; }},
-      {"-t cuda,nvtx,osrt", [](auto& s) { return s.launch.python_stacks; }},
+      {"-t cuda,nvtx",
+       [](auto& s) {
+         const auto& collect = s.launch.collect;
+         return s.launch.python_stacks && collect.sampling.samples == CpuScope::kLaunchingElseTree &&
+                collect.nvml_hz > 0 && collect.host_load_hz > 0;
+       }},
+      {"-t cuda,nvtx,osrt --only-trace",
+       [](auto& s) {
+         const auto& collect = s.launch.collect;
+         return !s.launch.python_stacks && collect.sampling.samples == CpuScope::kNobody &&
+                collect.sampling.switches == CpuScope::kNobody && collect.python.mode == PythonSampling::kOff &&
+                collect.nvml_hz == 0 && collect.host_load_hz == 0;
+       }},
+      {"--only-trace --nvml=on -s process-tree",
+       [](auto& s) {
+         const auto& collect = s.launch.collect;
+         return collect.nvml_hz > 0 && collect.host_load_hz == 0 && collect.sampling.samples == CpuScope::kProcessTree;
+       }},
       {"--osrt-file-access=true", [](auto& s) { return s.launch.osrt_file_access; }},
       {"--trace=cuda-sw", [](auto& s) { return s.launch.trace_cuda && !s.launch.trace_nvtx; }},
       {"-t nccl", [](auto& s) { return !s.launch.trace_cuda && s.launch.trace_nvtx && s.launch.trace_nccl; }},
@@ -257,6 +273,8 @@ struct Said {
 // The capture is still the one that was asked for, less what is named.
 constexpr Said kWarningLines[] = {
     {"-t cuda,nvtx,opengl", "-t opengl: graphics and video APIs are not recorded"},
+    {"-t cuda,nvtx,nvmedia", "-t nvmedia: only for embedded platforms"},
+    {"--accelerator-trace=nvmedia", "--accelerator-trace=nvmedia: only for embedded platforms"},
     {"-t cuda,nvtx,mpi,oshmem", "-t oshmem: calls of OpenSHMEM"},
     {"-t cuda,nvtx,ucx,oshmem", "-t oshmem: calls"},
     {"-t cuda,nvtx,gds", "-t gds: storage"},
@@ -292,8 +310,7 @@ constexpr Said kWarningLines[] = {
 };
 
 constexpr Said kRefusedLines[] = {
-    {"-t opengl",
-     "nothing to record: graphics and video APIs are not recorded; add cuda, nvtx, osrt, mpi, gemm or nccl to -t"},
+    {"-t opengl", "CUDA work is recorded here; add cuda, nvtx, osrt, mpi, gemm or nccl to -t"},
     {"-t opengl,vulkan", "nothing to record"},
     {"-t cuda,nvxt", "did you mean nvtx?"},
     {"-Y true", "gprof-cli launch"},

@@ -7,9 +7,11 @@
 #include <sstream>
 #include <string>
 
+#include "analysis/result/tables.h"
 #include "base/text.h"
 #include "cli/render/report/render_report.h"
-#include "report/trace_summary.h"
+#include "report/run_facts.h"
+#include "report/trace_words.h"
 
 namespace gprof::cli {
 namespace {
@@ -163,7 +165,7 @@ TEST(SortTables, NumbersFromLargeToSmallThenTextThenNothing) {
   ASSERT_EQ(table.rows.size(), 3u);
   EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "a");
   EXPECT_EQ(std::get<double>(table.rows[1][1]), 2.5);
-  EXPECT_NE(table.note.find("1 more row"), std::string::npos);
+  EXPECT_NE(NoteOf(table).find("1 more row"), std::string::npos);
   EXPECT_TRUE(SortTables("name", 0, &report));
   EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "a");
   EXPECT_EQ(table.rows[2][0].index(), 0u);
@@ -188,9 +190,9 @@ TEST(WhyNoGpuWork, SaysSo) {
   EXPECT_NE(WhyNoGpuWork(trace).front().find("no CUDA call"), std::string::npos);
   trace.api_calls.push_back({});
   EXPECT_NE(WhyNoGpuWork(trace).front().find("1 CUDA call"), std::string::npos);
-  trace.strings.push_back("no driver");
+  trace.strings.push_back("no CUDA driver: NVTX alone is recorded");
   trace.notices.push_back({0, 0, trace::NoticeLevel::kWarning, NameId{1}});
-  EXPECT_EQ(WhyNoGpuWork(trace).front(), "no driver");
+  EXPECT_EQ(WhyNoGpuWork(trace).front(), "no CUDA driver: NVTX alone is recorded");
   trace.ops.push_back({});
   EXPECT_TRUE(WhyNoGpuWork(trace).empty());
 }

@@ -67,6 +67,31 @@ TEST_F(AppendTest, AFileThatIsGoneIsNotMadeAnew) {
   EXPECT_EQ(SizeOf(file_), std::nullopt);
 }
 
+// A file system gives the inode number of a deleted file away again.
+TEST_F(AppendTest, AnotherFileOfTheNameAndInodeIsLeftAlone) {
+  file_.run = 4711;
+  EXPECT_EQ(AppendChunks(file_, ChunkOf(0)).error, ESTALE);
+  EXPECT_EQ(ReadWhole(file_.path), "");
+  Write(file_.path, ChunkOf(0));  // of another run
+  EXPECT_EQ(AppendChunks(file_, ChunkOf(1)).error, ESTALE);
+  EXPECT_EQ(SizeOf(file_), std::nullopt);
+  EXPECT_EQ(ReadWhole(file_.path), ChunkOf(0));
+}
+
+TEST_F(AppendTest, TheFirstChunkSaysWhoseFileItIs) {
+  Dictionary dictionary;
+  ChunkWriter writer(&dictionary, {.process = {1, 2, 3, 4}, .run = 4711, .is_collector = true});
+  writer.Want(trace::RecordKind::kNotice);
+  std::string first;
+  writer.Take(&first);
+  Write(file_.path, first);
+  file_.run = 4711;
+  EXPECT_TRUE(IsStillEmpty(file_));
+  EXPECT_EQ(AppendChunks(file_, ChunkOf(1)).error, 0);
+  EXPECT_FALSE(IsStillEmpty(file_));
+  EXPECT_EQ(ReadWhole(file_.path), first + ChunkOf(1));
+}
+
 TEST_F(AppendTest, AnotherFileOfTheNameIsLeftAlone) {
   Write(folder_.path() + "/other", "mine");
   std::filesystem::rename(folder_.path() + "/other", file_.path);

@@ -1,5 +1,5 @@
 // Kernel counters beside those of another trace.
-#include "analysis/counters/counter_comparison.h"
+#include "analysis/topics/counters/counter_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ TEST(CounterComparison, ATraceBesideItselfHasNoChange) {
     for (const auto& row : ComparisonTable(section, pairs).rows) {
       ++rows;
       EXPECT_EQ(row[2], row[3]);
-      if (const double* change = std::get_if<double>(&row[4])) EXPECT_EQ(*change, 0);
+      const double* const change = std::get_if<double>(&row[4]);
+      EXPECT_EQ(change == nullptr ? 0 : *change, 0);
     }
   }
   EXPECT_GT(rows, 13u * 30);

@@ -1,5 +1,5 @@
 // What limits each of the 13 kernels, which show one behaviour each.
-#include "analysis/counters/counter_rules.h"
+#include "analysis/causes/counters/counter_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,8 +58,8 @@ TEST(CounterRules, MessagesHaveTheNumbers) {
   EXPECT_THAT(all.at("lowocc").front().message, HasSubstr("limited by shared memory (1 block of 64 threads per SM)"));
   EXPECT_THAT(all.at("one").front().message, HasSubstr("1 block on 132 SMs"));
   EXPECT_THAT(all.at("wmma").front().message, HasSubstr("busiest pipe tensor"));
-  EXPECT_THAT(all.at("lowocc").front().message,
-              HasSubstr("With 115.71 kB of shared memory a block instead of 163.84 kB, 6.2% would fit"));
+  EXPECT_EQ(all.at("lowocc").front().evidence.front(),
+            "With 115.71 kB of shared memory a block instead of 163.84 kB, 6.2% would fit");
 }
 
 // More warps do not help against atomic operations on one address, nor fewer bytes against bank conflicts.

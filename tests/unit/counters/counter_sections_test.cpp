@@ -1,5 +1,5 @@
 // Sections beside what ncu prints for the same counters.
-#include "analysis/counters/counter_sections.h"
+#include "analysis/facts/counters/counter_sections.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,11 +10,11 @@
 #include <map>
 #include <set>
 
-#include "analysis/counters/counter_breakdown.h"
-#include "analysis/counters/counter_formulas.h"
-#include "analysis/counters/counter_occupancy.h"
-#include "analysis/result/analyses.h"
+#include "analysis/facts/counters/counter_breakdown.h"
+#include "analysis/facts/counters/counter_formulas.h"
+#include "analysis/facts/counters/counter_occupancy.h"
 #include "analysis/result/metrics.h"
+#include "analysis/topics/analyses.h"
 #include "captured.h"
 #include "import/ncu/counter_units.h"
 #include "import/ncu/csv_rows.h"
@@ -183,8 +183,8 @@ TEST(CounterSections, LimitsFollowFromTheFactsOfTheLaunch) {
   for (const KernelCounters& kernel : KernelCountersOf(t)) {
     const auto limits = LimitsOf(kernel, &t.devices.at(0).properties);
     ASSERT_TRUE(limits) << kernel.name;
-    EXPECT_DOUBLE_EQ(limits->percent, kernel.OfOrZero("sm__maximum_warps_per_active_cycle_pct")) << kernel.name;
-    EXPECT_NEAR(limits->waves, kernel.OfOrZero("launch__waves_per_multiprocessor"), 0.005) << kernel.name;
+    EXPECT_DOUBLE_EQ(limits->percent, kernel.ValueOrZero("sm__maximum_warps_per_active_cycle_pct")) << kernel.name;
+    EXPECT_NEAR(limits->waves, kernel.ValueOrZero("launch__waves_per_multiprocessor"), 0.005) << kernel.name;
   }
 }
 
@@ -209,10 +209,10 @@ TEST(CounterSections, ThroughputsAreTheirBusiestParts) {
     for (const ThroughputPart& part : PartsOf(kernel)) {
       most[part.throughput] = std::max(most[part.throughput], part.percent);
     }
-    EXPECT_DOUBLE_EQ(most["compute"], kernel.OfOrZero("sm__throughput.avg.pct_of_peak_sustained_elapsed"))
+    EXPECT_DOUBLE_EQ(most["compute"], kernel.ValueOrZero("sm__throughput.avg.pct_of_peak_sustained_elapsed"))
         << kernel.name;
     EXPECT_DOUBLE_EQ(most["memory"],
-                     kernel.OfOrZero("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"))
+                     kernel.ValueOrZero("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"))
         << kernel.name;
   }
 }

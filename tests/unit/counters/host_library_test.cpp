@@ -14,7 +14,7 @@
 #include <set>
 #include <sstream>
 
-#include "analysis/counters/counter_sections.h"
+#include "analysis/facts/counters/counter_sections.h"
 #include "counters/counter_plan.h"
 #include "counters/host_api.h"
 #include "counters/metric_names.h"

@@ -143,6 +143,22 @@ TEST(NcuCsv, DetailsPageHasARowForEachMetric) {
   EXPECT_THAT(std::string(t.Text(t.notices[0].message)), HasSubstr("1 label of it is not read"));
 }
 
+// Columns of rules follow those of metrics, and ncu may leave them out of a row that is none of a rule.
+TEST(NcuCsv, RowsOfMetricsMayEndBeforeTheColumnsOfRules) {
+  const std::string head =
+      "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Block Size\","
+      "\"Grid Size\",\"Device\",\"CC\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Name\","
+      "\"Rule Type\",\"Rule Description\"\n";
+  const std::string lead = "\"0\",\"12\",\"app\",\"box\",\"f\",\"1\",\"7\",\"(32, 2, 1)\",\"(5, 1, 1)\",\"0\",\"9.0\",";
+  const Trace t =
+      ReadNcuCsv(head + lead + "\"Launch Statistics\",\"Registers Per Thread\",\"register/thread\",\"40\"\n" + lead +
+                     "\"Launch Statistics\",\"Moon\"\n",
+                 "d.csv");
+  ASSERT_EQ(t.counter_ranges.size(), 1u);
+  EXPECT_EQ(ValuesOf(t, 0).at("launch__registers_per_thread"), 40);
+  EXPECT_EQ(t.health.lost_records, 1u);  // the one without a value
+}
+
 // As ncu --csv --metrics LIST prints them, without --page raw.
 TEST(NcuCsv, MetricsOfTheCommandLineHaveTheirNames) {
   const std::string lead = "\"0\",\"12\",\"app\",\"box\",\"f\",\"1\",\"7\",\"(32, 1, 1)\",\"(5, 1, 1)\",\"0\",\"9.0\",";

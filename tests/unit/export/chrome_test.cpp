@@ -8,7 +8,7 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
-#include "analysis/trust/real_time.h"
+#include "analysis/facts/recording/clock_quality.h"
 #include "export/exporters.h"
 #include "timeline.h"
 

@@ -1,5 +1,5 @@
 // Parts that sum to the whole, on traces made by hand and on many random ones.
-#include "analysis/breakdown/breakdown.h"
+#include "analysis/topics/breakdown/breakdown.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,9 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
-#include "analysis/result/analyses.h"
 #include "analysis/result/metrics.h"
+#include "analysis/topics/analyses.h"
+#include "base/expression/regular_expression.h"
 #include "gate/breakdown/breakdown_json.h"
 #include "gprof/error.h"
 #include "trace/reshape/select.h"
@@ -131,7 +132,7 @@ std::vector<Selection> Selections() {
   all[2].nvtx = "step*";
   all[3].time = Interval{40, 210};
   all[4].capture = 1;
-  all[5].kernel = "first";
+  all[5].kernel = {"first", RegularExpression("first", "")};
   return all;
 }
 

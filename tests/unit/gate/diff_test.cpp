@@ -10,6 +10,7 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
+#include "base/expression/regular_expression.h"
 #include "gate/diff/diff_words.h"
 #include "gprof/error.h"
 #include "trace/reshape/select.h"
@@ -115,7 +116,7 @@ TEST(RandomDiffs, PartsOfSelectionsSumToTheWhole) {
   std::vector<Selection> selections(3);
   selections[0].nvtx = "step*";
   selections[1].time = Interval{40, 210};
-  selections[2].kernel = "second";
+  selections[2].kernel = {"second", RegularExpression("second", "")};
   int64_t compared = 0;
   for (uint32_t seed = 0; seed < 100; ++seed) {
     for (const Selection& selection : selections) {

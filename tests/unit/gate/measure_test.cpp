@@ -55,7 +55,8 @@ TEST(Measure, CausesOfIdleTimeNeedCalls) {
   maker.AddKernel(300, 400);
   const Measurement run = Measure(maker.Finish());
   EXPECT_EQ(FindIn(run, "gpu.idle_ns")->value, 100);
-  EXPECT_FALSE(HasAny(run, "idle."));
+  EXPECT_EQ(FindIn(run, "idle.unknown_ns")->value, 100);
+  EXPECT_FALSE(HasAny(run, "idle.host"));
   EXPECT_FALSE(HasAny(run, "sync."));
   EXPECT_EQ(WhyNotRecorded(run, "idle.host_ns"), "the trace has no CUDA calls");
 }

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <random>
 
+#include "base/expression/regular_expression.h"
 #include "gate/baseline/baseline.h"
 #include "gate/budget/init_budget.h"
 #include "gate/budget/rule_words.h"
@@ -194,7 +195,7 @@ TEST_F(RunSets, CountsOfAPartByTimeAreNotExact) {
 
 TEST_F(RunSets, SelectAPartOfTraces) {
   RunSetOptions options;
-  options.selection.kernel = "DivideBy";
+  options.selection.kernel = {"DivideBy", RegularExpression("DivideBy", "")};
   options.selected = "kernels like 'DivideBy'";
   const RunSet set = LoadRunSet({Trace("normalise_v1")}, options);
   EXPECT_LT(FindIn(set.runs[0], "kernels.count")->value, 240);

@@ -82,7 +82,7 @@ std::string HowManyRuns() {
   return text;
 }
 
-std::string Tables() { return Identical(0.01) + Identical(0.02) + Slower(0.05) + Slower(0.10) + HowManyRuns() + "\n"; }
+std::string Tables() { return Identical(0.02) + Slower(0.05) + HowManyRuns() + "\n"; }
 
 bool Update(const char* path) {
   std::ifstream in(path, std::ios::binary);

@@ -1,4 +1,4 @@
-// Reads the events of a page as docs/html.md describes them, without anything of what writes them.
+// Reads the events of a page as src/web/shared/data.ts describes them, without anything of what writes them.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,6 @@
 #include "../analysis/trace_maker.h"
 #include "gprof/error.h"
 #include "html/page/base64.h"
-#include "html/page/septets.h"
 #include "html/view/browser.h"
 
 namespace gprof::test {
@@ -100,7 +99,7 @@ TEST(Page, HostileNamesAddNoElements) {
     contents.verdict = name;
     contents.report = "{\"findings\":[]}";
     contents.places.push_back({0, "name:\"" + name + "\""});
-    contents.timelines.push_back({AnalysisInput(trace), name});
+    contents.timelines.push_back({AnalysisInput(trace), name, ""});
     return Write(contents);
   };
   const std::string good = page("good"), bad = page(hostile);

@@ -11,7 +11,7 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
-#include "analysis/idle/gaps/idle_parts.h"
+#include "analysis/causes/idle_parts.h"
 
 namespace gprof::test {
 namespace {

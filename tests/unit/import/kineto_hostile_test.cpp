@@ -163,7 +163,21 @@ TEST(HostileJson, BombsAreRefusedInBoundedMemory) {
 TEST(HostileJson, EventsThatTakeNoBytesAreRefused) {
   std::string events = "[";
   while (events.size() < (std::size_t{20} << 20)) events += R"({"ph":"B","ts":1},)";
-  EXPECT_THAT(ErrorOf(Packed(events)), HasSubstr("more than 1048576 events"));
+  EXPECT_THAT(ErrorOf(Packed(events)), HasSubstr("it would take more than 10"));
+}
+
+TEST(HostileJson, NamesThatTakeNoBytesAreRefused) {
+  std::string events = "[";
+  const std::string name(1 << 20, 'n');
+  for (int i = 0; i < 64; ++i) events += R"({"ph":"X","ts":1,"dur":1,"name":")" + std::to_string(i) + name + R"("},)";
+  EXPECT_THAT(ErrorOf(Packed(events)), HasSubstr("it would take more than 10"));
+  // The same bytes that are really there are read.
+  EXPECT_NE(ErrorOf(events), ErrorOf(Packed(events)));
+}
+
+TEST(HostileJson, OneValueThatTakesNoBytesIsRefused) {
+  const std::string text = R"([{"ph":"X","ts":1,"dur":1,"name":")" + std::string(64 << 20, 'n') + R"("}])";
+  EXPECT_THAT(ErrorOf(Packed(text)), HasSubstr("it would take more than 10"));
 }
 
 TEST(HostileJson, AWindowGrowsOnlyAsFarAsOneValueNeeds) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/result/run_analyses.h"
-#include "analysis/trust/unknown_facts.h"
+#include "analysis/facts/recording/unknown_facts.h"
+#include "analysis/registry/run_analyses.h"
 #include "database.h"
 #include "gate/check/check.h"
 #include "import/nsight/nsight.h"
@@ -64,6 +64,11 @@ const Source kSources[] = {
     {"kineto", [] { return ReadKineto(Document(kCapture, kMembers), "test.json"); }},
     {"kineto_without_calls",
      [] { return ReadEvents(R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 1})"); }},
+    {"kineto_without_sizes",
+     [] {
+       return ReadEvents(R"json({"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0,
+"tid": 7, "ts": 1, "dur": 1, "args": {"device": 0, "stream": 7}})json");
+     }},
     {"chrome", [] { return ReadEvents(R"({"ph": "X", "name": "load", "pid": 1, "tid": 1, "ts": 1, "dur": 1})"); }},
     {"xla",
      [] {
@@ -146,6 +151,22 @@ TEST(Lacks, ACaptureThatCannotHaveCompilationsHasNoCountOfThem) {
   EXPECT_THAT(ids, Not(Contains("jit.compiles")));
   EXPECT_THAT(ids, Not(Contains("api.errors")));
   EXPECT_EQ(WhyUnknown(trace, Fact::kCompilations), "torch.profiler did not record JIT compilation");
+}
+
+TEST(Lacks, CopiesWithoutASizeAreOfAnUnknownNumberOfBytes) {
+  const Trace trace =
+      ReadEvents(R"json({"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0,
+"tid": 7, "ts": 1, "dur": 1, "args": {"device": 0, "stream": 7}})json");
+  const Ids ids = MetricsOf(trace);
+  EXPECT_THAT(ids, Contains("memcpy.h2d_count"));
+  EXPECT_THAT(ids, Not(Contains("memcpy.h2d_bytes")));
+  EXPECT_THAT(ids, Not(Contains("memcpy.small_count")));
+  const AnalysisResult result = FindAnalysis("memcpy")->run(trace, {});
+  const Table& table = result.tables.front();
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const bool is_of_bytes = table.columns[i].unit == Unit::kBytes || table.columns[i].unit == Unit::kBytesPerSecond;
+    EXPECT_EQ(std::holds_alternative<std::monostate>(table.rows[0][i]), is_of_bytes) << table.columns[i].key;
+  }
 }
 
 TEST(Lacks, MetricsThatRestOnWhatIsNotThereAreLeftOut) {

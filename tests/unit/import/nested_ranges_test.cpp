@@ -28,7 +28,8 @@ class Ranges {
   }
 
  private:
-  ForeignBuilder builder_{"t", "test"};
+  MemoryBudget budget_{"t", 0};
+  ForeignBuilder builder_{"t", "test", &budget_};
   NestedRanges ranges_;
 };
 

@@ -28,6 +28,8 @@ class SalvageTest : public testing::Test {
     output_ = folder_.path() + "/run.trace";
     std::ofstream(output_).flush();
     options_.tracer = GPROF_TEST_STUB;
+    traces_.Add({.path = output_});
+    options_.traces = &traces_;
     options_.report_loss = [this](const std::string& what) { losses_.push_back(what); };
   }
 
@@ -39,6 +41,7 @@ class SalvageTest : public testing::Test {
 
   TemporaryFolder folder_;
   std::string output_;
+  RunTraces traces_;
   SalvageOptions options_;
   std::vector<std::string> losses_;
   std::list<FakeArena> arenas_;
@@ -162,7 +165,7 @@ class DeadRunTest : public SalvageTest {
     if (pid == 0) {
       std::string why;
       RunFolder* const run = RunFolder::MakeIn({base_.path()}, "", &why).release();
-      if (run != nullptr) run->Publish({trace::CaptureWish::kTriggered, trace::CaptureTrigger::kBegin, output_, 1, 1});
+      if (run != nullptr) run->Publish({trace::CaptureWish::kTriggered, trace::CaptureTrigger::kBegin, output_});
       _exit(run != nullptr ? 0 : 1);
     }
     waitpid(pid, nullptr, 0);

@@ -10,6 +10,7 @@
 #include "fake_arena.h"
 #include "gprof/error.h"
 #include "launch/salvage/salvage.h"
+#include "launch/session/session.h"
 
 namespace gprof {
 namespace {
@@ -22,14 +23,14 @@ class SessionSocketTest : public testing::Test {
     ASSERT_TRUE(folder_) << why;
     salvager_ = std::make_unique<Salvager>(folder_->path(), SalvageOptions{});
     session_ = std::make_unique<Session>("train", folder_.get(), salvager_.get());
-    server_ = std::make_unique<SessionServer>(folder_->path(), session_.get(),
-                                              [this](Session&, const std::string& request) -> Answer {
-                                                requests_.push_back(request);
-                                                return [this, request]() -> std::optional<std::string> {
-                                                  if (request == "wait" && !may_answer_) return std::nullopt;
-                                                  return "<" + request + ">";
-                                                };
-                                              });
+    const auto answer = [this](const std::string& request) -> Answer {
+      requests_.push_back(request);
+      return [this, request]() -> std::optional<std::string> {
+        if (request == "wait" && !may_answer_) return std::nullopt;
+        return "<" + request + ">";
+      };
+    };
+    server_ = std::make_unique<SessionServer>(folder_->path(), answer, [this] { return session_->is_closed(); });
     found_ = FindSessions({base_.path()}).front();
     loop_ = std::thread([this] {
       while (!is_over_) {
@@ -121,9 +122,7 @@ TEST(SessionSocket, FolderMayHaveALongName) {
   std::string why;
   const std::unique_ptr<RunFolder> folder = RunFolder::MakeIn({deep}, "train", &why);
   ASSERT_TRUE(folder) << why;
-  Salvager salvager(folder->path(), {});
-  Session session("train", folder.get(), &salvager);
-  SessionServer server(folder->path(), &session, [](Session&, const std::string&) -> Answer {
+  SessionServer server(folder->path(), [](const std::string&) -> Answer {
     return []() -> std::optional<std::string> { return "here"; };
   });
   std::atomic<bool> is_over = false;

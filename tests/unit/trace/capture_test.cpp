@@ -150,6 +150,28 @@ TEST(Processes, ThatWereSalvagedAreCompleteWhereNoGpuWorkIsMissing) {
   EXPECT_FALSE(LoadText("end time_ns=9 reason=1\n").processes[0].IsSalvaged());
 }
 
+TEST(Processes, AreCompleteWhereTheirLastCaptureEndedInOrder) {
+  const std::string capture = "capture time_ns=100 event=1 number=1\ncapture time_ns=200 event=2 trigger=6 number=1\n";
+  const std::string again = "capture time_ns=300 event=1 number=2\n", over = "capture time_ns=400 event=2 number=2\n";
+  const std::string died = "end time_ns=900 reason=4 gpu_complete_until_ns=150\n";
+  const Trace alive = LoadText(capture + "end time_ns=210 reason=3\n");
+  EXPECT_TRUE(alive.health.IsComplete());
+  EXPECT_EQ(alive.processes[0].end_reason, trace::EndReason::kStopped);
+  const Trace dead = LoadText(capture + "end time_ns=210 reason=3\n" + died);
+  EXPECT_TRUE(dead.health.IsComplete());
+  EXPECT_EQ(dead.health.salvaged_processes, 0u);
+  EXPECT_EQ(dead.processes[0].gpu_complete_until_ns, 0);
+  EXPECT_EQ(LoadText(capture + "end time_ns=210 reason=3\nend time_ns=900 reason=1\n").processes[0].end_reason,
+            trace::EndReason::kExit);
+  // It says nothing of a capture that came later, and nothing where CUPTI did not answer.
+  EXPECT_FALSE(LoadText(capture).health.IsComplete());
+  EXPECT_FALSE(LoadText(capture + died).health.IsComplete());
+  EXPECT_FALSE(LoadText(capture + "end time_ns=210 reason=3 gpu_complete_until_ns=150\n").health.IsComplete());
+  EXPECT_FALSE(LoadText(capture + "end time_ns=210 reason=3\n" + again).health.IsComplete());
+  EXPECT_FALSE(LoadText(capture + "end time_ns=210 reason=3\n" + again + over + died).health.IsComplete());
+  EXPECT_TRUE(LoadText(capture + again + over + "end time_ns=410 reason=3\n").health.IsComplete());
+}
+
 TEST(Processes, LastEndCounts) {
   const Trace t = LoadText("end time_ns=90 reason=4 gpu_complete_until_ns=80\nend time_ns=50 reason=3\n");
   EXPECT_EQ(t.processes[0].end_reason, trace::EndReason::kSalvaged);

@@ -156,8 +156,21 @@ TEST(Damage, AGoodCopyReplacesADamagedChunk) {
   bad.back() = static_cast<char>(bad.back() ^ 1);
   const Trace t = Load(chunks[0] + chunks[1] + bad + chunks[3] + chunks[2]);
   EXPECT_EQ(t.ops.size(), 1u);
-  EXPECT_EQ(t.health.duplicate_chunks, 0u);
-  EXPECT_EQ(t.health.damaged_chunks, 1u);
+  EXPECT_EQ(t.health.duplicate_chunks, 1u);
+  EXPECT_EQ(t.health.damaged_chunks, 0u);
+}
+
+// As when a process is killed within a write, and what it left is recovered.
+TEST(Damage, ATornChunkThatWasWrittenAgainIsNoLoss) {
+  const std::vector<std::string> chunks = SplitChunks(AssembleTrace(kFourChunks));
+  for (std::size_t kept = trace::kChunkHeaderBytes; kept < chunks[1].size(); ++kept) {
+    const std::string torn = chunks[1].substr(0, kept);
+    const TraceHealth h = Load(chunks[0] + torn + torn + chunks[1] + chunks[2] + chunks[3]).health;
+    ASSERT_EQ(h.chunks, 4u) << kept;
+    ASSERT_EQ(h.damaged_chunks + h.missing_chunks + h.skipped_bytes, 0u) << kept;
+    ASSERT_EQ(h.duplicate_chunks, 2u) << kept;
+    ASSERT_TRUE(h.IsComplete()) << kept;
+  }
 }
 
 TEST(Damage, ChunksOfSeveralProcessesMayComeInAnyOrder) {

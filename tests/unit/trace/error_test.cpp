@@ -4,13 +4,14 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "chunks.h"
 #include "trace/load/load.h"
@@ -55,8 +56,16 @@ void ExpectUnreadable(const std::string& path, std::string_view why, std::string
 TEST(Errors, NameWhatIsThereInstead) {
   const TemporaryFolder folder;
   ExpectUnreadable(folder / "missing.trace", "No such file", "check the name");
-  ExpectUnreadable(folder.path(), "folder", "give a trace file");
-  ExpectUnreadable("/dev/null", "device", "give a trace file");
+  ExpectUnreadable(folder.path(), "folder", "give a file in it");
+  ExpectUnreadable("/dev/null", "device", "give a regular file");
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  ExpectUnreadable(folder / "pipe", "named pipe", "<(command)");  // at once, though nobody writes to it
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{AF_UNIX, {}};
+  (folder / "socket").copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ExpectUnreadable(folder / "socket", "socket", "give a regular file");
+  close(listener);
   struct Case {
     std::string_view name, bytes, why, hint;
   };
@@ -129,13 +138,14 @@ TEST(Files, AreReadFromAFile) {
   EXPECT_EQ(t.path, folder / "good.trace");
 }
 
-TEST(Files, AreReadFromAPipe) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "pipe", bytes = AssembleTrace("thread tid=1\nend time_ns=5 reason=1\n");
-  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  std::thread writer([&] { Write(path, bytes); });
-  const Trace t = LoadTrace(path);
-  writer.join();
+TEST(Files, AreReadFromAPipeOfTheShell) {
+  const std::string bytes = AssembleTrace("thread tid=1\nend time_ns=5 reason=1\n");
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  close(ends[1]);
+  const Trace t = LoadTrace("/dev/fd/" + std::to_string(ends[0]));
+  close(ends[0]);
   EXPECT_TRUE(t.health.IsComplete());
   EXPECT_EQ(t.threads.size(), 1u);
 }

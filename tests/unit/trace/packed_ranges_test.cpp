@@ -13,6 +13,7 @@
 
 #include "trace/builder/unjoined.h"
 #include "trace/join/join.h"
+#include "trace/load/fill_pass.h"
 
 namespace gprof {
 namespace {
@@ -147,6 +148,7 @@ class UnjoinedRanges {
   }
   void Pop(int64_t time_ns) { Add(trace::NvtxEvent::kPop, time_ns, ""); }
   const PackedRanges& Pair() {
+    GroupAdded(unjoined);
     PairRanges(unjoined, 1);
     return unjoined.trace.ranges;
   }

@@ -16,8 +16,6 @@
 namespace gprof::tracer {
 namespace {
 
-constexpr uint8_t kFramePointerBase = 0x76, kDereference = 0x06;
-
 struct Module {
   std::string path;
   uintptr_t base = 0;
@@ -38,6 +36,7 @@ std::vector<Module> Modules() {
 
 // "breg6 offset", and behind it nothing or `deref`.
 bool IsFramePointerPlus(Bytes expression, bool is_saved, int32_t* offset) {
+  constexpr uint8_t kFramePointerBase = 0x76, kDereference = 0x06;
   ByteReader reader(expression);
   if (reader.Take<uint8_t>() != kFramePointerBase) return false;
   *offset = static_cast<int32_t>(reader.Sleb());
@@ -49,7 +48,7 @@ bool IsFramePointerPlus(Bytes expression, bool is_saved, int32_t* offset) {
 FrameRow Expected(const ElfImage& image, uint64_t address) {
   UnwindRow row;
   FrameRow expected;
-  if (!FindUnwindRow(image, address, &row) || row.is_signal_frame) return {};
+  if (!FindUnwindRow(image.unwind_tables(), address, &row) || row.is_signal_frame) return {};
   const RegisterRule& back = row.rules[kReturnRegister];
   const bool is_usual = back.kind == UnwindRuleKind::kAtOffset && back.offset == -8;
   if (!is_usual && back.kind != UnwindRuleKind::kUndefined) return {};

@@ -40,5 +40,11 @@ TEST(KernelName, WholeWhereItIsNotMangled) {
   EXPECT_EQ(NameOf("_Z999f"), "f");
 }
 
+// A symbol is as long as its program wants it: one that took a frame for each letter would end the thread.
+TEST(KernelName, DeepNestingIsNoStackOverflow) {
+  const std::string scopes(4'000'000, 'N');
+  EXPECT_EQ(NameOf(("_ZN1a1f" + scopes).c_str()), "f");
+}
+
 }  // namespace
 }  // namespace gprof::tracer

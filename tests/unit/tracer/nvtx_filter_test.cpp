@@ -82,6 +82,16 @@ TEST(NvtxFilter, Gaps) {
   EXPECT_FALSE(Takes(any, {"b", "a"}));
 }
 
+// Of 256 ranges, seven gaps can be chosen in 10^13 ways.
+TEST(NvtxFilter, ManyGapsInADeepStackTakeNoTime) {
+  NvtxFilters filters;
+  Add(&filters, {"a", "*", "a", "*", "a", "*", "a", "*", "a", "*", "a", "*", "a", "*", "b"});
+  Ranges deep(RangeStack::kMost, "a");
+  EXPECT_FALSE(Takes(filters, deep));
+  deep.back() = "b";
+  EXPECT_TRUE(Takes(filters, deep));
+}
+
 TEST(NvtxFilter, Ends) {
   NvtxFilters bottom, top, both;
   Add(&bottom, {"a"})->is_from_bottom = true;

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "tracer/pytorch/operator_inputs.h"
-
 namespace gprof::tracer {
 namespace {
 

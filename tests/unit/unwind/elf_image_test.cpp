@@ -130,9 +130,9 @@ TEST(ElfImage, SurvivesDamage) {
   ASSERT_FALSE(addresses.empty());
   int rows = 0;
   UnwindRow row;
-  for (const uint64_t address : addresses) rows += FindUnwindRow(*whole, address, &row);
+  for (const uint64_t address : addresses) rows += FindUnwindRow(whole->unwind_tables(), address, &row);
   EXPECT_GT(rows, 100);
-  const uint64_t index = whole->unwind_index();
+  const uint64_t index = whole->unwind_tables().index;
   unsigned random = 1;
   const auto next = [&] { return random = random * 1664525u + 1013904223u; };
   for (int round = 0; round < 60; ++round) {
@@ -148,7 +148,7 @@ TEST(ElfImage, SurvivesDamage) {
     if (round % 2 == 0) damaged[0] = '\x7f';
     const std::unique_ptr<ElfImage> image = ElfImage::OfBytes(damaged);
     if (image == nullptr) continue;
-    for (const uint64_t address : addresses) rows += FindUnwindRow(*image, address, &row);
+    for (const uint64_t address : addresses) rows += FindUnwindRow(image->unwind_tables(), address, &row);
     rows += static_cast<int>(FindSymbols(*image, addresses).size());
   }
   EXPECT_GT(rows, 1000);

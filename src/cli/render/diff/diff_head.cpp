@@ -41,7 +41,8 @@ class Head {
     Add("Step", StepText(diff_));
     Add("GPU", GpuText(diff_));
     Add("Wall", WallText(diff_));
-    if (diff_.base_launches != diff_.new_launches) Add("Launches", LaunchText());
+    Add("Launches", LaunchText(diff_));
+    Add("Kernels", ReplacedText(diff_));
     Add("Counters", CounterText(diff_));
     return std::move(lines_);
   }
@@ -63,11 +64,6 @@ class Head {
         Add("MISSING", name + " has no time breakdown (JSON reports do not store one): only metrics are compared");
       }
     }
-  }
-
-  std::string LaunchText() const {
-    return FormatCount(diff_.base_launches) + " -> " + FormatCount(diff_.new_launches) + " (" +
-           FormatCountChange(diff_.new_launches - diff_.base_launches) + ")";
   }
 
   const Diff& diff_;

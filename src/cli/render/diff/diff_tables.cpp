@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "gate/diff/diff_words.h"
 #include "gprof/error.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/render/diff/diff_report.h"
 #include "cli/render/text_layout.h"
 #include "gate/diff/diff_words.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 
 namespace gprof::cli {
 namespace {

@@ -4,17 +4,18 @@
 #include <cmath>
 
 #include "analysis/result/metrics.h"
+#include "base/csv_text.h"
+#include "base/text.h"
 #include "cli/render/report/render_report.h"
 #include "report/trust.h"
 
 namespace gprof::cli {
 namespace {
 
-std::string Quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+std::string Quoted(std::string_view text) {
+  std::string quoted;
+  AppendCsvText(text, ',', CsvQuotes::kWhereNeeded, &quoted);
+  return quoted;
 }
 
 // As JSON has them: whole numbers without a point, others with as many digits as it takes to read the same back.
@@ -48,20 +49,22 @@ Table FindingTable(const Report& report) {
               {{"id", "", Unit::kText},
                {"gain_ns", "", Unit::kNs},
                {"message", "", Unit::kText},
+               {"evidence", "", Unit::kText},
                {"advice", "", Unit::kText},
                {"basis", "", Unit::kText}},
               {},
               ""};
-  for (const Finding& f : report.findings) table.rows.push_back({f.id, f.gain_ns, f.message, f.advice, f.basis});
+  for (const Finding& f : report.findings) {
+    table.rows.push_back({f.id, f.gain_ns, f.message, Joined(f.evidence, "; "), f.advice, f.basis});
+  }
   return table;
 }
 
 }  // namespace
 
 std::vector<NamedTable> AllTables(const Report& report) {
-  std::vector<NamedTable> tables = {{"findings", FindingTable(report)},
-                                    {"metrics", MetricTable(report)},
-                                    {"trust", TrustTable(TrustOf(report.WholeInput()))}};
+  std::vector<NamedTable> tables = {
+      {"findings", FindingTable(report)}, {"metrics", MetricTable(report)}, {"trust", TrustTable(report.Whole())}};
   for (const Section& section : report.sections) {
     for (const Table& table : section.result.tables) {
       tables.push_back({std::string(section.analysis->name) + "." + table.id, table});

@@ -1,10 +1,12 @@
 // The report as Markdown, for pull requests and wikis.
+#include "analysis/result/tables.h"
 #include "base/units.h"
 #include "cli/render/markdown.h"
 #include "cli/render/report/render_report.h"
 #include "report/report_head.h"
+#include "report/shown/shown_tables.h"
 #include "report/time_split.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 #include "report/trust.h"
 
 namespace gprof::cli {
@@ -15,7 +17,7 @@ constexpr std::size_t kLongestName = 48;  // of a kernel: pages break lines, but
 
 class MarkdownReport {
  public:
-  explicit MarkdownReport(const Report& report) : report_(report), trust_(TrustOf(report.WholeInput())) {}
+  explicit MarkdownReport(const Report& report) : report_(report), run_(report.Whole()) {}
 
   std::string Render() {
     out_ = "# GPU performance report\n\n";
@@ -25,7 +27,7 @@ class MarkdownReport {
     Findings();
     for (const ShownTable& which : TablesToShow(report_)) AddTable(*which.table, which);
     if (HasHealth(report_)) {
-      const Table trust = TrustTable(trust_);
+      const Table trust = TrustTable(run_);
       AddTable(trust, {&trust, trust.rows.size(), false});
     }
     return std::move(out_);
@@ -37,14 +39,14 @@ class MarkdownReport {
   }
 
   void Health() {
-    const Trace& trace = report_.Whole();
-    const std::vector<Finding>& findings = trust_.health;
+    const std::vector<Finding>& findings = run_.health;
     const bool is_said_below = HasHealth(report_);
     if (is_said_below && findings.empty()) return;
     const char* whole = findings.empty() ? "yes" : "yes, with notes:";
-    Item("Complete", trace.health.IsComplete() ? whole : "NO: figures below cover only the data that was recovered");
+    Item("Complete",
+         run_.head->health.IsComplete() ? whole : "NO: figures below cover only the data that was recovered");
     for (const Finding& f : findings) out_ += "  * " + MarkdownEscaped(f.message) + "\n";
-    const std::string overhead = OverheadText(trust_);
+    const std::string overhead = OverheadText(run_);
     if (!overhead.empty() && !is_said_below) Item("Overhead", overhead);
   }
 
@@ -56,10 +58,9 @@ class MarkdownReport {
       if (i > 1) out_ += "  " + MarkdownEscaped(lines[i]) + "\n";
     }
     if (const std::string steps = StepsOf(report_); !steps.empty()) Item("Steps", steps);
-    const std::vector<std::string> reasons = WhyNoGpuWork(report_.Whole());
-    if (reasons.empty()) return;
+    if (run_.why_no_gpu_work.empty()) return;
     out_ += "\n## No GPU work in this trace\n\n";
-    for (const std::string& reason : reasons) out_ += MarkdownEscaped(reason) + "\n";
+    for (const std::string& reason : run_.why_no_gpu_work) out_ += MarkdownEscaped(reason) + "\n";
   }
 
   void Findings() {
@@ -68,6 +69,7 @@ class MarkdownReport {
       const Finding& f = *ranked.finding;
       if (number++ == 0) out_ += "\n## Findings\n\n";
       out_ += std::to_string(number) + ". **" + MarkdownEscaped(f.message) + "**\n";
+      for (const std::string& line : EvidenceToShow(report_, f)) out_ += "   * " + MarkdownEscaped(line) + "\n";
       if (!f.advice.empty()) out_ += "   " + MarkdownEscaped(f.advice) + "\n";
       if (f.gain_ns > 0) out_ += "   " + MarkdownEscaped(GainText(ranked)) + "\n";
       out_ += "   `" + f.id + "`\n";
@@ -79,7 +81,10 @@ class MarkdownReport {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (!table.columns[i].is_extra || SaysSomething(table, i)) shown.push_back(i);
     }
-    out_ += "\n## " + MarkdownEscaped(table.title) + "\n\n|";
+    out_ += "\n## " + MarkdownEscaped(table.title) + "\n\n";
+    for (const std::string& line : which.lines) out_ += MarkdownEscaped(line) + "\n\n";
+    if (which.rows == 0) return;
+    out_ += "|";
     for (const std::size_t i : shown) out_ += " " + MarkdownEscaped(table.columns[i].title) + " |";
     out_ += "\n|";
     for (const std::size_t i : shown) out_ += table.columns[i].unit == Unit::kText ? "---|" : "---:|";
@@ -91,11 +96,12 @@ class MarkdownReport {
       for (const std::size_t i : shown) out_ += " " + (i < row.size() ? MarkdownEscaped(row[i]) : "") + " |";
       out_ += "\n";
     }
-    if (!table.note.empty() && !which.is_first_page) out_ += "\n" + MarkdownEscaped(table.note) + "\n";
+    const std::string note = which.is_first_page ? "" : NoteOf(table);
+    if (!note.empty()) out_ += "\n" + MarkdownEscaped(note) + "\n";
   }
 
   const Report& report_;
-  const Trust trust_;
+  const RunFacts& run_;
   std::string out_;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "analysis/result/kept_results.h"
+#include "analysis/result/tables.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -12,8 +12,9 @@
 #include "cli/render/text_layout.h"
 #include "report/analysis_names.h"
 #include "report/report_head.h"
+#include "report/shown/shown_tables.h"
 #include "report/time_split.h"
-#include "report/trace_summary.h"
+#include "report/trace_words.h"
 #include "report/trust.h"
 
 namespace gprof::cli {
@@ -21,33 +22,11 @@ namespace {
 
 constexpr std::size_t kFirstFindings = 3;
 
-// Without the sentences about columns ("Rate: …") that are not shown.
-std::string NoteOf(const Table& table, const std::vector<std::string>& shown) {
-  const auto is_about_hidden = [&](const std::string& sentence) {
-    const std::string title = sentence.substr(0, sentence.find(':'));
-    const bool is_column = std::any_of(table.columns.begin(), table.columns.end(),
-                                       [&](const Column& column) { return column.title == title; });
-    return is_column && std::find(shown.begin(), shown.end(), title) == shown.end();
-  };
-  constexpr std::string_view kBetween = ". ";
-  std::string note;
-  for (std::size_t from = 0; from < table.note.size();) {
-    const std::size_t end = table.note.find(kBetween, from);
-    const std::size_t next = end == std::string::npos ? table.note.size() : end + kBetween.size();
-    const std::string sentence = table.note.substr(from, next - from);
-    if (!is_about_hidden(sentence)) note += sentence;
-    from = next;
-  }
-  while (note.ends_with(' ')) note.pop_back();
-  return note;
-}
-
 class TextReport {
  public:
   TextReport(const Report& report, const Terminal& terminal)
       : report_(report),
-        trace_(report.Whole()),
-        trust_(TrustOf(report.WholeInput())),
+        run_(report.Whole()),
         findings_(FindingsToShow(report)),
         terminal_(terminal),
         style_(terminal.has_color) {
@@ -60,8 +39,8 @@ class TextReport {
     Header();
     // What is well is said once: in a few words at the end of the first page, or under the heading of data quality.
     const bool has_no_other_place = !is_first_page && !HasHealth(report_);
-    if (has_no_other_place || !trust_.health.empty()) out_ += RenderHealth(trace_, trust_.health, prose_);
-    if (has_no_other_place) AddLine("Overhead", OverheadText(trust_));
+    if (has_no_other_place || !run_.health.empty()) out_ += RenderHealth(*run_.head, run_.health, prose_);
+    if (has_no_other_place) AddLine("Overhead", OverheadText(run_));
     out_ += RenderVerdict(report_, prose_);
     NoGpuWork();
     FirstFindings();
@@ -80,9 +59,9 @@ class TextReport {
 
   std::string LastLines() {
     out_ += "\n";
-    std::string overhead = OverheadText(trust_);
+    std::string overhead = OverheadText(run_);
     if (!overhead.empty()) overhead = "profiling overhead: " + overhead + ", not subtracted";
-    if (trust_.health.empty()) overhead = overhead.empty() ? "complete" : "complete; " + overhead;
+    if (run_.health.empty()) overhead = overhead.empty() ? "complete" : "complete; " + overhead;
     AddLine("Data", overhead);
     AddLine("More", MoreText(report_));
     return std::move(out_);
@@ -90,7 +69,7 @@ class TextReport {
 
   void DataQuality() {
     if (!HasHealth(report_)) return;
-    const Table table = TrustTable(trust_);
+    const Table table = TrustTable(run_);
     Heading(table.title);
     for (const auto& row : table.rows) {
       std::string lines = LabeledLine(FormatCell(row[0], Unit::kText), FormatCell(row[1], Unit::kText), prose_);
@@ -99,14 +78,13 @@ class TextReport {
   }
 
   void NoGpuWork() {
-    if (HasGpuWork(trace_) && !HasGpuWork(report_.trace)) {
+    if (!run_.used_devices.empty() && report_.run.used_devices.empty()) {
       Heading("No GPU work in the selection");
       return;
     }
-    const std::vector<std::string> reasons = WhyNoGpuWork(trace_);
-    if (reasons.empty()) return;
+    if (run_.why_no_gpu_work.empty()) return;
     Heading("No GPU work in this trace");
-    for (const std::string& reason : reasons) Paragraph(reason, kMargin);
+    for (const std::string& reason : run_.why_no_gpu_work) Paragraph(reason, kMargin);
   }
 
   // Who asks for an analysis by its name is told that it has nothing to say, and why.
@@ -114,7 +92,7 @@ class TextReport {
     if (!report_.has_details) return;
     for (const Section& section : report_.sections) {
       if (!IsEmpty(section.result)) continue;
-      const std::string why(WhyEmpty(section.analysis->name));
+      const std::string why = WhyEmpty(*report_.run.head, report_.run.unknown, section.analysis->name);
       Heading("Nothing to show for " + std::string(section.analysis->name));
       if (!why.empty()) Paragraph(why, kMargin);
     }
@@ -140,6 +118,7 @@ class TextReport {
   void FirstFindings() {
     AddFindings("Findings", 0, FirstCount());
     if (findings_.size() <= FirstCount()) return;
+    if (FirstCount() == 0) Heading("Findings");
     const std::string more = CountOf(static_cast<int64_t>(findings_.size() - FirstCount()), "more finding");
     const bool is_below = report_.is_full || report_.has_details;
     out_ += "     " + style_.Dim(more + (is_below ? " below the tables." : " with --full.")) + "\n";
@@ -156,12 +135,11 @@ class TextReport {
       out_ +=
           (used++ == 0 ? Colored(finding.severity, label) + " " : std::string(indent, ' ')) + style_.Bold(line) + "\n";
     }
+    for (const std::string& line : EvidenceToShow(report_, finding)) DimParagraph(line, indent);
     if (!finding.advice.empty()) Paragraph(finding.advice, indent);
     std::string tail = "[" + finding.id + "]";
     if (finding.gain_ns > 0) tail = GainText(ranked) + " " + tail;
-    for (const std::string& line : Wrap(Printable(tail), prose_.columns - indent)) {
-      out_ += std::string(indent, ' ') + style_.Dim(line) + "\n";
-    }
+    DimParagraph(tail, indent);
   }
 
   std::string Colored(Severity severity, const std::string& text) const {
@@ -179,14 +157,14 @@ class TextReport {
   void AddTable(const Table& table, const ShownTable& shown) {
     const TextTable text = TextOf(table, report_.has_full_names ? 0 : terminal_.columns / 3, shown.rows);
     Heading(table.title);
+    for (const std::string& line : shown.lines) Paragraph(line, kMargin);
+    if (shown.rows == 0) return;
     const std::size_t width = report_.has_full_names ? kAnyWidth : terminal_.columns;
     out_ += RenderTable(text, width, style_, kMargin);
     if (shown.is_first_page) return;
-    const std::string note = NoteOf(table, ShownTitles(text, width, kMargin));
-    if (note.empty()) return;
-    for (const std::string& line : Wrap(Printable(note), prose_.columns - kMargin)) {
-      out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
-    }
+    const std::vector<std::string> headings = ShownTitles(text, width, kMargin);
+    const std::string note = NoteOf(table, &headings);
+    if (!note.empty()) DimParagraph(note, kMargin);
   }
 
   void Heading(const std::string& title) { out_ += "\n" + style_.Bold(Printable(title)) + "\n"; }
@@ -201,9 +179,14 @@ class TextReport {
     }
   }
 
+  void DimParagraph(const std::string& text, std::size_t indent) {
+    for (const std::string& line : Wrap(Printable(text), prose_.columns - indent)) {
+      out_ += std::string(indent, ' ') + style_.Dim(line) + "\n";
+    }
+  }
+
   const Report& report_;
-  const Trace& trace_;
-  const Trust trust_;
+  const RunFacts& run_;  // of the whole trace
   const std::vector<RankedFinding> findings_;
   Terminal terminal_, prose_;
   Style style_;
@@ -217,10 +200,10 @@ std::string RenderReportText(const Report& report, const Terminal& terminal) {
 }
 
 std::string RenderReportLine(const Report& report) {
-  std::string line = report.Whole().path + ": ";
+  std::string line = report.Whole().head->path + ": ";
   const std::vector<std::string> verdict = VerdictOf(report, kMaxProse);
   line += verdict.empty() ? "no GPU work" : verdict.front();
-  if (!report.Whole().health.IsComplete()) line += "; INCOMPLETE";
+  if (!report.Whole().head->health.IsComplete()) line += "; INCOMPLETE";
   std::size_t shown = 0;
   for (const RankedFinding& ranked : FindingsToShow(report)) {
     if (ranked.leader != nullptr || ranked.is_minor || shown++ == kFirstFindings) break;

@@ -1,5 +1,4 @@
-// A thread of ours that ends batches in time where no launch does, and for samples makes contexts ready and sees when
-// they are due.
+// A thread of ours that ends batches in time where no launch does.
 #pragma once
 
 #include "tracer/counters/launches/measuring_state.h"
@@ -14,14 +13,9 @@ void EndBatch();
 // The same, and nothing that is being measured goes on when it comes back; while `graph_calls` is not 0, nothing
 // begins.
 void EndMeasuring();
-// A sample has held the calling thread of the program up.
-void HoldUp(uint64_t since_ns);
 
 // There is something to do for the thread, which is started for it.
 void WakeCloser();
-// A context is to be made ready for samples, before a launch needs it. [with the lock, and the next one]
-void ReadyContext(CUcontext context);
-void ForgetContext(CUcontext context);
 
 void StopCloser();
 void ForgetCloserAfterFork();

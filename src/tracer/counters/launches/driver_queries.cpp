@@ -2,48 +2,30 @@
 
 #include <dlfcn.h>
 
+#include "gprof/library_symbols.h"
+
 namespace gprof::tracer {
 namespace {
 
 struct Driver {
-  CUresult (*cuFuncGetAttribute)(int*, CUfunction_attribute, CUfunction) = nullptr;
-  CUresult (*cuKernelGetFunction)(CUfunction*, CUkernel) = nullptr;
-  CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int*, CUfunction, int, std::size_t) = nullptr;
-  CUresult (*cuDeviceGetAttribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
-  CUresult (*cuMemGetInfo_v2)(std::size_t*, std::size_t*) = nullptr;
-  CUresult (*cuStreamIsCapturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
-  CUresult (*cuCtxSynchronize)() = nullptr;
-  CUresult (*cuCtxPushCurrent_v2)(CUcontext) = nullptr;
-  CUresult (*cuCtxPopCurrent_v2)(CUcontext*) = nullptr;
+  LibrarySymbols in;
+  GPROF_OPTIONAL_SYMBOL(cuFuncGetAttribute);
+  GPROF_OPTIONAL_SYMBOL(cuKernelGetFunction);
+  GPROF_OPTIONAL_SYMBOL(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  GPROF_OPTIONAL_SYMBOL(cuDeviceGetAttribute);
+  GPROF_OPTIONAL_SYMBOL(cuMemGetInfo_v2);
+  GPROF_OPTIONAL_SYMBOL(cuStreamIsCapturing);
+  GPROF_OPTIONAL_SYMBOL(cuCtxSynchronize);
+  GPROF_OPTIONAL_SYMBOL(cuCtxPushCurrent_v2);
+  GPROF_OPTIONAL_SYMBOL(cuCtxPopCurrent_v2);
 };
-
-template <class F>
-void Find(void* library, const char* name, F* function) {
-  *function = reinterpret_cast<F>(dlsym(library, name));
-}
-
-Driver Bind() {
-  Driver driver;
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  if (library == nullptr) return driver;
-  Find(library, "cuFuncGetAttribute", &driver.cuFuncGetAttribute);
-  Find(library, "cuKernelGetFunction", &driver.cuKernelGetFunction);
-  Find(library, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &driver.cuOccupancyMaxActiveBlocksPerMultiprocessor);
-  Find(library, "cuDeviceGetAttribute", &driver.cuDeviceGetAttribute);
-  Find(library, "cuMemGetInfo_v2", &driver.cuMemGetInfo_v2);
-  Find(library, "cuStreamIsCapturing", &driver.cuStreamIsCapturing);
-  Find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize);
-  Find(library, "cuCtxPushCurrent_v2", &driver.cuCtxPushCurrent_v2);
-  Find(library, "cuCtxPopCurrent_v2", &driver.cuCtxPopCurrent_v2);
-  return driver;
-}
 
 // Two threads that come here at once find the same.
 const Driver& TheDriver() {
   static Driver driver;
   static bool is_bound = false;
   if (!is_bound) {
-    driver = Bind();
+    driver = Driver{LibrarySymbols(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD))};
     is_bound = true;
   }
   return driver;

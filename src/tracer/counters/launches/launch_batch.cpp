@@ -11,10 +11,9 @@ bool LaunchBatch::IsOld() const {
   return IsOpen() && MonotonicNs() - opened_ns_.load(std::memory_order_relaxed) > kLongestNs;
 }
 
-bool LaunchBatch::Open(RangeSession* session, uint32_t most) {
+bool LaunchBatch::Open(RangeSession* session) {
   count_ = unwanted_in_a_row_ = 0;
-  most_ = most;
-  if (!session->Begin(most, CUPTI_ApplicationReplay)) return false;
+  if (!session->Begin(kMost, CUPTI_ApplicationReplay)) return false;
   opened_ns_.store(MonotonicNs(), std::memory_order_relaxed);
   session_.store(session, std::memory_order_relaxed);
   return true;
@@ -42,7 +41,7 @@ void LaunchBatch::Close() {
     KeepLaunch(*session, entries_[i].launch, is_whole ? int64_t{i} : -1);
   }
   constexpr uint32_t kShort = 3, kEnough = 3;
-  short_batches_ = most_ == kMost && wanted < kShort ? short_batches_ + 1 : 0;
+  short_batches_ = wanted < kShort ? short_batches_ + 1 : 0;
   if (is_whole && short_batches_ < kEnough) return;
   is_given_up_.store(true, std::memory_order_relaxed);
   if (is_whole) return;

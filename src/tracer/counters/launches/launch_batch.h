@@ -27,13 +27,12 @@ class LaunchBatch {
 
   CUcontext context() const { return session_.load(std::memory_order_relaxed)->context(); }
   bool IsOf(const RangeSession* session) const { return session_.load(std::memory_order_relaxed) == session; }
-  // `most`: launches in it.
-  bool Open(RangeSession* session, uint32_t most = kMost);
+  bool Open(RangeSession* session);
   // A launch ran, which is wanted or not.
   void Add(const MeasuredLaunch& launch, bool is_wanted);
   // Whether the next launch has its place in it.
   bool HasRoom(bool is_wanted) const;
-  bool IsFull() const { return count_ >= most_; }
+  bool IsFull() const { return count_ >= kMost; }
   // Ends measuring, and hands on what was wanted.
   void Close();
   void ForgetAfterFork();
@@ -50,8 +49,7 @@ class LaunchBatch {
   std::atomic<uint64_t> opened_ns_{0};
   std::atomic<bool> is_given_up_{false};
   Entry entries_[kMost];
-  uint32_t count_ = 0, most_ = kMost, unwanted_in_a_row_ = 0;
-  uint32_t short_batches_ = 0;
+  uint32_t count_ = 0, unwanted_in_a_row_ = 0, short_batches_ = 0;
 };
 
 }  // namespace gprof::tracer

@@ -9,32 +9,20 @@
 #include "tracer/counters/launches/driver_queries.h"
 #include "tracer/counters/launches/hang_watch.h"
 #include "tracer/counters/profiler/clock_control.h"
-#include "tracer/counters/profiler/replay_state.h"
 #include "tracer/counters/results/measuring.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 namespace gprof::tracer {
 
-constinit thread_local OpenLaunch open_launch;
-
 namespace {
 
+constinit thread_local OpenLaunch open_launch;
 constinit uint32_t launches_seen = 0, launches_measured = 0;
-
-// All that runs from the begin to the end is measured, and not just a kernel: of kernels where several passes are made
-// in several runs, as libcupti numbers the ranges that it makes itself otherwise in each run.
-bool IsRange(const OpenLaunch& open) {
-  return open.launch.is_graph || (open.replay_name != 0 && open.session->plan().passes > 1);
-}
 
 // With the replay of the plan: libcupti 13.0 crashes where an object of its profiler is used with one and then another.
 void BeginAlone(OpenLaunch* open) {
-  if (IsRange(*open)) SynchronizeContext();  // what was launched before is not in it
-  if (open->replay_name != 0) {
-    if (open->session->BeginPass(open->replay_name, IsRange(*open))) open->part = LaunchPart::kAlone;
-    return;
-  }
   if (open->launch.is_graph) {
+    SynchronizeContext();  // what was launched before is not in it
     if (open->session->BeginOneRange(open->launch.kernel.launch.symbol)) open->part = LaunchPart::kAlone;
     return;
   }
@@ -48,9 +36,7 @@ void BeginInBatch(OpenLaunch* open) {
   const bool is_wanted = open->choice == Choice::kMeasured;
   if (measuring.batch.IsOpen() && (!measuring.batch.IsOf(open->session) || !measuring.batch.HasRoom(is_wanted)))
     CloseBatch();
-  const uint32_t most = measuring.sampler.IsOn() ? LaunchSampler::kLaunches : LaunchBatch::kMost;
-  const bool may_begin = is_wanted && (!measuring.sampler.IsOn() || measuring.sampler.IsDue());
-  if (!measuring.batch.IsOpen() && may_begin && measuring.batch.Open(open->session, most)) WakeCloser();
+  if (!measuring.batch.IsOpen() && is_wanted && measuring.batch.Open(open->session)) WakeCloser();
   if (measuring.batch.IsOpen()) open->part = LaunchPart::kInBatch;
 }
 
@@ -76,8 +62,7 @@ void SayGraphs() {
 void SayPassesOfGraphs(uint32_t passes) {
   Message message;
   message << "graphs are not measured: these metrics take " << passes
-          << " passes, but a graph runs only once. Use --replay-mode application, which runs the program once per "
-             "pass, or --set light, which needs one pass";
+          << " passes, but a graph runs only once. Use --set light, which needs one pass";
   Say(trace::NoticeLevel::kWarning, message);
 }
 
@@ -86,7 +71,7 @@ bool TakeGraph(OpenLaunch* open, const CUpti_CallbackData* info) {
   const DevicePlan& plan = open->session->plan();
   if (!TheCounterRequest()->measures_graphs) {
     SayGraphs();
-  } else if (plan.passes > 1 && plan.replay != trace::ReplayMode::kApplication) {
+  } else if (plan.passes > 1) {
     SayPassesOfGraphs(plan.passes);
   } else {
     open->launch.is_graph = true;
@@ -103,12 +88,8 @@ void Choose(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData* 
   if (open->session == nullptr) return;
   open->launch.kernel.launch.device = open->session->plan().device;
   if (call.what == What::kGraph && !TakeGraph(open, info)) return;
-  if (KeepsOpenRanges()) open->launch.kernel.launch.nvtx = NvtxStateNow();
-  if (open->session->plan().replay == trace::ReplayMode::kApplication)
-    open->replay_name = ReplayNameOf(open->launch.kernel.launch);
+  open->launch.kernel.launch.nvtx = NvtxStateNow();
   open->choice = measuring.filter.Choose(open->launch.kernel.launch);
-  if (open->replay_name != 0)
-    open->choice = ChooseReplayed(open->replay_name, open->launch.kernel.launch, open->choice);
   if (open->choice == Choice::kMeasured) open->launch.nvtx = PathOf(open->launch.kernel.launch.nvtx);
   open->launch.kernel.launch.nvtx = {};
 }
@@ -120,28 +101,24 @@ void SayUncounted(uint32_t ranges) {
 }
 
 void EndAlone(const OpenLaunch& open, bool has_run) {
-  if (IsRange(open)) SynchronizeContext();
+  if (open.launch.is_graph) SynchronizeContext();
   const uint32_t ranges = open.session->End();
   if (!has_run) return;
   if (ranges != 1 && open.session->IsUsable()) SayUncounted(ranges);
   if (ranges == 0) return;
-  if (open.replay_name != 0 && (ranges != 1 || !open.session->EndPass(open.replay_name, open.launch.kernel.launch)))
-    return;
   KeepLaunch(*open.session, open.launch, ranges == 1 ? 0 : -1);
 }
 
-}  // namespace
-
 // A batch that was opened while the launch waited is not for it.
 void LetThrough(OpenLaunch* open) {
-  measuring.gate.Enter(measuring.PatienceNs());
+  measuring.gate.Enter(kLaunchPatienceNs);
   open->part = LaunchPart::kLetThrough;
   while (measuring.batch.IsOpen()) {
     measuring.gate.Leave();
-    const bool is_closed = measuring.gate.Close(measuring.PatienceNs());
+    const bool is_closed = measuring.gate.Close(kLaunchPatienceNs);
     if (is_closed) CloseBatch();
     if (is_closed) measuring.gate.Open();
-    measuring.gate.Enter(measuring.PatienceNs());
+    measuring.gate.Enter(kLaunchPatienceNs);
     if (!is_closed) return;
   }
 }
@@ -151,14 +128,14 @@ void Watch(const OpenLaunch& open) { WatchLaunch(open.launch.kernel.launch.symbo
 // The launch is the only one from here on, if it is measured. One of a batch returns before its kernel has ended, and
 // what waits for that is the next launch or the end of the batch.
 void Measure(OpenLaunch* open) {
-  if (!measuring.gate.Close(measuring.PatienceNs())) return LetThrough(open);
+  if (!measuring.gate.Close(kLaunchPatienceNs)) return LetThrough(open);
   if (measuring.graph_calls.load() != 0) {  // since it was looked at without the gate
     measuring.gate.Open();
     return LetThrough(open);
   }
   const bool is_for_batch = IsForBatch(*open);
   if (!is_for_batch && measuring.batch.IsOpen()) CloseBatch();
-  if (!measuring.sampler.IsOn() && open->choice == Choice::kMeasured) {
+  if (open->choice == Choice::kMeasured) {
     open->launch.memory_bytes = MemoryInUse();
     TellMeasuring(open->launch.kernel.launch.symbol, open->session->plan().passes);
   }
@@ -176,7 +153,8 @@ void Measure(OpenLaunch* open) {
   LetThrough(open);
 }
 
-// A launch into a stream that is being captured does not run, and what measuring does would spoil the capture.
+// Whether it goes into a stream that is being captured, where it does not run, and what measuring does would spoil the
+// capture. Else fills in what the launch is.
 bool IsCaptured(const LaunchCall& call, const CUpti_CallbackData* info, OpenLaunch* open) {
   const CUstream stream =
       call.what == What::kGraph ? StreamOfGraphLaunch(call, info) : Describe(call, info, &open->launch.kernel);
@@ -184,6 +162,8 @@ bool IsCaptured(const LaunchCall& call, const CUpti_CallbackData* info, OpenLaun
   open->launch.kernel.launch.stream = StreamId(info->context, stream);
   return false;
 }
+
+}  // namespace
 
 void OnEnter(const LaunchCall& call, const CUpti_CallbackData* info) {
   OpenLaunch& open = open_launch;
@@ -216,7 +196,7 @@ void OnExit(const CUpti_CallbackData* info) {
     measuring.batch.Add(open.launch, open.choice == Choice::kMeasured);
     Watch(open);
   }
-  if (result == 0 && !measuring.sampler.IsOn() && open.choice == Choice::kMeasured) {
+  if (result == 0 && open.choice == Choice::kMeasured) {
     CountMeasured();
     if (TheCounterRequest()->ends_program && ++launches_measured == TheCounterRequest()->count) {
       ReleaseClocks();

@@ -30,7 +30,6 @@ void MeasuringState::ResetAfterFork() {
   lock.ResetAfterFork();
   gate.ResetAfterFork();
   batch.ForgetAfterFork();
-  sampler.Forget();
 }
 
 }  // namespace gprof::tracer

@@ -7,11 +7,13 @@
 #include "tracer/counters/launches/launch_batch.h"
 #include "tracer/counters/launches/launch_gate.h"
 #include "tracer/counters/request/launch_filter.h"
-#include "tracer/counters/sampling/launch_sampler.h"
 #include "tracer/system/system_calls.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 namespace gprof::tracer {
+
+// How long a launch waits for others to get out of its way.
+inline constexpr uint64_t kLaunchPatienceNs = 2'000'000'000;
 
 struct MeasuringState {
   std::atomic<bool> is_off{false};
@@ -19,11 +21,8 @@ struct MeasuringState {
   LaunchGate gate;
   LaunchFilter filter;
   LaunchBatch batch;
-  LaunchSampler sampler;
   std::atomic<uint32_t> graph_calls{0};  // under way: streams are captured, or graphs made of it. Nothing is measured
 
-  // A run that is recorded for its time must not wait.
-  uint64_t PatienceNs() const { return sampler.IsOn() ? 20'000'000 : 2'000'000'000; }
   void ResetAfterFork();
 };
 extern constinit MeasuringState measuring;

@@ -29,8 +29,6 @@ bool IsInCount(uint32_t number) {
   return number > request.skip && (request.count == 0 || number - request.skip <= request.count);
 }
 
-bool TakesNumbers() { return !TheCounterRequest()->numbers.HasAny() || (PrepareMeasuring() && TakesRangeNumbers()); }
-
 void Begin(RangeSession* session) {
   static char name[kMaxNameBytes + 1];
   const trace::Text text = Names().TextOf(now.span.name);
@@ -41,7 +39,7 @@ void Begin(RangeSession* session) {
 }
 
 void Open() {
-  if (now.is_open || !IsCapturing() || !TakesNumbers() || !IsInCount(++now.number)) return;
+  if (now.is_open || !IsCapturing() || !IsInCount(++now.number)) return;
   now.is_open = true;
   now.span.start_ns = MonotonicNs();
   RangeSession::ForEach(Begin);
@@ -61,38 +59,20 @@ void Comes(trace::StringId name) {
   const LockGuard guard(measuring.lock);
   if (now.threads_there++ > 0) return;
   now.span = {name, PathOf(NvtxStateNow()), 0, 0};
-  EnterNvtxRange();
   Open();
 }
 
 void Goes() {
   const LockGuard guard(measuring.lock);
   if (now.threads_there == 0 || --now.threads_there > 0) return;
-  LeaveNvtxRange();
   Close();
 }
 
 constexpr RangeWatcher kWatcher = {.is_there = IsThere, .comes = Comes, .goes = Goes};
 
-void Enters(trace::StringId) {
-  const LockGuard guard(measuring.lock);
-  EnterNvtxRange();
-}
-
-void Leaves() {
-  const LockGuard guard(measuring.lock);
-  LeaveNvtxRange();
-}
-
-constexpr RangeWatcher kNumberWatcher = {.is_there = IsThere, .comes = Enters, .goes = Leaves};
-
 }  // namespace
 
 bool MeasuresRanges() { return TheCounterRequest()->replay == Replay::kRange; }
-
-void NumberRanges() {
-  if (TheCounterRequest()->numbers.nvtx != nullptr) WatchOpenRanges(&kNumberWatcher);
-}
 
 void StartRanges() {
   const LockGuard guard(measuring.lock);
@@ -103,8 +83,6 @@ void StartRanges() {
 
 void SwitchRanges(bool is_capturing) {
   const LockGuard guard(measuring.lock);
-  if (is_capturing) CountProfilerRange();
-  if (!MeasuresRanges()) return;
   if (!is_capturing) return Close();
   if (!HasFilters() || now.threads_there > 0) Open();
 }

@@ -10,8 +10,6 @@ namespace gprof::tracer {
 bool MeasuresRanges();
 // Where ranges are measured. [starting thread]
 void StartRanges();
-// Where launches are, by the numbers of the ranges that they are in. [starting thread]
-void NumberRanges();
 void SwitchRanges(bool is_capturing);
 // A context comes in the midst of a range, or goes. [with the lock]
 void JoinRange(RangeSession* session);

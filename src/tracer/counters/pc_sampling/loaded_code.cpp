@@ -20,12 +20,12 @@ struct Code {
   bool is_written = false;
 };
 Code* all = nullptr;
-uint32_t count = 0;
+uint32_t code_count = 0;
 std::size_t bytes_kept = 0;
 Lock lock;
 
 Code* Find(uint64_t checksum) {
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < code_count; ++i) {
     if (all[i].code.checksum == checksum) return &all[i];
   }
   return nullptr;
@@ -36,13 +36,13 @@ Code* Find(uint64_t checksum) {
 void NoteLoadedCode(uint64_t checksum, const void* bytes, std::size_t size) {
   const LockGuard guard(lock);
   if (all == nullptr) all = static_cast<Code*>(MapMemory(kMost * sizeof(Code)));
-  if (all == nullptr || count == kMost || bytes_kept + size > kMostBytes || Find(checksum) != nullptr) return;
+  if (all == nullptr || code_count == kMost || bytes_kept + size > kMostBytes || Find(checksum) != nullptr) return;
   void* copy = MapMemory(size);
   if (copy == nullptr) return;
   std::memcpy(copy, bytes, size);
   bytes_kept += size;
   constexpr char kLines[] = ".debug_line";  // a section's name
-  all[count++].code = {checksum, copy, size, memmem(copy, size, kLines, sizeof kLines - 1) != nullptr};
+  all[code_count++].code = {checksum, copy, size, memmem(copy, size, kLines, sizeof kLines - 1) != nullptr};
 }
 
 LoadedCode FindLoadedCode(uint64_t checksum) {

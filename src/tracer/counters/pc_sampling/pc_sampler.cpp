@@ -21,33 +21,25 @@
 namespace gprof::tracer {
 namespace {
 
-#define GPROF_PC_FUNCTIONS(X)                 \
-  X(cuptiPCSamplingEnable)                    \
-  X(cuptiPCSamplingDisable)                   \
-  X(cuptiPCSamplingGetNumStallReasons)        \
-  X(cuptiPCSamplingGetStallReasons)           \
-  X(cuptiPCSamplingSetConfigurationAttribute) \
-  X(cuptiPCSamplingGetData)                   \
-  X(cuptiGetCubinCrc)                         \
-  X(cuptiGetSassToSourceCorrelation)
-
 struct PcApi {
-#define X(name) decltype(&::name) name = nullptr;
-  GPROF_PC_FUNCTIONS(X)
-#undef X
+  LibrarySymbols in;
+  GPROF_SYMBOL(cuptiPCSamplingEnable);
+  GPROF_SYMBOL(cuptiPCSamplingDisable);
+  GPROF_SYMBOL(cuptiPCSamplingGetNumStallReasons);
+  GPROF_SYMBOL(cuptiPCSamplingGetStallReasons);
+  GPROF_SYMBOL(cuptiPCSamplingSetConfigurationAttribute);
+  GPROF_SYMBOL(cuptiPCSamplingGetData);
+  GPROF_SYMBOL(cuptiGetCubinCrc);
+  GPROF_SYMBOL(cuptiGetSassToSourceCorrelation);
 };
 constinit PcApi api;
 
 constinit std::atomic<bool> is_off{false};
-Lock lock;  // of contexts and of what is taken from them
+Lock sampling_lock;  // of contexts and of what is taken from them
 
 bool Bind() {
-#define X(name)                                                                   \
-  api.name = reinterpret_cast<decltype(api.name)>(dlsym(Cupti().library, #name)); \
-  if (api.name == nullptr) return false;
-  GPROF_PC_FUNCTIONS(X)
-#undef X
-  return true;
+  api = PcApi{LibrarySymbols(Cupti().in.library())};
+  return api.in.missing() == nullptr;
 }
 
 void SayNone(const char* what, CUptiResult result) {
@@ -252,7 +244,7 @@ void* RunPoll(void* name) {
   while (!thread_ends.load(std::memory_order_acquire)) {
     FutexWait(&poll_word, poll_word.load(), kPeriodNs);
     if (is_off.load(std::memory_order_acquire)) continue;
-    const LockGuard guard(lock);
+    const LockGuard guard(sampling_lock);
     for (const SampledContext& sampled : contexts) {
       if (sampled.context != nullptr && !is_off.load()) Poll(sampled);
     }
@@ -263,7 +255,7 @@ void* RunPoll(void* name) {
 // ---- callbacks ----
 
 void OnContextCreated(CUcontext context) {
-  const LockGuard guard(lock);
+  const LockGuard guard(sampling_lock);
   static const bool is_bound = Bind() && MakeRoomForPcSamples();
   if (!is_bound) return SayNone("libcupti", CUPTI_ERROR_NOT_SUPPORTED);
   for (SampledContext& sampled : contexts) {
@@ -276,7 +268,7 @@ void OnContextCreated(CUcontext context) {
 }
 
 void OnContextGoes(CUcontext context) {
-  const LockGuard guard(lock);
+  const LockGuard guard(sampling_lock);
   for (SampledContext& sampled : contexts) {
     if (sampled.context != nullptr && sampled.context == context) End(&sampled);
   }
@@ -284,7 +276,8 @@ void OnContextGoes(CUcontext context) {
 
 void OnModuleLoaded(const CUpti_ModuleResourceData* module) {
   if (module == nullptr || module->pCubin == nullptr || module->cubinSize == 0) return;
-  const auto checksum_of = reinterpret_cast<decltype(&::cuptiGetCubinCrc)>(dlsym(Cupti().library, "cuptiGetCubinCrc"));
+  const auto checksum_of =
+      reinterpret_cast<decltype(&::cuptiGetCubinCrc)>(dlsym(Cupti().in.library(), "cuptiGetCubinCrc"));
   CUpti_GetCubinCrcParams p = {};
   p.size = CUpti_GetCubinCrcParamsSize;
   p.cubin = module->pCubin;
@@ -312,7 +305,7 @@ bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
 }
 
 void OnDriverGoes() {
-  const LockGuard guard(lock);
+  const LockGuard guard(sampling_lock);
   for (SampledContext& sampled : contexts) {
     if (sampled.context != nullptr) End(&sampled);
   }
@@ -322,7 +315,7 @@ constexpr CallbackListener kListener = {.subscribe = Subscribe, .take = TakeCall
 
 }  // namespace
 
-void StartPcSampling() { SetCallbackListener(&kListener); }
+void StartPcSampling() { callback_listener = &kListener; }
 
 void StopPcSampling(StopReason why) {
   is_off.store(true, std::memory_order_release);
@@ -335,7 +328,7 @@ void StopPcSampling(StopReason why) {
 void ResetPcSamplingAfterFork() {
   is_off.store(false, std::memory_order_relaxed);
   has_thread.store(false, std::memory_order_relaxed);
-  lock.ResetAfterFork();
+  sampling_lock.ResetAfterFork();
   for (SampledContext& sampled : contexts) sampled.context = nullptr;
   ForgetPcSamplesAfterFork();
 }

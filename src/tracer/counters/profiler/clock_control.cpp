@@ -22,7 +22,7 @@ struct Clocks {
 
   bool Bind() {
     const auto find = [](const char* name, auto* function) {
-      *function = reinterpret_cast<decltype(+*function)>(dlsym(Cupti().library, name));
+      *function = reinterpret_cast<decltype(+*function)>(dlsym(Cupti().in.library(), name));
       return *function != nullptr;
     };
     return find("cuptiClockControlLock", &lock) && find("cuptiClockControlGetStatus", &status) &&

@@ -7,7 +7,6 @@
 #include "tracer/core/notice.h"
 #include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/profiler/metric_units.h"
-#include "tracer/counters/profiler/replay_state.h"
 #include "tracer/counters/request/wanted_counters.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
@@ -249,16 +248,10 @@ class PlanMaker {
 
   bool ChooseReplay() {
     const bool has_one_pass = plan_.passes <= 1;
-    plan_.replay = request_.replay == Replay::kRange         ? trace::ReplayMode::kRange
-                   : request_.replay == Replay::kApplication ? trace::ReplayMode::kApplication
-                   : request_.replay == Replay::kKernel      ? trace::ReplayMode::kKernel
-                   : has_one_pass                            ? trace::ReplayMode::kNone
-                                                             : trace::ReplayMode::kKernel;
-    if (plan_.replay == trace::ReplayMode::kApplication) {
-      TakeFingerprint();
-      TellPasses(plan_.passes);
-      return true;
-    }
+    plan_.replay = request_.replay == Replay::kRange    ? trace::ReplayMode::kRange
+                   : request_.replay == Replay::kKernel ? trace::ReplayMode::kKernel
+                   : has_one_pass                       ? trace::ReplayMode::kNone
+                                                        : trace::ReplayMode::kKernel;
     if (has_one_pass || plan_.replay == trace::ReplayMode::kKernel) {
       if (has_one_pass || request_.replay == Replay::kAuto || request_.replay == Replay::kKernel) return true;
     }
@@ -267,13 +260,6 @@ class PlanMaker {
             << ", but nothing may run again (--replay-mode none); use --replay-mode kernel or --set light";
     Say(trace::NoticeLevel::kWarning, message);
     return false;
-  }
-
-  void TakeFingerprint() {
-    plan_.fingerprint = HashBytes(chip_, std::strlen(chip_)) + plan_.passes;
-    for (uint32_t i = 0; i < plan_.metric_count; ++i) {
-      plan_.fingerprint = plan_.fingerprint * 31 + HashBytes(plan_.metrics[i], std::strlen(plan_.metrics[i]));
-    }
   }
 
   void Describe() {

@@ -18,7 +18,6 @@ struct DevicePlan {
   std::size_t config_size = 0;
   uint32_t passes = 0;
   trace::ReplayMode replay = trace::ReplayMode::kNone;
-  uint64_t fingerprint = 0;  // of what is counted, the same in every process
 };
 
 // The plan of a device, made at the first call. Null: there is none, which a notice has said. [with the lock of the

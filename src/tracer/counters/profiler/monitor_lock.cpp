@@ -58,14 +58,14 @@ void Sleep(uint64_t ns) {
 
 }  // namespace
 
-bool TakeMonitors(uint32_t device, uint64_t patience_ns) {
-  constexpr uint64_t kPollNs = 10'000'000;
+bool TakeMonitors(uint32_t device) {
+  constexpr uint64_t kPatienceNs = 30'000'000'000, kPollNs = 10'000'000;
   // The first thread of a process has ended before its last one closes the driver's files.
   constexpr uint64_t kTearDownNs = 500'000'000;
   Turn* turn = TurnOf(device);
   if (turn == nullptr) return true;
   const auto pid = static_cast<uint32_t>(getpid());
-  const uint64_t deadline = MonotonicNs() + patience_ns;
+  const uint64_t deadline = MonotonicNs() + kPatienceNs;
   uint32_t before = turn->owner.load();
   while (!Take(turn, pid)) {
     if (MonotonicNs() >= deadline) return false;

@@ -7,8 +7,8 @@
 
 namespace gprof::tracer {
 
-// Waits until the process of the run that measures on the device has ended, so long at most. True where there is no run
+// Waits until the process of the run that measures on the device has ended, 30 s at most. True where there is no run
 // folder, and when it is our turn from here on. [with the gate closed]
-bool TakeMonitors(uint32_t device, uint64_t patience_ns);
+bool TakeMonitors(uint32_t device);
 
 }  // namespace gprof::tracer

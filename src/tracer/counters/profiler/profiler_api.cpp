@@ -39,17 +39,12 @@ bool OpenCompanion(const char* name) {
 }
 
 bool Bind() {
-#define X(name)                                                                                 \
-  api.name = reinterpret_cast<decltype(api.name)>(dlsym(Cupti().library, #name));               \
-  if (api.name == nullptr) {                                                                    \
-    Message why;                                                                                \
-    why << Cupti().path << " has no " #name "; CUDA 12.8 or later is needed, see --cupti FILE"; \
-    SayNone(why);                                                                               \
-    return false;                                                                               \
-  }
-  GPROF_PROFILER_FUNCTIONS(X)
-#undef X
-  return true;
+  api = ProfilerApi{LibrarySymbols(Cupti().in.library())};
+  if (api.in.missing() == nullptr) return true;
+  Message why;
+  why << Cupti().path << " has no " << api.in.missing() << "; CUDA 12.8 or later is needed, see --cupti FILE";
+  SayNone(why);
+  return false;
 }
 
 bool Start() {

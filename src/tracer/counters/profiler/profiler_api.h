@@ -13,33 +13,29 @@
 
 namespace gprof::tracer {
 
-#define GPROF_PROFILER_FUNCTIONS(X)               \
-  X(cuptiProfilerInitialize)                      \
-  X(cuptiDeviceGetChipName)                       \
-  X(cuptiProfilerHostInitialize)                  \
-  X(cuptiProfilerHostDeinitialize)                \
-  X(cuptiProfilerHostGetMetricProperties)         \
-  X(cuptiProfilerHostConfigAddMetrics)            \
-  X(cuptiProfilerHostGetConfigImageSize)          \
-  X(cuptiProfilerHostGetConfigImage)              \
-  X(cuptiProfilerHostGetNumOfPasses)              \
-  X(cuptiProfilerHostEvaluateToGpuValues)         \
-  X(cuptiRangeProfilerEnable)                     \
-  X(cuptiRangeProfilerSetConfig)                  \
-  X(cuptiRangeProfilerStart)                      \
-  X(cuptiRangeProfilerStop)                       \
-  X(cuptiRangeProfilerPushRange)                  \
-  X(cuptiRangeProfilerPopRange)                   \
-  X(cuptiRangeProfilerDecodeData)                 \
-  X(cuptiRangeProfilerGetCounterDataSize)         \
-  X(cuptiRangeProfilerCounterDataImageInitialize) \
-  X(cuptiRangeProfilerGetCounterDataInfo)         \
-  X(cuptiGetDeviceId)
-
 struct ProfilerApi {
-#define X(name) decltype(&::name) name = nullptr;
-  GPROF_PROFILER_FUNCTIONS(X)
-#undef X
+  LibrarySymbols in;
+  GPROF_SYMBOL(cuptiProfilerInitialize);
+  GPROF_SYMBOL(cuptiDeviceGetChipName);
+  GPROF_SYMBOL(cuptiProfilerHostInitialize);
+  GPROF_SYMBOL(cuptiProfilerHostDeinitialize);
+  GPROF_SYMBOL(cuptiProfilerHostGetMetricProperties);
+  GPROF_SYMBOL(cuptiProfilerHostConfigAddMetrics);
+  GPROF_SYMBOL(cuptiProfilerHostGetConfigImageSize);
+  GPROF_SYMBOL(cuptiProfilerHostGetConfigImage);
+  GPROF_SYMBOL(cuptiProfilerHostGetNumOfPasses);
+  GPROF_SYMBOL(cuptiProfilerHostEvaluateToGpuValues);
+  GPROF_SYMBOL(cuptiRangeProfilerEnable);
+  GPROF_SYMBOL(cuptiRangeProfilerSetConfig);
+  GPROF_SYMBOL(cuptiRangeProfilerStart);
+  GPROF_SYMBOL(cuptiRangeProfilerStop);
+  GPROF_SYMBOL(cuptiRangeProfilerPushRange);
+  GPROF_SYMBOL(cuptiRangeProfilerPopRange);
+  GPROF_SYMBOL(cuptiRangeProfilerDecodeData);
+  GPROF_SYMBOL(cuptiRangeProfilerGetCounterDataSize);
+  GPROF_SYMBOL(cuptiRangeProfilerCounterDataImageInitialize);
+  GPROF_SYMBOL(cuptiRangeProfilerGetCounterDataInfo);
+  GPROF_SYMBOL(cuptiGetDeviceId);
 };
 
 // Parameters with their size in them.

@@ -90,63 +90,22 @@ bool RangeSession::InitializeImage() {
                Profiler().cuptiRangeProfilerCounterDataImageInitialize(&p));
 }
 
-// Waits for other processes of the run, unless the run is recorded for its time. The first time alone, as from then on
-// the monitors are ours.
+// Waits for other processes of the run, the first time alone, as from then on the monitors are ours.
 bool RangeSession::TakeTurn() {
-  const uint64_t patience_ns = TheCounterRequest()->budget_permille != 0 ? 0 : 30'000'000'000;
-  return TakeMonitors(plan_->device, patience_ns) || Check("cuptiRangeProfilerStart", static_cast<CUptiResult>(26));
+  return TakeMonitors(plan_->device) || Check("cuptiRangeProfilerStart", static_cast<CUptiResult>(26));
 }
 
 bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) {
   has_own_range_ = false;
-  has_begun_ = true;
-  pass_ = {};
   return MakeRoom(most_ranges) && InitializeImage() && TakeTurn() && BeginNow(most_ranges, CUPTI_AutoRange, replay);
 }
 
-// An object of libcupti 13.0 makes the pass that it is told the first time, and from then on one after the other, also
-// where the next launch has an image of its own (H200, driver 580). So in each run a launch makes the pass behind that
-// of the launch before, and after as many runs as there are passes each launch has all of them.
-bool RangeSession::BeginPass(uint64_t replay_name, bool is_range) {
-  has_own_range_ = false;
-  if (!MakeRoom(1) || !TakeTurn() || !LoadPass(replay_name)) return false;
-  for (uint32_t skipped = 0; has_begun_ && pass_.index != next_pass_; ++skipped) {
-    if (skipped == plan_->passes || !SkipPass() || !LoadPass(replay_name)) return false;
-  }
-  has_begun_ = true;
-  if (!BeginNow(1, is_range ? CUPTI_UserRange : CUPTI_AutoRange, CUPTI_ApplicationReplay)) return false;
-  return !is_range || Push("launch");
-}
-
-bool RangeSession::LoadPass(uint64_t replay_name) {
-  pass_ = {next_pass_, 1, false};
-  if (TheCounterRequest()->replay_run == 0) return InitializeImage();
-  return LoadReplayed(replay_name, {plan_->fingerprint, image_, image_size_}, &pass_);
-}
-
-// A launch that other runs had did not come in this one, or others came before it.
-bool RangeSession::SkipPass() {
-  pass_ = {next_pass_, 1, false};
-  if (!InitializeImage() || !BeginNow(1, CUPTI_UserRange, CUPTI_ApplicationReplay)) return false;
-  End();
-  return is_usable_;
-}
-
-bool RangeSession::EndPass(uint64_t replay_name, const Launch& launch) {
-  pass_.are_all_made = TheCounterRequest()->replay_run + 1 >= plan_->passes;
-  return SaveReplayed(replay_name, launch, {plan_->fingerprint, image_, image_size_}, pass_) && pass_.are_all_made;
-}
-
 bool RangeSession::BeginOneRange(const char* name) {
-  pass_ = {};
   if (!MakeRoom(1) || !InitializeImage() || !TakeTurn()) return false;
-  return BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay) && Push(name);
-}
-
-bool RangeSession::Push(const char* range) {
+  if (!BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_PushRange, push);
   push.pRangeProfilerObject = profiler_;
-  push.pRangeName = range;
+  push.pRangeName = name;
   has_own_range_ = Check("cuptiRangeProfilerPushRange", Profiler().cuptiRangeProfilerPushRange(&push));
   return has_own_range_;
 }
@@ -180,8 +139,7 @@ bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUp
   config.maxRangesPerPass = most_ranges;
   config.numNestingLevels = 1;
   config.minNestingLevel = 1;
-  config.passIndex = pass_.index;
-  config.targetNestingLevel = pass_.nesting_level;
+  config.targetNestingLevel = 1;
   if (!Check("cuptiRangeProfilerSetConfig", Profiler().cuptiRangeProfilerSetConfig(&config))) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_Start, start);
   start.pRangeProfilerObject = profiler_;
@@ -198,8 +156,6 @@ uint32_t RangeSession::End() {
   GPROF_PARAMETERS(CUpti_RangeProfiler_Stop, stop);
   stop.pRangeProfilerObject = profiler_;
   if (!Check("cuptiRangeProfilerStop", Profiler().cuptiRangeProfilerStop(&stop))) return 0;
-  pass_ = {stop.passIndex, static_cast<uint16_t>(stop.targetNestingLevel), false};
-  next_pass_ = pass_.index;
   GPROF_PARAMETERS(CUpti_RangeProfiler_DecodeData, decode);
   decode.pRangeProfilerObject = profiler_;
   if (!Check("cuptiRangeProfilerDecodeData", Profiler().cuptiRangeProfilerDecodeData(&decode))) return 0;

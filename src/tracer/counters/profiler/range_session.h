@@ -2,7 +2,6 @@
 #pragma once
 
 #include "tracer/counters/profiler/device_plan.h"
-#include "tracer/counters/profiler/replay_state.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 namespace gprof::tracer {
@@ -21,18 +20,10 @@ class RangeSession {
   const DevicePlan& plan() const { return *plan_; }
   CUcontext context() const { return context_; }
   bool IsUsable() const { return is_usable_; }
-  // The profiler was started for it once, or it was tried.
-  bool HasBegun() const { return has_begun_; }
   // The context goes away.
   void Drop() { context_ = nullptr; }
   // What runs from here on is measured: at most so many kernels. False: it is not; a notice says why.
   bool Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay);
-  // The next launch is measured, in one pass of several: with what the runs before have counted of it, by its name in
-  // all runs (replay_state.h). False: it is not.
-  // `is_range`: what runs until End() is one range; else it is a kernel, in a plan of one pass.
-  bool BeginPass(uint64_t replay_name, bool is_range);
-  // After End(): keeps what was counted for the next run. True: this was the last pass, and the values are there.
-  bool EndPass(uint64_t replay_name, const Launch& launch);
   // All that runs from here on is one range, and streams overlap as ever.
   bool BeginOneRange(const char* name);
   bool IsInOneRange() const { return has_own_range_; }
@@ -46,10 +37,7 @@ class RangeSession {
   static RangeSession (&All())[kMaxContexts];
   bool Prepare();
   bool BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
-  bool Push(const char* range);
   bool SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay);
-  bool LoadPass(uint64_t replay_name);
-  bool SkipPass();
   bool TakeTurn();
   bool MakeRoom(uint32_t most_ranges);
   bool InitializeImage();
@@ -61,9 +49,7 @@ class RangeSession {
   uint8_t* image_ = nullptr;
   std::size_t image_size_ = 0, mapped_ = 0;
   uint32_t most_ranges_ = 0;  // that the image has room for
-  PassState pass_;            // to be made, and after its end the next one
-  uint64_t next_pass_ = 0;    // of the object, which makes one after the other, whatever the launch
-  bool is_usable_ = false, has_begun_ = false;
+  bool is_usable_ = false;
   bool has_own_range_ = false;  // that was pushed
   bool has_mode_ = false;       // what the object was used with, once it was
   CUpti_ProfilerRange range_ = CUPTI_AutoRange;

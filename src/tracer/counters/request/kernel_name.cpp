@@ -18,37 +18,40 @@ NamePart TakeName(const char** at) {
   return name;
 }
 
+// Symbols are the program's: one that opens scopes without end must not take the stack of its thread.
+constexpr uint32_t kDeepest = 256;
+
 // What numbers end with: the 0_ of T0_.
 void SkipNumber(const char** at) {
   while (IsDigit(**at) || IsUpper(**at)) ++*at;
   if (**at == '_') ++*at;
 }
 
-void SkipToEnd(const char** at);
+void SkipToEnd(const char** at, uint32_t depth);
 
-void SkipUnnamed(const char** at) {
+void SkipUnnamed(const char** at, uint32_t depth) {
   const char kind = **at;
   if (kind == 0) return;
   ++*at;
-  if (kind == 'l') SkipToEnd(at);
+  if (kind == 'l') SkipToEnd(at, depth);
   SkipNumber(at);
 }
 
 // A value: its type, then its digits, then E.
-void SkipLiteral(const char** at) {
-  if (**at == '_') return SkipToEnd(at);
+void SkipLiteral(const char** at, uint32_t depth) {
+  if (**at == '_') return SkipToEnd(at, depth);
   if (IsDigit(**at)) {
     TakeName(at);
   } else if (**at == 'N') {
     ++*at;
-    SkipToEnd(at);
+    SkipToEnd(at, depth);
   }
   while (**at != 0 && **at != 'E') ++*at;
   if (**at == 'E') ++*at;
 }
 
 // One part of what stands between an opening letter and its E.
-void SkipPart(const char** at) {
+void SkipPart(const char** at, uint32_t depth) {
   if (IsDigit(**at)) {
     TakeName(at);
     return;
@@ -60,11 +63,11 @@ void SkipPart(const char** at) {
     case 'X':
     case 'J':
     case 'F':
-      return SkipToEnd(at);
+      return SkipToEnd(at, depth + 1);
     case 'L':
-      return SkipLiteral(at);
+      return SkipLiteral(at, depth + 1);
     case 'U':
-      return SkipUnnamed(at);
+      return SkipUnnamed(at, depth + 1);
     case 'S':
       if (**at >= 'a' && **at <= 'z') {
         ++*at;
@@ -88,8 +91,9 @@ void SkipPart(const char** at) {
   }
 }
 
-void SkipToEnd(const char** at) {
-  while (**at != 0 && **at != 'E') SkipPart(at);
+void SkipToEnd(const char** at, uint32_t depth) {
+  if (depth > kDeepest) *at += std::strlen(*at);
+  while (**at != 0 && **at != 'E') SkipPart(at, depth);
   if (**at == 'E') ++*at;
 }
 
@@ -101,7 +105,7 @@ NamePart LastNameOf(const char* at) {
     if (IsDigit(*at)) {
       last = TakeName(&at);
     } else {
-      SkipPart(&at);
+      SkipPart(&at, 0);
     }
   }
   return last;

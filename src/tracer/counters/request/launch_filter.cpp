@@ -114,7 +114,6 @@ bool WaitsForOthers(const CounterRequest& request, const char* symbol) {
     if (Holds(request.kernel, library) || Holds(request.kernel_expression, library) ||
         Holds(request.kernel_id, library))
       continue;
-    if (request.budget_permille != 0) return true;
     Message message;
     message << "kernels of NCCL and NVSHMEM are not measured, because they wait for other GPUs: -k regex:" << library
             << " measures them";
@@ -129,7 +128,7 @@ bool WaitsForOthers(const CounterRequest& request, const char* symbol) {
 bool LaunchFilter::Prepare(CounterRequest* wanted) {
   CounterRequest& request = *wanted;
   request_ = wanted;
-  if (const char* bad = nullptr; !request.nvtx.Prepare(&bad) || !PrepareRangeNumbers(request.numbers, &bad)) {
+  if (const char* bad = nullptr; !request.nvtx.Prepare(&bad)) {
     SayNoExpression(bad);
     return false;
   }
@@ -145,7 +144,7 @@ Choice LaunchFilter::Choose(const Launch& launch) {
   if (request_ == nullptr || ++launches_ <= request_->skip_before) return Choice::kLeftOut;
   if (request_->devices != 0 && (launch.device >= 64 || (request_->devices >> launch.device & 1) == 0))
     return Choice::kLeftOut;
-  if (!TakesName(launch) || !request_->nvtx.Takes(launch.nvtx) || !TakesRangeNumbers()) return Choice::kLeftOut;
+  if (!TakesName(launch) || !request_->nvtx.Takes(launch.nvtx)) return Choice::kLeftOut;
   if (WaitsForOthers(*request_, launch.symbol) || !IsTheOne(launch)) return Choice::kLeftOut;
   return IsInCount(launch) ? Choice::kMeasured : Choice::kCounted;
 }

@@ -20,11 +20,7 @@ class Matcher {
     for (uint32_t i = 0; i < state.pushed_count && count < RangeStack::kMost; ++i) {
       if (IsOfDomain(state.pushed[i])) stack[count++] = state.pushed[i];
     }
-    const uint32_t last = filter_.is_from_bottom ? 0 : count;
-    for (uint32_t from = 0; from <= last; ++from) {
-      if (MatchesFrom(0, stack + from, stack + count)) return true;
-    }
-    return false;
+    return MatchesStack(stack, count);
   }
 
  private:
@@ -49,12 +45,28 @@ class Matcher {
     return IsText(part + 1, filter_.parts[part].text, range.name);
   }
 
-  bool MatchesFrom(uint32_t part, const OpenRange* at, const OpenRange* end) const {
-    if (part == filter_.part_count) return !filter_.is_to_top || at == end;
-    if (filter_.parts[part].kind == NvtxPart::Kind::kAny)
-      return MatchesFrom(part + 1, at, end) || (at != end && MatchesFrom(part, at + 1, end));
-    if (at == end) return false;
-    return (filter_.parts[part].kind == NvtxPart::Kind::kOne || IsOf(part, *at)) && MatchesFrom(part + 1, at + 1, end);
+  // is_reached[i]: the parts so far may end before range i of the stack. Each part is compared once with each range,
+  // where a search that goes back at every gap would take time exponential in their number.
+  bool MatchesStack(const OpenRange* stack, uint32_t count) const {
+    bool is_reached[RangeStack::kMost + 1] = {};
+    for (uint32_t i = 0; i <= count; ++i) is_reached[i] = i == 0 || !filter_.is_from_bottom;
+    for (uint32_t part = 0; part < filter_.part_count; ++part) TakePart(part, stack, count, is_reached);
+    if (filter_.is_to_top) return is_reached[count];
+    for (uint32_t i = 0; i <= count; ++i) {
+      if (is_reached[i]) return true;
+    }
+    return false;
+  }
+
+  void TakePart(uint32_t part, const OpenRange* stack, uint32_t count, bool* is_reached) const {
+    const NvtxPart::Kind kind = filter_.parts[part].kind;
+    if (kind == NvtxPart::Kind::kAny) {
+      for (uint32_t i = 1; i <= count; ++i) is_reached[i] |= is_reached[i - 1];
+      return;
+    }
+    for (uint32_t i = count; i > 0; --i)
+      is_reached[i] = is_reached[i - 1] && (kind == NvtxPart::Kind::kOne || IsOf(part, stack[i - 1]));
+    is_reached[0] = false;
   }
 
   bool IsAmong(uint32_t part, const OpenRange* ranges, uint32_t count) const {

@@ -10,6 +10,7 @@
 #include "gprof/trace/counter_request.h"
 #include "gprof/trace/env.h"
 #include "tracer/core/notice.h"
+#include "tracer/system/settings.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -62,9 +63,6 @@ void TakeRangeLine(const char* word, const char* value) {
   if (is(words::kNvtxInclude) || is(words::kNvtxExclude)) BeginNvtxFilter(is(words::kNvtxExclude), value);
   if (is(words::kNvtxDomain) && request.nvtx.Last() != nullptr) request.nvtx.Last()->domain = value;
   if (is(words::kNvtxRange)) AddNvtxPart(NvtxPart::Kind::kRange, value);
-  if (is(words::kProfilerNumbers)) request.numbers.profiler = value;
-  if (is(words::kNvtxNumbers)) request.numbers.nvtx = value;
-  if (is(words::kNumbersWithin)) request.numbers.is_within = std::strcmp(value, "1") == 0;
   if (is(words::kNvtxGap)) {
     AddNvtxPart(std::strcmp(value, "one") == 0 ? NvtxPart::Kind::kOne : NvtxPart::Kind::kAny, "");
   }
@@ -72,11 +70,8 @@ void TakeRangeLine(const char* word, const char* value) {
 
 void TakeLine(const char* word, const char* value) {
   const auto is = [&](const char* name) { return std::strcmp(word, name) == 0; };
-  constexpr Word<Replay> kReplays[] = {{"auto", Replay::kAuto},
-                                       {"none", Replay::kNone},
-                                       {"kernel", Replay::kKernel},
-                                       {"application", Replay::kApplication},
-                                       {"range", Replay::kRange}};
+  constexpr Word<Replay> kReplays[] = {
+      {"auto", Replay::kAuto}, {"none", Replay::kNone}, {"kernel", Replay::kKernel}, {"range", Replay::kRange}};
   constexpr Word<CountMode> kModes[] = {{"global", CountMode::kGlobal},
                                         {"per-gpu", CountMode::kPerGpu},
                                         {"per-launch-config", CountMode::kPerLaunchConfig}};
@@ -104,9 +99,6 @@ void TakeLine(const char* word, const char* value) {
     request.sampling_period = Number(value);
   }
   if (is(words::kCodeFolder)) request.code_folder = value;
-  if (is(words::kReplayFolder)) request.replay_folder = value;
-  if (is(words::kReplayRun)) request.replay_run = Number(value);
-  if (is(words::kBudget)) request.budget_permille = Number(value);
   if (is(words::kHangLimit)) request.hang_limit_ns = uint64_t{Number(value)} * 1'000'000'000;
 }
 
@@ -150,7 +142,7 @@ const CounterRequest* TheCounterRequest() { return is_read ? &request : nullptr;
 
 CounterRequest* ReadCounterRequest() {
   if (is_read) return &request;
-  const char* path = getenv(trace::env::kCounters);
+  const char* path = Setting(trace::env::kCounters);
   if (path == nullptr || path[0] != '/') return nullptr;
   char* text = ReadWhole(path);
   if (text == nullptr) {

@@ -5,11 +5,10 @@
 
 #include "gprof/trace/record.h"
 #include "tracer/counters/request/nvtx_filter.h"
-#include "tracer/counters/request/range_numbers.h"
 
 namespace gprof::tracer {
 
-enum class Replay : uint8_t { kAuto, kNone, kKernel, kApplication, kRange };
+enum class Replay : uint8_t { kAuto, kNone, kKernel, kRange };
 enum class CountMode : uint8_t { kGlobal, kPerGpu, kPerLaunchConfig };
 
 struct CounterRequest {
@@ -25,7 +24,6 @@ struct CounterRequest {
   uint32_t skip_before = 0, skip = 0, count = 0;  // a count of 0: all
   CountMode mode = CountMode::kGlobal;
   NvtxFilters nvtx;
-  RangeNumbers numbers;
   uint64_t devices = 0;          // a bit each; 0: all
   bool measures_graphs = false;  // each launch of one as a whole
   bool flushes_caches = false;   // before each pass
@@ -34,9 +32,6 @@ struct CounterRequest {
   bool samples_instructions = false;  // instead of counting
   uint32_t sampling_period = 0;       // 2^n cycles; 0: as CUPTI has it
   const char* code_folder = nullptr;  // where code that was sampled is left for the launcher
-  const char* replay_folder = "";     // of application replay, and the number of the run, from 0
-  uint32_t replay_run = 0;
-  uint32_t budget_permille = 0;  // of the run, for a few launches now and then; 0: it is not recorded for its time
   uint64_t hang_limit_ns = 20'000'000'000;
 };
 

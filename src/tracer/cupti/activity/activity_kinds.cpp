@@ -164,6 +164,8 @@ void RecordGraphNodes() {
   DisableOne(kGraphTrace);
 }
 
+void ExpectEarlierGraphs() { has_untraced_graph = true; }
+
 void OnGraphInstantiated() {
   if (!Config().wants_cuda || Config().graph_mode == GraphMode::kNode || is_on[kGraphTrace] ||
       has_untraced_graph.exchange(true))

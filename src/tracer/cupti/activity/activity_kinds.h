@@ -1,6 +1,6 @@
 // Which of CUPTI's activity kinds are on: those of facts as long as the tracer runs, those of work from the first
 // capture on. To disable copies and their like while the program works makes libcupti 13.0 corrupt the program's heap
-// (measured: docs/notes/windows.md), so only kernels are switched off between captures (kernel_switch.h), and what is
+// (measured: docs/tracer.md), so only kernels are switched off between captures (kernel_switch.h), and what is
 // told of the rest is left out (pauses.h).
 #pragma once
 
@@ -23,6 +23,8 @@ void RecordGraphNodes();
 
 // A graph is about to be instantiated: whether graphs can be recorded as a whole depends on how all of them were.
 void OnGraphInstantiated();
+// There may be graphs that were instantiated before the tracer came.
+void ExpectEarlierGraphs();
 
 // The driver is up: kinds that CUPTI refuses within cuInit are enabled now, if they are wanted.
 void EnableLateKinds();

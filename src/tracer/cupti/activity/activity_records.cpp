@@ -23,8 +23,8 @@ namespace {
 
 using trace::RecordKind;
 
-constexpr uint32_t kKinds = 64;
-std::size_t record_bytes[kKinds] GPROF_IN_ARENA = {};
+constexpr uint32_t kActivityKinds = 64;
+std::size_t record_bytes[kActivityKinds] GPROF_IN_ARENA = {};
 
 // A record as the newest struct that we know; what an older library did not write is 0.
 template <class T>
@@ -142,9 +142,6 @@ void Convert(const CUpti_ActivityKernel10& k, ChunkOutput* output, Cursor cursor
   r.submitted_ns = k.submitted == 0 ? 0 : GpuTimeToNs(k.submitted);
   r.channel = k.channelID;
   r.is_device_launched = k.isDeviceLaunched;
-  const CallbackListener* listener = TheCallbackListener();
-  if (listener != nullptr && listener->take_kernel != nullptr && !listener->take_kernel(r.name.value, r.duration_ns))
-    return;
   AddOperation(r, output, cursor);
 }
 
@@ -288,11 +285,11 @@ void ConvertRecord(const CUpti_Activity* record, ChunkOutput* output, Cursor cur
 
 uint64_t LastOperationEndNs() { return last_operation_end_ns; }
 
-std::size_t RecordBytes(uint32_t kind) { return kind < kKinds ? record_bytes[kind] : 0; }
+std::size_t RecordBytes(uint32_t kind) { return kind < kActivityKinds ? record_bytes[kind] : 0; }
 
 void LearnRecordSizes() {
   alignas(8) static uint32_t fake[2048];
-  for (uint32_t kind = 1; kind < kKinds; ++kind) {
+  for (uint32_t kind = 1; kind < kActivityKinds; ++kind) {
     for (uint32_t& word : fake) word = kind;
     CUpti_Activity* first = nullptr;
     auto* bytes = reinterpret_cast<uint8_t*>(fake);

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "tracer/cupti/library/cupti_api.h"
-#include "tracer/system/patience.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {
 
-constexpr CUpti_ActivityKind kKernels = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+constexpr CUpti_ActivityKind kKernelKind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 constexpr uint32_t kMaxContexts = 256;
 
 constinit std::atomic<CUcontext> contexts[kMaxContexts] = {};
@@ -19,8 +19,8 @@ bool is_enabled = false;                      // as a whole
 bool is_paused = false;                       // in the contexts that there were
 
 CUptiResult SwitchIn(CUcontext context, bool on) {
-  return on ? Cupti().cuptiActivityEnableContext(context, kKernels)
-            : Cupti().cuptiActivityDisableContext(context, kKernels);
+  return on ? Cupti().cuptiActivityEnableContext(context, kKernelKind)
+            : Cupti().cuptiActivityDisableContext(context, kKernelKind);
 }
 
 // A context that is about to go is left alone, and one that is being switched stays until that is done (LeaveContext).
@@ -50,7 +50,7 @@ bool KnowsContexts() {
 
 CUptiResult RecordKernels() {
   if (!is_enabled) {
-    const CUptiResult result = Cupti().cuptiActivityEnable(kKernels);
+    const CUptiResult result = Cupti().cuptiActivityEnable(kKernelKind);
     if (result != CUPTI_SUCCESS) return result;
     is_enabled = true;
   }
@@ -65,7 +65,7 @@ CUptiResult PauseKernels() {
 
 CUptiResult ReleaseKernels() {
   if (!is_enabled || Cupti().cuptiActivityDisable == nullptr) return CUPTI_SUCCESS;
-  const CUptiResult result = Cupti().cuptiActivityDisable(kKernels);
+  const CUptiResult result = Cupti().cuptiActivityDisable(kKernelKind);
   is_enabled = result != CUPTI_SUCCESS;
   return result;
 }

@@ -1,5 +1,5 @@
 // Kernels are recorded or not. When their kind is disabled or enabled as a whole while a thread launches, libcupti 13.0
-// records no kernel of that thread any more (measured: docs/notes/windows.md). So it is enabled once, and switched in
+// records no kernel of that thread any more (measured: docs/tracer.md). So it is enabled once, and switched in
 // each context when captures end and begin.
 #pragma once
 

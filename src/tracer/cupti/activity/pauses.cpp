@@ -1,8 +1,8 @@
 #include "tracer/cupti/activity/pauses.h"
 
+#include "tracer/store/clock.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
 
 namespace gprof::tracer {
 

@@ -3,13 +3,12 @@
 #include <atomic>
 
 #include "tracer/cupti/calls/call_counts.h"
-#include "tracer/system/patience.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {
 
-constexpr uint32_t kDomains = 3, kFunctions = 2048;
+constexpr uint32_t kSwitchedDomains = 3, kSwitchedFunctions = 2048;
 
 enum class State : uint8_t {
   kUntouched,  // as it was before anybody switched it
@@ -20,11 +19,11 @@ enum class State : uint8_t {
   kLingers  // shall be off, but a thread is within its function
 };
 
-constinit std::atomic<State> states[kDomains][kFunctions] = {};
-CUpti_SubscriberHandle subscriber = nullptr;
+constinit std::atomic<State> states[kSwitchedDomains][kSwitchedFunctions] = {};
+CUpti_SubscriberHandle switched_subscriber = nullptr;
 
 void Tell(uint32_t domain, uint32_t cbid, bool on) {
-  Cupti().cuptiEnableCallback(on ? 1 : 0, subscriber, static_cast<CUpti_CallbackDomain>(domain), cbid);
+  Cupti().cuptiEnableCallback(on ? 1 : 0, switched_subscriber, static_cast<CUpti_CallbackDomain>(domain), cbid);
 }
 
 bool Change(std::atomic<State>& state, State from, State to) {
@@ -54,7 +53,7 @@ void Disable(std::atomic<State>& state, uint32_t domain, uint32_t cbid) {
 
 // The functions that threads are within.
 struct FunctionSet {
-  uint64_t bits[kDomains][kFunctions / 64] = {};
+  uint64_t bits[kSwitchedDomains][kSwitchedFunctions / 64] = {};
   void Add(uint32_t number) { bits[number >> 16][(number & 0xffffu) / 64] |= uint64_t{1} << number % 64; }
   bool Has(uint32_t domain, uint32_t cbid) const { return (bits[domain][cbid / 64] >> cbid % 64 & 1) != 0; }
 };
@@ -72,8 +71,8 @@ FunctionSet FunctionsEntered() {
 
 template <class F>
 void ForEachFunction(F&& f) {
-  for (uint32_t domain = 1; domain < kDomains; ++domain) {
-    for (uint32_t cbid = 1; cbid < kFunctions; ++cbid) f(domain, cbid, states[domain][cbid]);
+  for (uint32_t domain = 1; domain < kSwitchedDomains; ++domain) {
+    for (uint32_t cbid = 1; cbid < kSwitchedFunctions; ++cbid) f(domain, cbid, states[domain][cbid]);
   }
 }
 
@@ -86,7 +85,7 @@ void LetStoresArrive() {
 
 }  // namespace
 
-void SetCallbackSubscriber(CUpti_SubscriberHandle handle) { subscriber = handle; }
+void SetCallbackSubscriber(CUpti_SubscriberHandle handle) { switched_subscriber = handle; }
 
 void EnterFunction(ThreadLog* log, uint32_t domain, uint32_t cbid) {
   EnteredFunctions& entered = log->entered;

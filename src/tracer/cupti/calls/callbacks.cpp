@@ -10,6 +10,7 @@
 #include "tracer/core/config.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/activity/activity_kinds.h"
+#include "tracer/cupti/activity/found_contexts.h"
 #include "tracer/cupti/activity/kernel_switch.h"
 #include "tracer/cupti/activity/pauses.h"
 #include "tracer/cupti/activity/stream_ids.h"
@@ -23,11 +24,11 @@
 #include "tracer/cupti/guest_profiler.h"
 #include "tracer/cupti/library/driver_exit.h"
 #include "tracer/store/caller_stack.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
+#include "tracer/store/memory/process_key.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
-#include "tracer/system/process_key.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -150,6 +151,7 @@ Function* FunctionOf(uint32_t domain, uint32_t cbid) { return &functions[TableOf
 uint64_t StillOpen(uint64_t start) { return IsOfThisCapture(start) ? start : 0; }
 
 void OnEnter(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
+  if (__builtin_expect(looks_for_contexts, 0)) FindContext(info->context);
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
   OpenCall& open = log->open_call;
@@ -258,7 +260,7 @@ void FlushAfterWait() {
   constexpr uint64_t kFreeNs = 20'000'000, kShare = 100;
   const uint64_t now = MonotonicNs();
   const uint64_t share_ns = is_forked ? (now - prepared_ns) / kShare : 0;
-  if (flushing_ns.load(std::memory_order_relaxed) > kFreeNs + share_ns) return;
+  if (IsCuptiLent() || flushing_ns.load(std::memory_order_relaxed) > kFreeNs + share_ns) return;
   ErrnoGuard errno_guard;
   Cupti().cuptiActivityFlushAll(0);
   flushing_ns.fetch_add(MonotonicNs() - now, std::memory_order_relaxed);
@@ -331,7 +333,7 @@ void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackD
     return;
   }
   if (info->callbackSite == CUPTI_API_EXIT) return OnExit(domain, cbid, info);
-  if (__builtin_expect(duty == kReset, 0)) {
+  if (__builtin_expect(duty == kReset && !IsCuptiLent(), 0)) {
     ErrnoGuard errno_guard;
     Cupti().cuptiActivityFlushAll(0);
   }
@@ -341,12 +343,12 @@ void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackD
 void NoteEntered(uint32_t domain, uint32_t cbid, CUpti_ApiCallbackSite site) {
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
-  if (site == CUPTI_API_ENTER) return EnterFunction(log, domain, cbid);
-  LeaveFunction(log, domain, cbid);
+  site == CUPTI_API_ENTER ? EnterFunction(log, domain, cbid) : LeaveFunction(log, domain, cbid);
 }
 
 void OnApi(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
-  if (cbid >= kMaxCbids) return;
+  // A guest may hear of functions that we leave out.
+  if (cbid >= kMaxCbids || __builtin_expect(!FunctionOf(domain, cbid)->is_wanted, 0)) return;
   NoteEntered(domain, cbid, info->callbackSite);
   const Duty duty = FunctionOf(domain, cbid)->duty;
   if (__builtin_expect(!IsAlwaysOn(duty), 1)) return RecordCall(duty, domain, cbid, info);
@@ -360,8 +362,8 @@ void OnApi(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
 void OnContextCreated(const CUpti_ResourceData& data) {
   KnowContext(data.context);
   uint32_t device = 0;
-  if (Cupti().cuptiGetDeviceId == nullptr) return;
-  if (Cupti().cuptiGetDeviceId(data.context, &device) == CUPTI_SUCCESS) NoteDevice(device);
+  const auto ask = Cupti().cuptiGetDeviceId;
+  if (ask != nullptr && ask(data.context, &device) == CUPTI_SUCCESS) NoteDevice(device);
 }
 
 void OnStreamCreated(const CUpti_ResourceData& data) {
@@ -433,6 +435,12 @@ trace::StringId ApiName(uint8_t domain, uint16_t cbid) {
   return cbid < kMaxCbids ? names[TableOf(domain)][cbid] : trace::StringId{};
 }
 
+bool WantsCallback(uint32_t domain, uint32_t cbid) {
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) return true;
+  const bool is_api = domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API;
+  return is_api && cbid < kMaxCbids && FunctionOf(domain, cbid)->is_wanted;
+}
+
 bool IsOfThisCapture(uint64_t start) { return start != 0 && start >= on_since.load(std::memory_order_relaxed); }
 
 void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
@@ -462,12 +470,10 @@ void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
 bool SetApiCallbacks(bool on) {
   if (subscriber == nullptr) return true;
   if (on) on_since.store(Stamp(), std::memory_order_relaxed);
-  const CallbackListener* listener = TheCallbackListener();
   for (const CUpti_CallbackDomain domain : kApiDomains) {
     for (uint32_t cbid = 1; cbid < kMaxCbids; ++cbid) {
       const Function& function = *FunctionOf(domain, cbid);
       if (!function.is_wanted || IsAlwaysOn(function.duty)) continue;
-      if (listener != nullptr && listener->keeps_on != nullptr && listener->keeps_on(domain, cbid)) continue;
       const bool is_heard =
           on || GuestHears(domain, cbid) || (IsListening() && IsCounted(FunctionNumber(domain, cbid)));
       is_heard ? SwitchCallbackOn(domain, cbid) : SwitchCallbackOff(domain, cbid);
@@ -479,15 +485,11 @@ bool SetApiCallbacks(bool on) {
 void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
   if (!CuptiIsActive() || !IsRecording()) return;
   TellGuest(domain, cbid, data);
-  const CallbackListener* listener = TheCallbackListener();
+  const CallbackListener* listener = callback_listener;
   if (__builtin_expect(listener != nullptr, 0) && listener->take(domain, cbid, data)) return;
-  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-    OnApi(domain, cbid, static_cast<const CUpti_CallbackData*>(data));
-    if (__builtin_expect(listener != nullptr, 0) && listener->after_others != nullptr)
-      listener->after_others(domain, cbid, data);
-    return;
-  }
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE) OnResource(cbid, static_cast<const CUpti_ResourceData*>(data));
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) return OnResource(cbid, static_cast<const CUpti_ResourceData*>(data));
+  if (domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
+  OnApi(domain, cbid, static_cast<const CUpti_CallbackData*>(data));
 }
 
 }  // namespace gprof::tracer

@@ -15,6 +15,8 @@ void PrepareApiCallbacks(CUpti_SubscriberHandle subscriber);
 // Enables a callback for every function that is to be recorded, or none. Calls that threads are in at that moment are
 // left out. False when some linger because threads are within them (callback_switches.h). [one thread at a time]
 bool SetApiCallbacks(bool on);
+// Whether callbacks of the function are ours to hear, now or in a capture.
+bool WantsCallback(uint32_t domain, uint32_t cbid);
 // Whether a call that was entered at this stamp was entered since the callbacks were switched on: an OpenCall from
 // before tells nothing. 0 is no call.
 bool IsOfThisCapture(uint64_t start);

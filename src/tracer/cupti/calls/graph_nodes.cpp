@@ -2,13 +2,14 @@
 
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/calls/graph_level.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
 
 namespace gprof::tracer {
 namespace {
 
-constexpr CUpti_CallbackId kCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
+constexpr CUpti_CallbackId kGraphCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                                                CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 
 uint64_t NodeId(CUgraphNode node) {
   uint64_t id = 0;
@@ -26,12 +27,12 @@ uint32_t GraphId(CUgraph graph) {
 
 void ListenToGraphNodes(CUpti_SubscriberHandle subscriber) {
   if (Cupti().cuptiGetGraphNodeId == nullptr) return;
-  for (const CUpti_CallbackId cbid : kCallbacks) {
+  for (const CUpti_CallbackId cbid : kGraphCallbacks) {
     Cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
 }
 
-bool IsGraphNodeCallback(CUpti_CallbackId cbid) { return cbid == kCallbacks[0] || cbid == kCallbacks[1]; }
+bool IsGraphNodeCallback(CUpti_CallbackId cbid) { return cbid == kGraphCallbacks[0] || cbid == kGraphCallbacks[1]; }
 
 void OnGraphNode(const CUpti_ResourceData& data) {
   if (data.resourceDescriptor == nullptr) return;

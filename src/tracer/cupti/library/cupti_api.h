@@ -6,38 +6,37 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gprof/library_symbols.h"
+
 namespace gprof::tracer {
 
 struct CuptiApi {
-  // One line a function: the name in libcupti, and whether recording is impossible without it.
-#define GPROF_CUPTI_FUNCTIONS(X)                       \
-  X(cuptiGetVersion, true)                             \
-  X(cuptiGetTimestamp, true)                           \
-  X(cuptiSubscribe, true)                              \
-  X(cuptiUnsubscribe, true)                            \
-  X(cuptiEnableCallback, true)                         \
-  X(cuptiGetCallbackName, true)                        \
-  X(cuptiActivityEnable, true)                         \
-  X(cuptiActivityDisable, false)                       \
-  X(cuptiActivityEnableContext, false)                 \
-  X(cuptiActivityDisableContext, false)                \
-  X(cuptiActivityRegisterCallbacks, true)              \
-  X(cuptiActivityGetNextRecord, true)                  \
-  X(cuptiActivityFlushAll, true)                       \
-  X(cuptiActivityGetNumDroppedRecords, false)          \
-  X(cuptiActivitySetAttribute, false)                  \
-  X(cuptiActivityConfigureUnifiedMemoryCounter, false) \
-  X(cuptiGetResultString, false)                       \
-  X(cuptiSetThreadIdType, false)                       \
-  X(cuptiGetStreamIdEx, false)                         \
-  X(cuptiGetContextId, false)                          \
-  X(cuptiGetDeviceId, false)                           \
-  X(cuptiGetGraphId, false)                            \
-  X(cuptiGetGraphNodeId, false)
-#define X(name, required) decltype(&::name) name = nullptr;
-  GPROF_CUPTI_FUNCTIONS(X)
-#undef X
-  void* library = nullptr;
+  LibrarySymbols in;
+  // Recording is impossible without these.
+  GPROF_SYMBOL(cuptiGetVersion);
+  GPROF_SYMBOL(cuptiGetTimestamp);
+  GPROF_SYMBOL(cuptiSubscribe);
+  GPROF_SYMBOL(cuptiUnsubscribe);
+  GPROF_SYMBOL(cuptiEnableCallback);
+  GPROF_SYMBOL(cuptiGetCallbackName);
+  GPROF_SYMBOL(cuptiActivityEnable);
+  GPROF_SYMBOL(cuptiActivityRegisterCallbacks);
+  GPROF_SYMBOL(cuptiActivityGetNextRecord);
+  GPROF_SYMBOL(cuptiActivityFlushAll);
+  // These may be missing.
+  GPROF_OPTIONAL_SYMBOL(cuptiActivityDisable);
+  GPROF_OPTIONAL_SYMBOL(cuptiActivityEnableContext);
+  GPROF_OPTIONAL_SYMBOL(cuptiActivityDisableContext);
+  GPROF_OPTIONAL_SYMBOL(cuptiActivityGetNumDroppedRecords);
+  GPROF_OPTIONAL_SYMBOL(cuptiActivitySetAttribute);
+  GPROF_OPTIONAL_SYMBOL(cuptiActivityConfigureUnifiedMemoryCounter);
+  GPROF_OPTIONAL_SYMBOL(cuptiGetResultString);
+  GPROF_OPTIONAL_SYMBOL(cuptiSetThreadIdType);
+  GPROF_OPTIONAL_SYMBOL(cuptiGetStreamIdEx);
+  GPROF_OPTIONAL_SYMBOL(cuptiGetContextId);
+  GPROF_OPTIONAL_SYMBOL(cuptiGetDeviceId);
+  GPROF_OPTIONAL_SYMBOL(cuptiGetGraphId);
+  GPROF_OPTIONAL_SYMBOL(cuptiGetGraphNodeId);
   uint32_t version = 0;
   char path[4096] = {};
 
@@ -52,7 +51,5 @@ CuptiApi& Cupti();
 bool LoadCupti(CuptiApi* api, uint32_t driver_version);
 // The driver's version as cuDriverGetVersion tells it, 0 without a driver in the process.
 uint32_t DriverVersion();
-// Binds the functions of a loaded library; `missing` names the first required one that is not there.
-bool BindCupti(CuptiApi* api, void* library, const char** missing);
 
 }  // namespace gprof::tracer

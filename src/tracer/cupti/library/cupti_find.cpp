@@ -10,6 +10,7 @@
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/library/cupti_api.h"
+#include "tracer/system/loaded_module.h"
 
 namespace gprof::tracer {
 namespace {
@@ -68,8 +69,8 @@ class Search {
   }
 
   bool Use(void* library, const char* path) {
-    const char* missing = nullptr;
-    if (!BindCupti(api_, library, &missing)) {
+    *api_ = CuptiApi{LibrarySymbols(library)};
+    if (const char* const missing = api_->in.missing()) {
       last_error_ = Message();
       last_error_ << path << " has no " << missing;
       return false;
@@ -164,7 +165,7 @@ bool TryBundled(Search* search) {
 
 bool FindAnywhere(Search* search) {
   Loaded loaded;
-  dl_iterate_phdr(NoteLibrary, &loaded);
+  ForEachModule(NoteLibrary, &loaded);
   if (loaded.cupti.text[0] != 0 && search->TryFile(loaded.cupti.text)) return true;
   if (Config().cupti[0] != 0) return search->TryFile(Config().cupti);  // the user's word is final
   for (int i = 0; i < loaded.folders; ++i) {

@@ -18,7 +18,7 @@ constinit std::atomic<int> exits_to_come{0};
 void FlushAtExit() {
   const bool is_last = exits_to_come.fetch_sub(1) == 1;
   if (IsRecording() && CuptiIsActive()) {
-    if (const CallbackListener* listener = TheCallbackListener(); listener != nullptr) listener->driver_goes();
+    if (const CallbackListener* listener = callback_listener; listener != nullptr) listener->driver_goes();
     FlushNow(is_last);
   }
   if (is_last) StopCupti(StopReason::kDriverGoes);

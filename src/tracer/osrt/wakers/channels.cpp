@@ -12,10 +12,10 @@
 #include "tracer/osrt/descriptors.h"
 #include "tracer/osrt/wakers/shared_memory.h"
 #include "tracer/osrt/wrappers.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/shared_pages.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {

@@ -21,8 +21,8 @@ struct Place {
   std::atomic<uintptr_t> address;  // 0: none
   std::atomic<uint64_t> end;       // kUnknownEnd: is being asked for
 };
-constexpr uint32_t kPlaceBits = 10, kMostProbes = 8;
-constinit Place places[1u << kPlaceBits] = {};
+constexpr uint32_t kMapPlaceBits = 10, kMostProbes = 8;
+constinit Place places[1u << kMapPlaceBits] = {};
 
 // PROCMAP_QUERY of Linux 6.11; older headers do not have it.
 struct MapQuery {
@@ -56,9 +56,9 @@ uint64_t AskForMemory(uintptr_t address) {
 
 // The place of the address; null when there is no room.
 Place* PlaceOf(uintptr_t address, bool* is_new) {
-  const auto first = static_cast<uint32_t>(address * 0x9E3779B97F4A7C15u >> (64 - kPlaceBits));
+  const auto first = static_cast<uint32_t>(address * 0x9E3779B97F4A7C15u >> (64 - kMapPlaceBits));
   for (uint32_t i = 0; i < kMostProbes; ++i) {
-    Place* const place = &places[(first + i) % (1u << kPlaceBits)];
+    Place* const place = &places[(first + i) % (1u << kMapPlaceBits)];
     uintptr_t there = place->address.load(std::memory_order_acquire);
     *is_new = there == 0 && place->address.compare_exchange_strong(there, address, std::memory_order_acq_rel);
     if (*is_new || there == address) return place;

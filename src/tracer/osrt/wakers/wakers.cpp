@@ -3,8 +3,8 @@
 #include "tracer/core/config.h"
 #include "tracer/osrt/wrappers.h"
 #include "tracer/store/caller_stack.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/system/clock.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {

@@ -14,8 +14,9 @@
 #include "gprof/trace/env.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/largest_page.h"
+#include "tracer/store/memory/process_key.h"
 #include "tracer/system/memory_calls.h"
-#include "tracer/system/process_key.h"
+#include "tracer/system/settings.h"
 #include "tracer/system/system_calls.h"
 
 // The linker marks the ends of a section whose name is a C identifier.
@@ -32,10 +33,14 @@ bool is_salvage = false;
 namespace {
 
 constexpr std::size_t kHuge = 2u << 20;
-// Virtual: 256 MB of rows, 512 MB of CUPTI's buffers, and names. Under a tight `ulimit -v` smaller ones are tried.
-constexpr std::size_t kSizes[] = {1u << 30, 256u << 20, 64u << 20, 16u << 20};
-// Far from where programs, stacks, sanitizers and the driver put things, so that salvage finds the place free.
-constexpr uintptr_t kFirstPlace = 0x3C0000000000u;
+// Pages are made in steps of this size, so that a process that records little pays for little.
+constexpr std::size_t kStep = 64 * 1024;
+// Of the file: 256 MB of rows, 512 MB of CUPTI's buffers, and names. Under a tight `ulimit -v` smaller ones are tried.
+constexpr std::size_t kSizes[] = {trace::kSpareBytes, 256u << 20, 64u << 20, 16u << 20};
+// Far from where programs, stacks, sanitizers and the driver put things, so that salvage finds the place free, and what
+// follows a heap, too: it is mapped as it grows, because a program may limit its own address space. The second is for
+// machines whose addresses have 39 bits.
+constexpr uintptr_t kFirstPlaces[] = {0x3C0000000000u, 0x3C00000000u};
 constexpr int kPlaces = 8;
 
 struct Heap {
@@ -51,17 +56,19 @@ trace::ArenaHeader own_header;                          // without a file
 trace::ArenaHeader* header = &own_header;
 unsigned char* base = nullptr;  // of the mapped file
 bool is_file = false;           // whether `base` is a file, or the private copy of a forked child
+uint64_t mapped_ends[2] = {};   // of each heap, as an offset; the first is mapped from the header on
 char file_path[4096];
+uint64_t opened_ns = 0;
 Lock lock;
 
 std::size_t SectionBytes() { return static_cast<std::size_t>(__stop_gprof_arena - __start_gprof_arena); }
-std::size_t HeapOffset() { return (kLargestPage + SectionBytes() + kHuge - 1) / kHuge * kHuge; }
+std::size_t HeapOffset() { return (kLargestPage + SectionBytes() + kStep - 1) / kStep * kStep; }
 // Salvage refuses the arena of another build. The begin of the library has its build id.
 uint64_t Layout() { return HashBytes(__ehdr_start, 4096); }
 
 void SplitHeap(std::size_t size) {
   const std::size_t start = HeapOffset();
-  const std::size_t border = start + (size - start) / 4 / kHuge * kHuge;
+  const std::size_t border = size / 4;
   heaps[0].used = heaps[0].backed = start;
   heaps[0].end = border;
   heaps[1].used = heaps[1].backed = border;
@@ -77,10 +84,18 @@ bool HasRoom(std::size_t bytes) {
   return fs.f_bavail * block >= bytes + fs.f_blocks * block / 4;
 }
 
+// Grows the mapping in place, which takes no descriptor. Salvage has mapped all.
+bool MapUpTo(std::size_t heap, uint64_t end) {
+  if (is_salvage || end <= mapped_ends[heap]) return true;
+  const uint64_t begin = heap == 0 ? 0 : heaps[0].end;
+  if (SystemMremap(base + begin, mapped_ends[heap] - begin, end - begin, 0, nullptr) == MAP_FAILED) return false;
+  mapped_ends[heap] = end;
+  return true;
+}
+
 // Gives pages to a part of the mapping, or says that there are none: a store into a hole of a full file system is
-// SIGBUS. The rest is PROT_NONE, or mlockall in the program would fill it up.
+// SIGBUS.
 bool Back(unsigned char* at, std::size_t bytes) {
-  if (SystemMprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return false;
   if (!is_file) return true;
   if (!HasRoom(bytes)) return false;
 #ifdef MADV_POPULATE_WRITE
@@ -94,12 +109,13 @@ bool Back(unsigned char* at, std::size_t bytes) {
   return good;
 }
 
-void MakePath(uint64_t start_ns) {
-  const char* folder = getenv(trace::env::kRunFolder);
+void MakePath(bool is_among_others) {
+  const char* folder = Setting(trace::env::kRunFolder);
   file_path[0] = 0;
   if (folder == nullptr || folder[0] != '/' || std::strlen(folder) > sizeof file_path - 80) return;
-  snprintf(file_path, sizeof file_path, "%s/%u-%llu%s", folder, static_cast<unsigned>(getpid()),
-           static_cast<unsigned long long>(start_ns), trace::kArenaSuffix);
+  snprintf(file_path, sizeof file_path, "%s/%s%s%u-%llu%s", folder, is_among_others ? trace::kOthersFolder : "",
+           is_among_others ? "/" : "", static_cast<unsigned>(getpid()), static_cast<unsigned long long>(opened_ns),
+           trace::kArenaSuffix);
 }
 
 bool Allows(__rlimit_resource_t resource, std::size_t bytes) {
@@ -107,13 +123,32 @@ bool Allows(__rlimit_resource_t resource, std::size_t bytes) {
   return getrlimit(resource, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
+int CreateEmptyFile() { return open(file_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600); }
+
+// One that the launcher has made for processes whose files may not grow.
+int TakeSpare(std::size_t size) {
+  const char* const folder = Setting(trace::env::kRunFolder);
+  if (folder == nullptr || size != trace::kSpareBytes) return -1;
+  for (uint32_t i = 0; i < trace::kSpareArenas; ++i) {
+    char spare[sizeof file_path];
+    snprintf(spare, sizeof spare, "%s/%s%u", folder, trace::kSpareFile, i);
+    if (rename(spare, file_path) == 0) return open(file_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  }
+  return -1;
+}
+
 int CreateFile(std::size_t size, std::size_t backed) {
-  // Growing a file beyond the limit would send the program SIGXFSZ; and where its address space is limited, it needs
-  // it.
-  if (!Allows(RLIMIT_FSIZE, size) || !Allows(RLIMIT_AS, size * 16)) return -1;
-  const int fd = open(file_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  // Where address space is limited, the program needs it.
+  if (!Allows(RLIMIT_AS, size * 16)) return -1;
+  // Growing a file beyond the limit would send the program SIGXFSZ.
+  const bool may_grow = Allows(RLIMIT_FSIZE, size);
+  int fd = may_grow ? CreateEmptyFile() : TakeSpare(size);
+  if (fd < 0 && errno == EACCES && may_grow) {
+    MakePath(true);
+    fd = CreateEmptyFile();
+  }
   if (fd < 0) return -1;
-  const bool good = ftruncate(fd, static_cast<off_t>(size)) == 0 && HasRoom(backed) &&
+  const bool good = (!may_grow || ftruncate(fd, static_cast<off_t>(size)) == 0) && HasRoom(backed) &&
                     posix_fallocate(fd, 0, static_cast<off_t>(backed)) == 0;
   if (good) return fd;
   close(fd);
@@ -121,22 +156,46 @@ int CreateFile(std::size_t size, std::size_t backed) {
   return -1;
 }
 
-unsigned char* OpenPart(void* at, std::size_t bytes) {
-  if (at == MAP_FAILED || SystemMprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
-  return static_cast<unsigned char*>(at);
+// At this very place, or nowhere. It is a hint, which the kernel takes where that is free: sanitizers put 0 in place of
+// addresses that are not theirs to give, and with MAP_FIXED_NOREPLACE root would get the page at 0.
+bool MapAt(unsigned char* place, std::size_t bytes, int flags, int fd, uint64_t offset) {
+  void* at = SystemMmap(place, bytes, PROT_READ | PROT_WRITE, flags, fd, static_cast<off_t>(offset));
+  if (at == place) return true;
+  if (at != MAP_FAILED) SystemMunmap(at, bytes);
+  return false;
 }
 
-// Only `open_bytes` can be touched as yet. A place is a hint, which the kernel takes where that is free: sanitizers put
-// 0 in place of addresses that are not theirs to give, and with MAP_FIXED_NOREPLACE root would get the page at 0.
-unsigned char* MapFile(int fd, std::size_t size, std::size_t open_bytes) {
-  constexpr int kFlags = MAP_SHARED | MAP_NORESERVE;
-  for (int i = 0; i < kPlaces; ++i) {
-    void* place = reinterpret_cast<void*>(kFirstPlace + static_cast<uintptr_t>(i) * (kSizes[0] * 4));
-    void* at = SystemMmap(place, size, PROT_NONE, kFlags, fd, 0);
-    if (at == place) return OpenPart(at, open_bytes);
-    if (at != MAP_FAILED) SystemMunmap(at, size);
+// The begin of the second heap, from which it grows.
+bool MapSecondHeap(unsigned char* at, int fd) {
+  const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  const uint64_t offset = heaps[0].end;
+  if (!MapAt(at + offset, kLargestPage, flags, fd, fd < 0 ? 0 : offset)) return false;
+  mapped_ends[1] = offset + kLargestPage;
+  return true;
+}
+
+// Null where none of the places is free.
+unsigned char* MapFile(int fd) {
+  const std::size_t bytes = HeapOffset();
+  for (const uintptr_t first : kFirstPlaces) {
+    for (int i = 0; i < kPlaces; ++i) {
+      auto* place = reinterpret_cast<unsigned char*>(first + static_cast<uintptr_t>(i) * (kSizes[0] * 4));
+      if (!MapAt(place, bytes, MAP_SHARED, fd, 0)) continue;
+      mapped_ends[0] = bytes;
+      if (MapSecondHeap(place, fd)) return place;
+      SystemMunmap(place, bytes);
+    }
   }
-  return OpenPart(SystemMmap(nullptr, size, PROT_NONE, kFlags, fd, 0), open_bytes);
+  return nullptr;
+}
+
+// Pages of the file are zero as they are, and cost what is stored in them.
+void CopySection(unsigned char* to) {
+  static const unsigned char kZeros[kLargestPage] = {};
+  for (std::size_t at = 0; at < SectionBytes(); at += kLargestPage) {
+    if (std::memcmp(__start_gprof_arena + at, kZeros, kLargestPage) == 0) continue;
+    std::memcpy(to + at, __start_gprof_arena + at, kLargestPage);
+  }
 }
 
 bool MapSection(int fd) {
@@ -158,24 +217,35 @@ constinit std::atomic<bool> is_creating{false};
 bool CreateArena(std::size_t size) {
   const int fd = CreateFile(size, kLargestPage + SectionBytes());
   if (fd < 0) return false;
-  unsigned char* at = MapFile(fd, size, kLargestPage + SectionBytes());
+  SplitHeap(size);
+  unsigned char* at = MapFile(fd);
   if (at != nullptr) {
-    SplitHeap(size);
     section_there = __start_gprof_arena;
-    std::memcpy(at + kLargestPage, __start_gprof_arena, SectionBytes());
+    CopySection(at + kLargestPage);
     if (MapSection(fd)) {
       base = at;
       is_file = true;
       header = reinterpret_cast<trace::ArenaHeader*>(base);
       FillHeader(size);
     } else {
-      SystemMunmap(at, size);
+      SystemMunmap(at, mapped_ends[0]);
+      SystemMunmap(at + heaps[0].end, kLargestPage);
       at = nullptr;
     }
   }
   close(fd);
   if (at == nullptr) unlink(file_path);
   return at != nullptr;
+}
+
+// What the parent has mapped since the fork is not mapped in the child. Of a file any part can be had again, with the
+// length of now.
+void CopyNamesOfParent(unsigned char* to, uint64_t end, bool is_of_file) {
+  void* const all = is_of_file ? SystemMremap(base, 0, end, MREMAP_MAYMOVE, nullptr) : MAP_FAILED;
+  const auto* from = all == MAP_FAILED ? base : static_cast<const unsigned char*>(all);
+  const uint64_t there = all == MAP_FAILED && end > mapped_ends[0] ? mapped_ends[0] : end;
+  std::memcpy(to + HeapOffset(), from + HeapOffset(), there - HeapOffset());
+  if (all != MAP_FAILED) SystemMunmap(all, end);
 }
 
 // Puts a copy of the parent's section and names, which it goes on changing, in the place of its shared memory. With a
@@ -191,20 +261,22 @@ void LeaveParentsArena() {
   const uint64_t used = heaps[0].used.load(std::memory_order_acquire);
   const uint64_t backed = (used + kLargestPage - 1) / kLargestPage * kLargestPage;
   const int fd = file_path[0] == 0 ? -1 : CreateFile(size, backed);
+  const bool was_file = is_file;
   is_file = fd >= 0;
   const int flags = is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
   void* copy = SystemMmap(nullptr, backed, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (copy == MAP_FAILED) return;
   auto* bytes = static_cast<unsigned char*>(copy);
   std::memcpy(bytes + kLargestPage, section, SectionBytes());
-  // What the parent has opened since the fork is closed to the child.
-  SystemMprotect(base, backed, PROT_READ | PROT_WRITE);
-  std::memcpy(bytes + HeapOffset(), base + HeapOffset(), used - HeapOffset());
+  CopyNamesOfParent(bytes, used, was_file);
   if (!is_file || !MapSection(fd)) {
     SystemMremap(section, SectionBytes(), SectionBytes(), MREMAP_MAYMOVE | MREMAP_FIXED, __start_gprof_arena);
   }
-  SystemMmap(base, size, PROT_NONE, flags | MAP_FIXED | MAP_NORESERVE, fd, 0);
+  SystemMunmap(base, size);
   SystemMremap(copy, backed, backed, MREMAP_MAYMOVE | MREMAP_FIXED, base);
+  mapped_ends[0] = backed;
+  mapped_ends[1] = 0;
+  MapSecondHeap(base, fd);
   if (is_file) close(fd);
   heaps[0].used = used;
   heaps[0].backed = backed;
@@ -212,8 +284,9 @@ void LeaveParentsArena() {
   FillHeader(size);
 }
 
-unsigned char* TakeFrom(Heap& heap, std::size_t bytes, std::size_t alignment, std::size_t step) {
+unsigned char* TakeFrom(Region region, std::size_t bytes, std::size_t alignment) {
   const LockGuard guard(lock);
+  Heap& heap = heaps[static_cast<uint32_t>(region)];
   const uint64_t start = (heap.used.load(std::memory_order_relaxed) + alignment - 1) / alignment * alignment;
   const uint64_t end = start + bytes;
   if (end > heap.end) return nullptr;
@@ -221,9 +294,9 @@ unsigned char* TakeFrom(Heap& heap, std::size_t bytes, std::size_t alignment, st
   if (end > backed) {
     // From `start`, so that what alignment skips takes no memory.
     const uint64_t from = start > backed ? start / kLargestPage * kLargestPage : backed;
-    uint64_t to = (end + step - 1) / step * step;
+    uint64_t to = (end + kStep - 1) / kStep * kStep;
     if (to > heap.end) to = heap.end;
-    if (!Back(base + from, to - from)) return nullptr;
+    if (!MapUpTo(static_cast<uint32_t>(region), to) || !Back(base + from, to - from)) return nullptr;
     heap.backed.store(to, std::memory_order_relaxed);
   }
   heap.used.store(end, std::memory_order_relaxed);
@@ -233,11 +306,13 @@ unsigned char* TakeFrom(Heap& heap, std::size_t bytes, std::size_t alignment, st
 }  // namespace
 
 trace::ArenaHeader& Header() { return *header; }
+bool IsArenaShared() { return is_file; }
 bool NamesAreWhole() { return heaps[0].has_overflowed.load(std::memory_order_relaxed) == 0; }
 
 void OpenArena() {
   const uint64_t now = MonotonicNs();
-  MakePath(now);
+  opened_ns = now;
+  MakePath(false);
   if (is_creating.load(std::memory_order_relaxed)) heaps[0].has_overflowed.store(1, std::memory_order_relaxed);
   is_creating.store(true, std::memory_order_relaxed);
   if (base != nullptr) {
@@ -259,8 +334,7 @@ void OpenArena() {
 
 void* KeepMemory(std::size_t bytes, Region region, std::size_t alignment) {
   if (base != nullptr) {
-    const std::size_t step = region == Region::kNames ? 256 * 1024 : kHuge;
-    void* at = TakeFrom(heaps[static_cast<uint32_t>(region)], bytes, alignment, step);
+    void* at = TakeFrom(region, bytes, alignment);
     if (at != nullptr) return at;
     heaps[static_cast<uint32_t>(region)].has_overflowed.store(1, std::memory_order_relaxed);
   }
@@ -273,24 +347,21 @@ void LockArena() {
   if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) header->is_locked.store(1, std::memory_order_release);
 }
 
-void FinishArena() {
+void FinishArena(bool leaves_rest) {
   header->state.store(static_cast<uint32_t>(trace::ArenaState::kFinished), std::memory_order_release);
-  if (is_file) unlink(file_path);
+  if (is_file && !leaves_rest) unlink(file_path);
 }
 
-int AdoptArena(const char* path) {
+int AdoptArena(int fd) {
   is_salvage = true;
-  const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return errno;
   trace::ArenaHeader found = {};
-  snprintf(file_path, sizeof file_path, "%s", path);
+  snprintf(file_path, sizeof file_path, "/proc/self/fd/%d", fd);
   if (pread(fd, static_cast<void*>(&found), sizeof found, 0) != static_cast<ssize_t>(sizeof found)) return EIO;
   if (found.magic != trace::kArenaMagic || found.layout != Layout()) return EPROTO;
   void* place = reinterpret_cast<void*>(found.base);
   void* at = SystemMmap(place, found.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
   if (at != place) return EEXIST;
   if (!MapSection(fd)) return errno;
-  close(fd);
   base = static_cast<unsigned char*>(at);
   is_file = true;
   header = static_cast<trace::ArenaHeader*>(at);

@@ -33,17 +33,19 @@ void* KeepMemory(std::size_t bytes, Region region, std::size_t alignment = 64);
 bool NamesAreWhole();
 
 trace::ArenaHeader& Header();
+// Whether the launcher can see what is in it.
+bool IsArenaShared();
 
 // Holds an flock on the file from the calling thread's descriptor table, for as long as that lives. [writer thread]
 void LockArena();
-// Everything is in the trace. [writer thread]
-void FinishArena();
+// Everything is in the trace, or `leaves_rest` for the launcher to add. [writer thread]
+void FinishArena(bool leaves_rest);
 
 // ---- in a launcher's helper process ----
 
 extern bool is_salvage;
 // 0, or an errno value.
-int AdoptArena(const char* path);
+int AdoptArena(int descriptor);
 // Where something lies here that lay there in the dead process: kept memory at the same place, the section's variables
 // at ours. Null for anything else.
 void* Relocated(void* at);

@@ -39,9 +39,10 @@ void PagePool::Give(uint32_t index) {
 // Memory is touched here for the first time, which is slow; so the writer thread does it before it is needed.
 void PagePool::PrepareSlab() {
   const uint32_t used = in_use_.load(std::memory_order_relaxed) + std::min(given_, kResting);
-  // A process with few rows needs no more than a slab, but the first it needs in the middle of its work.
-  const uint32_t wanted = used == 0 ? kPagesPerSlab : used + kSpare;
-  if (slab_count_.load(std::memory_order_relaxed) * kPagesPerSlab < wanted) Grow();
+  // A process with few rows needs no more than the first slab, but that it needs in the middle of its work.
+  const uint32_t wanted = used == 0 ? kPagesOfFirstSlab : used + kSpare;
+  const uint32_t slabs = slab_count_.load(std::memory_order_relaxed);
+  if (slabs == 0 || kPagesOfFirstSlab + (slabs - 1) * kPagesPerSlab < wanted) Grow();
 }
 
 bool PagePool::Grow() {
@@ -50,8 +51,8 @@ bool PagePool::Grow() {
   do {
     if (slab >= kMaxSlabs) return false;
   } while (!slab_count_.compare_exchange_weak(slab, slab + 1, std::memory_order_acq_rel));
-  constexpr std::size_t kSlabBytes = kPagesPerSlab * kPageBytes;
-  auto* at = static_cast<unsigned char*>(KeepMemory(kSlabBytes, Region::kRows, kSlabBytes));
+  const uint32_t pages = slab == 0 ? kPagesOfFirstSlab : kPagesPerSlab;
+  auto* at = static_cast<unsigned char*>(KeepMemory(pages * kPageBytes, Region::kRows, pages * kPageBytes));
   if (at == nullptr) {
     // Where somebody took the number after ours in the meantime, ours stays a hole.
     uint32_t taken = slab + 1;
@@ -59,7 +60,7 @@ bool PagePool::Grow() {
     return false;
   }
   slabs_[slab].store(at, std::memory_order_release);
-  for (uint32_t i = 0; i < kPagesPerSlab; ++i) free_.Push(slab * kPagesPerSlab + i);
+  for (uint32_t i = 0; i < pages; ++i) free_.Push(slab * kPagesPerSlab + i);
   return true;
 }
 

@@ -49,8 +49,8 @@ class PagePool {
   // [writer thread] The page can be taken again when some more were given back: by then the last reader's core has lost
   // it, and writing it is cheaper.
   void Give(uint32_t index);
-  // Keeps two slabs' worth of pages free, one until the first is used, so that no thread of the target has to make one:
-  // that takes a millisecond. [writer thread]
+  // Keeps two slabs' worth of pages free, so that no thread of the target has to make one: that takes a millisecond.
+  // Until the first page is used, which in a short process none is, a small slab does. [writer thread]
   void PrepareSlab();
   uint32_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
   void ResetAfterFork();
@@ -60,6 +60,7 @@ class PagePool {
   // Two megabytes, so that the kernel can back a slab by one huge page: a storm of rows then costs one page fault where
   // it would cost five hundred.
   static constexpr uint32_t kPagesPerSlab = 32;
+  static constexpr uint32_t kPagesOfFirstSlab = 4;
   static constexpr uint32_t kSpare = kPagesPerSlab * 2;
   static constexpr uint32_t kResting = 256;  // 16 MB, more than a core's second cache holds
   BlockStack<kMaxPages> free_;

@@ -8,6 +8,7 @@
 
 #include "gprof/trace/env.h"
 #include "tracer/system/memory_calls.h"
+#include "tracer/system/settings.h"
 
 namespace gprof::tracer {
 namespace {
@@ -21,7 +22,7 @@ bool MayGrowTo(std::size_t bytes) {
 }  // namespace
 
 void* MapSharedPage(const char* name, std::size_t bytes) {
-  const char* folder = getenv(trace::env::kRunFolder);
+  const char* folder = Setting(trace::env::kRunFolder);
   char path[4096];
   if (folder == nullptr || folder[0] != '/' || !MayGrowTo(bytes)) return nullptr;
   const int n = snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -1,11 +1,11 @@
 // What a reader can do with the timeline, by key, button or link: one method each.
 import { announce } from "../../shared/dom";
 import { describe, gpuWork } from "../../shared/events";
-import * as navigate from "./navigate";
-import type { Direction } from "./navigate";
-import { runOf, type Scene } from "../scene";
+import * as navigate from "../model/navigate";
+import type { Direction } from "../model/navigate";
+import { runOf, type Scene } from "../model/scene";
 import type { EventRef, Run, View } from "../../shared/state";
-import { around, panned, zoomed } from "../viewport";
+import { around, panned, zoomed } from "../model/viewport";
 
 const PAN_SHARE = 0.2; // of the view
 const ZOOM = 1.5;
@@ -65,7 +65,7 @@ export class Commands {
     const isShort = work !== null && work.end_ns - work.start_ns < (whole.end_ns - whole.start_ns) / 2;
     const wasInitial = state.view.start_ns === state.initial.start_ns && state.view.end_ns === state.initial.end_ns;
     state.initial = isShort ? work : whole;
-    if (wasInitial) state.setView(state.initial);
+    if (wasInitial) state.set("view", state.initial);
   }
   toEnd(direction: Direction): void {
     const whole = this.state.wholeView();
@@ -84,7 +84,7 @@ export class Commands {
     this.scene.setView(around(span.start_ns, span.end_ns, 0.9));
   }
   zoomTo(ref: EventRef): void {
-    this.state.select(ref);
+    this.state.set("selection", ref);
     this.scene.reveal(ref, true);
   }
 
@@ -143,15 +143,11 @@ export class Commands {
     return null;
   }
   longestMatch(): void {
-    let best: EventRef | null = null;
-    let length = -1;
-    for (const run of this.state.runs) {
+    const found = this.state.runs.flatMap((run) => {
       const matches = this.scene.matches[run.index];
-      const found = matches && navigate.longestMatch(run, matches);
-      if (!found || describe(run, found.event).duration_ns <= length) continue;
-      length = describe(run, found.event).duration_ns;
-      best = found;
-    }
-    this.go(best, "No match.");
+      return (matches && navigate.longestMatch(run, matches)) ?? [];
+    });
+    const length = (ref: EventRef): number => describe(this.state.runs[ref.timeline], ref.event).duration_ns;
+    this.go(found.sort((a, b) => length(b) - length(a))[0] ?? null, "No match.");
   }
 }

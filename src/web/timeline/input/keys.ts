@@ -45,7 +45,7 @@ function bindings(target: KeyTarget): Record<string, () => void> {
 const isTyping = (at: Element | null): boolean => at instanceof HTMLInputElement || at instanceof HTMLTextAreaElement || at instanceof HTMLSelectElement;
 
 /** Keys that a focused button, tab or link needs for itself. */
-function isTheirs(key: string, at: Element | null): boolean {
+function isForFocused(key: string, at: Element | null): boolean {
   if (!at || at === document.body) return false;
   if (key === "Enter" || key === " ") return at.matches("button, a, summary");
   return /^(Arrow|Home|End|Page)/.test(key) && at.closest("[role=tablist], .tl-details, .tl-help") !== null;
@@ -57,7 +57,7 @@ export function bindKeys(target: KeyTarget, isShown: () => boolean): void {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !isShown()) return;
     const at = document.activeElement;
-    if (isTyping(at) || isTheirs(event.key, at)) return;
+    if (isTyping(at) || isForFocused(event.key, at)) return;
     const action = Object.prototype.hasOwnProperty.call(keys, event.key) ? keys[event.key] : undefined;
     if (!action) return;
     event.preventDefault();

@@ -3,7 +3,8 @@
 import type { Counter } from "../../shared/data";
 import { formatFigure } from "../../shared/format";
 import { lowerBound } from "../../shared/levels";
-import type { Row } from "../layout";
+import type { Row } from "../model/layout";
+import { remembered } from "../../shared/remembered";
 import type { CounterValues, Run, View } from "../../shared/state";
 
 const BLOCK = 64;
@@ -13,12 +14,8 @@ interface Sums {
   readonly area: Float64Array; // value times ns before each point
   readonly measured: Float64Array; // ns before each point
 }
-const sums = new WeakMap<CounterValues, Sums>();
 
-function sumsOf(values: CounterValues): Sums {
-  const known = sums.get(values);
-  if (known) return known;
-  const { time, value, high } = values;
+const sumsOf = remembered(({ time, value, high }: CounterValues): Sums => {
   const highest = new Float64Array(Math.ceil(value.length / BLOCK)).fill(-Infinity);
   const area = new Float64Array(value.length);
   const measured = new Float64Array(value.length);
@@ -30,10 +27,8 @@ function sumsOf(values: CounterValues): Sums {
     area[i] = area[i - 1] + (isMeasured ? value[i - 1] * (time[i] - time[i - 1]) : 0);
     measured[i] = measured[i - 1] + (isMeasured ? time[i] - time[i - 1] : 0);
   }
-  const made = { highest, area, measured };
-  sums.set(values, made);
-  return made;
-}
+  return { highest, area, measured };
+});
 
 /** The highest of values [from, to); -Infinity where none was measured. */
 function highestWithin(values: CounterValues, from: number, to: number): number {
@@ -82,14 +77,8 @@ function meanWithin(values: CounterValues, from: number, to: number): number | n
   return measuredTo > measuredFrom ? (areaTo - areaFrom) / (measuredTo - measuredFrom) : null;
 }
 
-export interface CounterSummary {
-  readonly low: number;
-  readonly mean: number;
-  readonly high: number;
-}
-
 /** Of what the counter shows from `from` to before `to`; null: nothing. */
-export function summaryWithin(values: CounterValues, from: number, to: number): CounterSummary | null {
+export function summaryWithin(values: CounterValues, from: number, to: number): { low: number; mean: number; high: number } | null {
   const mean = meanWithin(values, from, to);
   if (mean === null) return null;
   let low = Infinity;
@@ -134,24 +123,24 @@ interface Area {
   paper: string; // around the text, which stands on the area as well
 }
 
-/** Fills the columns of pixels to the height of their values; `of` is told where each begins and ends. */
-function fillSteps(context: CanvasRenderingContext2D, area: Area, most: number, of: (x: number) => number): void {
-  const room = area.height - 5;
-  let runStart = 0;
-  let runValue = -1;
-  const flush = (x: number): void => {
-    const share = Math.min(1, Math.max(0, runValue) / most);
-    const height = Math.max(runValue > 0 ? 1 : 0, share * room);
-    if (height > 0 && x > runStart) context.fillRect(runStart, area.top + area.height - 1 - height, x - runStart, height);
-    runStart = x;
-  };
-  for (let x = 0; x < area.width; ++x) {
-    const value = of(x);
-    if (value === runValue) continue;
-    flush(x);
-    runValue = value;
+/** Tells `draw` of each stretch of columns of pixels that have the same value. */
+function eachStretch(width: number, of: (x: number) => number, draw: (from: number, to: number, value: number) => void): void {
+  let [from, value] = [0, of(0)];
+  for (let x = 1; from < width; ++x) {
+    const next = x < width ? of(x) : NaN;
+    if (next === value) continue;
+    draw(from, Math.min(x, width), value);
+    [from, value] = [x, next];
   }
-  flush(area.width);
+}
+
+/** Fills the columns of pixels to the height of their values. */
+function fillSteps(context: CanvasRenderingContext2D, { width, top, height }: Area, most: number, of: (x: number) => number): void {
+  eachStretch(width, of, (from, to, value) => {
+    if (value <= 0) return;
+    const filled = Math.max(1, Math.min(1, value / most) * (height - 5));
+    context.fillRect(from, top + height - 1 - filled, to - from, filled);
+  });
 }
 
 /** A share of something is seen as that. */
@@ -170,22 +159,12 @@ export function drawHeat(
 ): void {
   const SHADES = 32; // columns of one shade are one rectangle
   const perPixel = (view.end_ns - view.start_ns) / area.width;
-  let from = 0;
-  let shade = 0;
+  const shadeAt = (x: number): number => Math.ceil(heatWithin(counter, values, view.start_ns + x * perPixel, view.start_ns + (x + 1) * perPixel) * SHADES);
   context.fillStyle = area.color;
-  const flush = (x: number): void => {
+  eachStretch(area.width, shadeAt, (from, to, shade) => {
     context.globalAlpha = shade / SHADES;
-    if (shade > 0) context.fillRect(from, area.top + 2, x - from, area.height - 4);
-    from = x;
-  };
-  for (let x = 0; x < area.width; ++x) {
-    const start = view.start_ns + x * perPixel;
-    const here = Math.ceil(heatWithin(counter, values, start, start + perPixel) * SHADES);
-    if (here === shade) continue;
-    flush(x);
-    shade = here;
-  }
-  flush(area.width);
+    if (shade > 0) context.fillRect(from, area.top + 2, to - from, area.height - 4);
+  });
   context.globalAlpha = 1;
 }
 

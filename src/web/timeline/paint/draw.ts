@@ -1,16 +1,18 @@
 // Draws the rows of a pane. Lanes are painted pixel by pixel into a strip, one line each (paint.ts), which goes to the
 // canvas in one piece and is stretched to the height of the rows: a frame costs a few calls of the canvas a row.
 import { counterOf, drawCounter, drawHeat, type ShownCounter } from "./counter";
+import { contextOf } from "./canvas";
 import { formatBytes } from "../../shared/format";
-import { BLOCK, type Marks } from "../../shared/levels";
-import { isShown, laneHeight, laneTop, type Row } from "../layout";
-import { MOST_WIDE, makeWideEvents, paintLane, type ColorOf, type WideEvents } from "./paint";
-import { fromRgb, parseColor, RANGE_COLORS, tinted, type Palette } from "./palette";
+import { markEvents, type Marks } from "../../shared/levels";
+import { isShown, laneHeight, laneTop, type Row } from "../model/layout";
+import { MAX_WIDE, makeWideEvents, paintLane, type ColorOf, type WideEvents } from "./paint";
+import { fromRgb, parseColor, RANGE_COLORS, tinted, type Palette } from "../../shared/palette";
+import { remembered } from "../../shared/remembered";
 import type { LaneEvents, Run, RunLane, View } from "../../shared/state";
 import { BarText, FONT_PX } from "./text";
 
 const TEXT_FROM_PX = 24; // narrower bars have no name
-const MOST_TEXTS = 1500; // a frame
+const MAX_TEXTS = 1500; // a frame
 const BETWEEN_PX = 2; // lanes
 const GAP_CELL_PX = 4;
 
@@ -35,7 +37,7 @@ interface BarLine {
 
 export class RowDrawer {
   private readonly strip = document.createElement("canvas");
-  private readonly stripContext = this.strip.getContext("2d") as CanvasRenderingContext2D;
+  private readonly stripContext = contextOf(this.strip);
   private readonly text: BarText;
   private readonly wideOfLine: WideEvents[] = [];
   private pixels: ImageData | null = null;
@@ -136,12 +138,12 @@ export class RowDrawer {
   }
 
   private drawTexts(job: DrawJob, bars: readonly BarLine[], ratio: number): void {
-    let left = MOST_TEXTS;
+    let left = MAX_TEXTS;
     let style = "";
     for (const bar of bars) {
       const { wide } = bar;
       const y = bar.y + BETWEEN_PX / 2 + bar.height / 2 + 0.5;
-      for (let i = 0; i < Math.min(wide.count, MOST_WIDE) && left > 0; ++i) {
+      for (let i = 0; i < Math.min(wide.count, MAX_WIDE) && left > 0; ++i) {
         const from = wide.from[i] / ratio;
         const room = wide.to[i] / ratio - from - 7;
         const text = this.text.fit(this.textOf(job.run, bar.lane.events, wide.index[i], room), room);
@@ -169,17 +171,8 @@ export class RowDrawer {
 /** Idle time shorter than this is drawn together. */
 const cellOf = (lane: RunLane, ratio: number): number => (lane.trackData.kind === "gaps" ? Math.round(GAP_CELL_PX * ratio) : 1);
 
-const none = new WeakMap<RunLane, Marks>();
-
 /** Marks of a lane where nothing matches. */
-function noMarks(lane: RunLane): Marks {
-  let marks = none.get(lane);
-  if (!marks) {
-    const blocks = new Uint32Array(Math.ceil(lane.events.count / BLOCK) + 1);
-    none.set(lane, (marks = { bits: new Uint8Array(lane.events.count), blocks }));
-  }
-  return marks;
-}
+const noMarks = remembered((lane: RunLane) => markEvents(lane.events, () => false));
 
 const KERNEL = 0;
 const RANGES = new Set([19, 20, 26]); // NVTX ranges, also those on a GPU
@@ -202,22 +195,10 @@ function colorsOf(job: DrawJob): ColorOf {
   };
 }
 
-const tintsOf = new WeakMap<Palette, number[]>();
-
-function kernelTints(palette: Palette): number[] {
-  let tints = tintsOf.get(palette);
-  if (!tints) tintsOf.set(palette, (tints = TINTS.map((share) => tinted(palette.classes[KERNEL], share))));
-  return tints;
-}
-
-const hashesOfRun = new WeakMap<Run, Uint8Array>();
+const kernelTints = remembered((palette: Palette) => TINTS.map((share) => tinted(palette.classes[KERNEL], share)));
 
 /** By name: the same name has the same colour in both runs of a diff, and in the next report. */
-function hashesOf(run: Run): Uint8Array {
-  let hashes = hashesOfRun.get(run);
-  if (!hashes) hashesOfRun.set(run, (hashes = Uint8Array.from(run.data.names, hashOf)));
-  return hashes;
-}
+const hashesOf = remembered((run: Run) => Uint8Array.from(run.data.names, hashOf));
 
 function hashOf(text: string): number {
   let hash = 0;

@@ -2,13 +2,32 @@
 // measured range, the pointer.
 import { blameOf, callOf, isEvent, nextOf, operationsOf, placeOf } from "../../shared/events";
 import { formatNs } from "../../shared/format";
-import type { Pane, Rect } from "../pane";
-import type { Scene } from "../scene";
+import type { Run } from "../../shared/state";
+import type { Scene } from "../model/scene";
 import { FONT_PX } from "./text";
 
-const MOST_ARROWS = 100; // of a graph with thousands of operations
+/** Where an event is drawn. */
+export interface Rect {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  isRowInView: boolean;
+}
 
-export function drawOverlay(context: CanvasRenderingContext2D, scene: Scene, pane: Pane): void {
+/** The pane that is drawn over. */
+export interface Surface {
+  readonly index: number; // of its timeline
+  readonly run: Run | null;
+  readonly width: number;
+  readonly height: number;
+  xOf(time_ns: number): number;
+  rectOf(event: number): Rect | null;
+}
+
+const MAX_ARROWS = 100; // of a graph with thousands of operations
+
+export function drawOverlay(context: CanvasRenderingContext2D, scene: Scene, pane: Surface): void {
   context.clearRect(0, 0, pane.width, pane.height);
   drawSpan(context, scene, pane);
   drawCursor(context, scene, pane);
@@ -23,22 +42,14 @@ export function drawOverlay(context: CanvasRenderingContext2D, scene: Scene, pan
 }
 
 /** Pairs of events that belong together: the call, and what it launched. */
-function flows(pane: Pane, event: number): [number, number][] {
+function flows(pane: Surface, event: number): [number, number][] {
   const { run } = pane;
   if (!run) return [];
   const { kind } = placeOf(run, event).lane.trackData;
-  if (kind === "api") return operationsOf(run, event).slice(0, MOST_ARROWS).map((operation) => [event, operation]);
-  if (kind === "stream") {
-    const call = callOf(run, event);
-    return call === null ? [] : [[call, event]];
-  }
-  if (kind !== "gaps") return [];
-  const next = nextOf(run, event);
-  const blame = blameOf(run, event);
-  const pairs: [number, number][] = [];
-  if (next !== null) pairs.push([event, next]);
-  if (blame !== null) pairs.push([blame, event]);
-  return pairs;
+  if (kind === "api") return operationsOf(run, event).slice(0, MAX_ARROWS).map((operation) => [event, operation]);
+  const pairs: [number | null, number | null][] =
+    kind === "stream" ? [[callOf(run, event), event]] : kind === "gaps" ? [[event, nextOf(run, event)], [blameOf(run, event), event]] : [];
+  return pairs.filter((pair): pair is [number, number] => !pair.includes(null));
 }
 
 function outline(context: CanvasRenderingContext2D, rect: Rect | null, color: string, width: number): void {
@@ -52,7 +63,7 @@ function outline(context: CanvasRenderingContext2D, rect: Rect | null, color: st
   if (right > x) context.strokeRect(x - 0.5, rect.y - 0.5, right - x + 1, rect.height + 1);
 }
 
-function drawFlow(context: CanvasRenderingContext2D, scene: Scene, pane: Pane, from: number, to: number): void {
+function drawFlow(context: CanvasRenderingContext2D, scene: Scene, pane: Surface, from: number, to: number): void {
   const source = pane.rectOf(from);
   const target = pane.rectOf(to);
   if (!source || !target) return;
@@ -77,7 +88,7 @@ function drawFlow(context: CanvasRenderingContext2D, scene: Scene, pane: Pane, f
   context.fill();
 }
 
-function drawSpan(context: CanvasRenderingContext2D, scene: Scene, pane: Pane): void {
+function drawSpan(context: CanvasRenderingContext2D, scene: Scene, pane: Surface): void {
   const { span } = scene.state;
   if (!span) return;
   const offset = scene.offsets[pane.index];
@@ -101,7 +112,7 @@ function drawSpan(context: CanvasRenderingContext2D, scene: Scene, pane: Pane): 
   context.fillText(text, x + 5, pane.height - 14.5);
 }
 
-function drawCursor(context: CanvasRenderingContext2D, scene: Scene, pane: Pane): void {
+function drawCursor(context: CanvasRenderingContext2D, scene: Scene, pane: Surface): void {
   if (scene.cursor_ns === null) return;
   const x = pane.xOf(scene.cursor_ns - scene.offsets[pane.index]);
   context.fillStyle = scene.palette.faint;

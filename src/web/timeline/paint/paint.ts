@@ -27,10 +27,10 @@ export interface WideEvents {
   readonly color: Uint32Array;
 }
 
-export const MOST_WIDE = 4096;
+export const MAX_WIDE = 4096;
 export const makeWideEvents = (): WideEvents => ({
-  count: 0, index: new Int32Array(MOST_WIDE), from: new Float32Array(MOST_WIDE), to: new Float32Array(MOST_WIDE),
-  color: new Uint32Array(MOST_WIDE),
+  count: 0, index: new Int32Array(MAX_WIDE), from: new Float32Array(MAX_WIDE), to: new Float32Array(MAX_WIDE),
+  color: new Uint32Array(MAX_WIDE),
 });
 
 const FULL = 235; // alpha of a busy pixel
@@ -91,7 +91,7 @@ function paintWide(
   for (let x = from; x < to; ++x) put(line, x, color, alpha, job.isUnder);
   // The edge tells neighbours of one colour apart.
   if (to - from >= 3 && right <= line.length) put(line, to - 1, color, alpha >> 1, false);
-  if (!wide || isDim || right - left < wideFrom_px || wide.count >= MOST_WIDE) return;
+  if (!wide || isDim || right - left < wideFrom_px || wide.count >= MAX_WIDE) return;
   const at = wide.count++;
   wide.index[at] = i;
   wide.from[at] = Math.max(0, left);

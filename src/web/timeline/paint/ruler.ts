@@ -1,6 +1,6 @@
 // The time axis: marks at round times, in the unit that fits what is in view. Far into a run marks that are close together
 // share most of their digits; these are said once at the left.
-import { formatMark } from "../../shared/format";
+import { formatMark, roundStep, timeUnit } from "../../shared/format";
 import type { View } from "../../shared/state";
 
 const MARK_PX = 90;
@@ -13,13 +13,6 @@ export interface Mark {
 export interface Marks {
   base: string; // "12.3 s +", or "" where marks are whole times
   marks: Mark[];
-}
-
-/** The round step (1, 2 or 5 times a power of ten) that is at least `least`. */
-export function roundStep(least: number): number {
-  const power = 10 ** Math.floor(Math.log10(least));
-  for (const factor of [1, 2, 5]) if (factor * power >= least * 0.999999) return factor * power;
-  return 10 * power;
 }
 
 export function marksOf(view: View, width: number): Marks {
@@ -39,21 +32,14 @@ export function marksOf(view: View, width: number): Marks {
 /** Marks of one axis have one unit: "1,500 us" between 1 ms and 2 ms would not be read as a scale. */
 function markText(time: number, step: number): string {
   if (time === 0) return "0";
-  const [factor, unit] = unitOf(Math.max(Math.abs(time), step));
+  const [factor, unit] = timeUnit(Math.max(Math.abs(time), step));
   const decimals = Math.max(0, Math.ceil(Math.log10(factor / step) - 1e-9));
   return decimals > 4 ? formatMark(time, "ns") : `${(time / factor).toFixed(decimals)} ${unit}`;
 }
 
-function unitOf(ns: number): [number, string] {
-  if (ns >= 1e9) return [1e9, "s"];
-  if (ns >= 1e6) return [1e6, "ms"];
-  if (ns >= 1e3) return [1e3, "us"];
-  return [1, "ns"];
-}
-
 /** All digits of a time that is a round number of something: "1.234567 s". */
 export function exactText(ns: number): string {
-  const [factor, unit] = unitOf(Math.abs(ns));
+  const [factor, unit] = timeUnit(Math.abs(ns));
   return `${Number((ns / factor).toFixed(9))} ${unit}`;
 }
 

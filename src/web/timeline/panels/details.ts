@@ -2,36 +2,32 @@
 import type { Commands } from "../input/commands";
 import { announce, button, el } from "../../shared/dom";
 import { describe, isEvent } from "../../shared/events";
-import { sectionsOf, titleOf, type Field, type Section } from "./event_details";
+import { sectionsOf } from "./event_details";
+import { titleOf, type Field, type Section } from "./fields";
 import { functionSections } from "./gap_details";
 import { formatNs } from "../../shared/format";
 import { kindLabel } from "../../shared/labels";
 import { middle, shortName, visible } from "../../shared/names";
-import { runOf, type Scene } from "../scene";
+import { runOf, type Scene } from "../model/scene";
 import type { EventRef, Run } from "../../shared/state";
 
 const LONGEST_NAME = 4000;
 
 export class Details {
-  readonly element = el("aside", { class: "tl-details", attributes: { "aria-label": "Selected event", tabindex: -1 } });
+  readonly element = el("aside", { class: "tl-details", attributes: { "aria-label": "Selected event", tabindex: -1, hidden: true } });
 
-  constructor(private readonly scene: Scene, private readonly commands: Commands) {
-    this.element.hidden = true;
-  }
+  constructor(private readonly scene: Scene, private readonly commands: Commands) {}
 
   show(ref: EventRef | null): void {
     const run = ref ? runOf(this.scene, ref) : undefined;
     const isKnown = ref !== null && run !== undefined && isEvent(run, ref.event);
-    if (this.element.hidden === isKnown) this.element.hidden = !isKnown;
-    if (!isKnown) {
-      this.element.replaceChildren();
-      return;
-    }
+    this.element.hidden = !isKnown;
+    if (!isKnown) return this.element.replaceChildren();
     const title = titleOf(run, ref.event);
     this.element.replaceChildren(
       el("header", {},
         el("h2", { text: shortName(title, 120) }),
-        button("✕", () => this.scene.state.select(null), { class: "tl-close", attributes: { "aria-label": "Close the details" } })),
+        button("✕", () => this.scene.state.set("selection", null), { class: "tl-close", attributes: { "aria-label": "Close the details" } })),
       ...(title.length > 60 ? [el("details", {}, el("summary", { text: "Full name" }), el("p", { class: "tl-full", text: middle(title, LONGEST_NAME) }))] : []),
       this.buttons(ref),
       ...this.sections(run, ref.event).map((section) => this.section(ref.timeline, section)));
@@ -53,15 +49,9 @@ export class Details {
       button("longest", () => commands.longestSameName(), { title: "Key: l" }));
   }
 
-  private section(timeline: number, section: Section): HTMLElement {
-    const list = el("dl", {});
-    for (const field of section.fields) {
-      list.append(el("dt", { text: field.label }), el("dd", {}, this.value(timeline, field)));
-    }
-    return el("section", {},
-      section.title ? el("h3", { text: section.title }) : null,
-      section.note ? el("p", { class: "tl-note", text: section.note }) : null,
-      list);
+  private section(timeline: number, { title, note, fields }: Section): HTMLElement {
+    return el("section", {}, title && el("h3", { text: title }), note && el("p", { class: "tl-note", text: note }),
+      el("dl", {}, ...fields.flatMap((field) => [el("dt", { text: field.label }), el("dd", {}, this.value(timeline, field))])));
   }
 
   private value(timeline: number, field: Field): HTMLElement {

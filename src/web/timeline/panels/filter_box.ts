@@ -2,9 +2,10 @@
 import type { Commands } from "../input/commands";
 import { Slices } from "../../shared/packed";
 import { button, el } from "../../shared/dom";
+import { placeOf } from "../../shared/events";
 import { findMatches } from "../../shared/filter";
 import { countOf, formatNs } from "../../shared/format";
-import type { Scene } from "../scene";
+import type { Scene } from "../model/scene";
 
 const DELAY_MS = 90;
 
@@ -27,7 +28,7 @@ export class FilterBox {
       },
       on: { input: () => {
         this.isTyped = true;
-        scene.state.setFilter(this.input.value);
+        scene.state.set("filter", this.input.value);
       } },
     });
     this.input.addEventListener("keydown", (event) => {
@@ -37,11 +38,10 @@ export class FilterBox {
       event.preventDefault();
       event.stopPropagation();
     });
-    this.steps = el("span", { class: "tl-steps" },
+    this.steps = el("span", { class: "tl-steps", attributes: { hidden: true } },
       button("‹", () => commands.match(-1), { title: "Previous match (key: [)", attributes: { "aria-label": "Previous match" } }),
       button("›", () => commands.match(1), { title: "Next match (key: ])", attributes: { "aria-label": "Next match" } }),
       button("longest", () => commands.longestMatch(), { title: "Longest match (key: m)" }));
-    this.steps.hidden = true;
     this.element = el("div", { class: "tl-filterbox", attributes: { role: "search" } }, this.input, this.count, this.steps);
   }
 
@@ -58,18 +58,16 @@ export class FilterBox {
 
   // The first Enter goes to the longest match, as this is mostly what is looked for; more go on from there.
   private first(commands: Commands): void {
-    const { selection } = this.scene.state;
-    const marks = selection ? this.scene.matches[selection.timeline]?.marks : undefined;
-    const run = selection ? this.scene.state.runs[selection.timeline] : undefined;
-    const lane = selection && run ? run.laneOf(selection.event) : undefined;
-    const isMatch = lane && selection && marks?.get(lane)?.bits[selection.event - lane.events.first] === 1;
+    const { selection, runs } = this.scene.state;
+    const { lane, index } = selection ? placeOf(runs[selection.timeline], selection.event) : { lane: null, index: 0 };
+    const isMatch = selection && lane && this.scene.matches[selection.timeline]?.marks.get(lane)?.bits[index] === 1;
     if (isMatch) commands.match(1);
     else commands.longestMatch();
   }
 
   private leave(): void {
     if (this.input.value === "") this.input.blur();
-    else this.scene.state.setFilter("");
+    else this.scene.state.set("filter", "");
   }
 
   /** The filter or the runs are others. */

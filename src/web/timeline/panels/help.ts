@@ -10,7 +10,7 @@ export class Help {
     const list = (rows: readonly (readonly [string, string])[]): HTMLElement =>
       el("dl", {}, ...rows.flatMap(([key, what]) => [el("dt", { text: key }), el("dd", { text: what })]));
     const close = button("✕", () => this.toggle(false), { class: "tl-close", attributes: { "aria-label": "Close the help" } });
-    this.element = el("div", { class: "tl-help", attributes: { role: "dialog", "aria-modal": "false", "aria-label": "Keys and mouse", tabindex: -1 } },
+    this.element = el("div", { class: "tl-help", attributes: { role: "dialog", "aria-modal": "false", "aria-label": "Keys and mouse", tabindex: -1, hidden: true } },
       el("header", {}, el("h2", { text: "Keys and mouse" }), close),
       el("div", { class: "tl-help-columns" },
         el("section", {}, el("h3", { text: "Keys" }), list(KEY_HELP)),
@@ -21,7 +21,6 @@ export class Help {
             ["stream:7 gpu:0 thread:519", "where it is"], ["nvtx:step/load", "within, or launched within"], ["cause:host", "idle time by cause"], ["object:train.bin", "OS calls by file, lock or address"],
             ["min:10us max:2ms", "duration"], ["a,b", "alternatives after a key"], ["-kind:memset", "exclude"],
           ]))));
-    this.element.hidden = true;
   }
 
   get isOpen(): boolean {

@@ -1,7 +1,7 @@
 // The column of labels at the left of a pane. Labels are elements, so that Tab and screen readers find them; only those in
 // view exist.
-import { el } from "../../shared/dom";
-import type { Row } from "../layout";
+import { button, el } from "../../shared/dom";
+import type { Row } from "../model/layout";
 import { splitName } from "../paint/text";
 import { shortName, tooltip, visible } from "../../shared/names";
 
@@ -73,16 +73,9 @@ export class Sidebar {
     const { label, detail } = row.trackData;
     const name = shortName(label, 80);
     const canFold = row.isGroup || row.trackData.counter !== null || row.trackData.lanes.some((l) => l.depth > 0);
-    const fold = el("button", {
-      class: "tl-fold", attributes: { type: "button", "aria-label": `Fold ${name}` },
-      on: { click: () => this.actions.fold(row.track) },
-    });
-    fold.disabled = !canFold; // keeps its place: names are aligned
-    const pin = el("button", {
-      class: "tl-pin", text: "↥", title: "Keep at the top",
-      attributes: { type: "button", "aria-label": `Keep ${name} at the top` },
-      on: { click: () => this.actions.pin(row.track) },
-    });
+    // Where there is nothing to fold it keeps its place: names are aligned.
+    const fold = button("", () => this.actions.fold(row.track), { class: "tl-fold", attributes: { "aria-label": `Fold ${name}`, disabled: !canFold } });
+    const pin = button("↥", () => this.actions.pin(row.track), { class: "tl-pin", title: "Keep at the top", attributes: { "aria-label": `Keep ${name} at the top` } });
     const text = el("span", { class: "tl-name", title: tooltip(detail ? `${label}\n${detail}` : label) }, nameLine(name));
     const second = detail && !row.isGroup ? el("small", { text: shortName(visible(detail), 60) }) : null;
     if (second) text.append(second);

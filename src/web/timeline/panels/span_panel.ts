@@ -1,25 +1,23 @@
 // The panel of the measured range: tables of what measure.ts found, each row of which filters and leads to its longest event.
 import { Slices } from "../../shared/packed";
-import { button, el } from "../../shared/dom";
-import { formatBytes, formatNs, formatNumber, formatPercent } from "../../shared/format";
+import { button, el, figure, tableHead } from "../../shared/dom";
+import { countOf, formatBytes, formatNs, formatNumber, formatPercent } from "../../shared/format";
 import { causeMeaning, kindLabel } from "../../shared/labels";
-import { sumSpan, type DeviceSum, type NameSum, type SpanSums } from "../input/measure";
+import { sumSpan, type DeviceSum, type NameSum, type SpanSums } from "../model/measure";
 import { shortName } from "../../shared/names";
 import { exactText } from "../paint/ruler";
-import type { Scene } from "../scene";
+import type { Scene } from "../model/scene";
 import type { Run, View } from "../../shared/state";
 
-const MOST_ROWS = 12;
+const MAX_ROWS = 12;
 const DELAY_MS = 30; // ranges that are replaced at once are not looked at
 
 export class SpanPanel {
-  readonly element = el("aside", { class: "tl-details tl-span", attributes: { "aria-label": "Measured range" } });
+  readonly element = el("aside", { class: "tl-details tl-span", attributes: { "aria-label": "Measured range", hidden: true } });
   private timer = 0;
   private wanted = 0;
 
-  constructor(private readonly scene: Scene, private readonly zoom: (span: View) => void) {
-    this.element.hidden = true;
-  }
+  constructor(private readonly scene: Scene, private readonly zoom: (span: View) => void) {}
 
   show(span: View | null): void {
     const number = ++this.wanted;
@@ -44,7 +42,7 @@ export class SpanPanel {
     this.element.replaceChildren(
       el("header", {},
         el("h2", { text: `Range of ${formatNs(span.end_ns - span.start_ns)}` }),
-        button("✕", () => this.scene.state.setSpan(null), { class: "tl-close", attributes: { "aria-label": "Close the range" } })),
+        button("✕", () => this.scene.state.set("span", null), { class: "tl-close", attributes: { "aria-label": "Close the range" } })),
       el("p", { class: "tl-note", text: `${exactText(Math.round(span.start_ns))} to ${exactText(Math.round(span.end_ns))}` }),
       el("p", { class: "tl-buttons" }, button("Zoom to it", () => this.zoom(span), { title: "Key: Enter" })),
       ...parts);
@@ -52,23 +50,18 @@ export class SpanPanel {
 
   private tables(run: Run, sums: SpanSums): HTMLElement[] {
     const parts = sums.devices.map((device) => deviceSection(device, sums.length_ns));
-    for (const [title, rows] of [["GPU operations", sums.operations], ["CUDA calls", sums.calls], ["NVTX ranges", sums.ranges],
-      ["OS and MPI calls", sums.system], ["Threads", sums.states]] as const) {
-      if (rows.length > 0) parts.push(this.table(run, title, rows, sums.length_ns));
-    }
+    for (const [title, rows] of sums.groups) parts.push(this.table(run, title, rows, sums.length_ns));
     if (parts.length === 0) parts.push(el("p", { text: "Nothing was recorded in this range." }));
     return parts;
   }
 
   private table(run: Run, title: string, rows: readonly NameSum[], length_ns: number): HTMLElement {
     const total = rows.reduce((sum, row) => sum + row.time_ns, 0);
-    const body = el("tbody", {}, ...rows.slice(0, MOST_ROWS).map((row) => this.row(run, row, length_ns)));
-    const table = el("table", {},
-      el("thead", {}, el("tr", {}, ...["Name", "Count", "Time", "Of range"].map((text) => el("th", { text, attributes: { scope: "col" } })))), body);
-    const rest = rows.length - MOST_ROWS;
-    return el("section", {},
-      el("h3", { text: `${title}, ${formatNs(total)}` }), table,
-      rest > 0 ? el("p", { class: "tl-note", text: `and ${formatNumber(rest)} more` }) : null);
+    const rest = rows.length - MAX_ROWS;
+    return el("section", {}, el("h3", { text: `${title}, ${formatNs(total)}` }),
+      el("table", {}, tableHead(["Name", "Count", "Time", "Of range"], (column) => column > 0),
+        el("tbody", {}, ...rows.slice(0, MAX_ROWS).map((row) => this.row(run, row, length_ns)))),
+      rest > 0 && el("p", { class: "tl-note", text: `and ${formatNumber(rest)} more` }));
   }
 
   private row(run: Run, row: NameSum, length_ns: number): HTMLElement {
@@ -77,21 +70,15 @@ export class SpanPanel {
     const pageable = row.kind.startsWith("pageable") ? ", pageable" : "";
     return el("tr", {},
       el("td", {}, button(shortName(name, 48) + more + pageable, () => this.scene.jump(row.longest), { class: "tl-link", title: "Go to the longest" })),
-      el("td", { class: "number", text: formatNumber(row.count) }),
-      el("td", { class: "number", text: formatNs(row.time_ns) }),
-      el("td", { class: "number", text: formatPercent((100 * row.time_ns) / length_ns) }));
+      figure(formatNumber(row.count)), figure(formatNs(row.time_ns)), figure(formatPercent((100 * row.time_ns) / length_ns)));
   }
 }
 
 function deviceSection(device: DeviceSum, length_ns: number): HTMLElement {
-  const share = (ns: number): string => formatPercent((100 * ns) / length_ns);
-  const list = el("dl", {},
-    el("dt", { text: "Busy" }), el("dd", { text: `${formatNs(device.busy_ns)}, ${share(device.busy_ns)}` }),
-    el("dt", { text: "Idle" }), el("dd", { text: `${formatNs(device.idle_ns)}, ${share(device.idle_ns)}` }));
-  for (const { cause, time_ns, count } of device.idle) {
-    list.append(
-      el("dt", { class: "tl-cause", text: cause, title: causeMeaning(cause) }),
-      el("dd", { text: `${formatNs(time_ns)}, ${share(time_ns)}, ${formatNumber(count)} ${count === 1 ? "gap" : "gaps"}` }));
-  }
-  return el("section", {}, el("h3", { text: shortName(device.label, 60) }), list);
+  const timeText = (ns: number): string => `${formatNs(ns)}, ${formatPercent((100 * ns) / length_ns)}`;
+  return el("section", {}, el("h3", { text: shortName(device.label, 60) }), el("dl", {},
+    el("dt", { text: "Busy" }), el("dd", { text: timeText(device.busy_ns) }), el("dt", { text: "Idle" }), el("dd", { text: timeText(device.idle_ns) }),
+    ...device.idle.flatMap(({ cause, time_ns, count }) => [
+      el("dt", { text: cause, title: causeMeaning(cause) }), el("dd", { text: `${timeText(time_ns)}, ${countOf(count, "gap")}` }),
+    ])));
 }

@@ -1,11 +1,35 @@
 // One stack from what runs on the GPU to the outermost frame: the operation, the CUDA call that launched it, and the frames
 // that the call was made from; of a CPU sample, its frames and the CUDA call that it is in.
-import { describe, placeOf } from "../../shared/events";
+import { FRAME_KINDS, type TrackKind } from "../../shared/data";
+import { describe, lanesOfKind, valueOf } from "../../shared/events";
 import { eventAt } from "../../shared/levels";
 import { visible } from "../../shared/names";
-import { framesOf, type Frame } from "../../shared/stacks";
-import type { Field, Section } from "./event_details";
+import type { Field, Section } from "./fields";
 import type { Run, RunLane } from "../../shared/state";
+
+interface Frame {
+  text: string;
+  kind: (typeof FRAME_KINDS)[number];
+}
+
+/** The frames that an event was found in or called from, the innermost first. */
+export function framesOf(run: Run, event: number): Frame[] {
+  const frames: Frame[] = [];
+  const { stacks } = run;
+  if (!stacks) return frames;
+  let node = valueOf(run, event, "stack") - 1;
+  while (node >= 0 && node < stacks.parent.length) {
+    const kind = FRAME_KINDS[stacks.kind[node]] ?? "";
+    const name = run.data.names[stacks.name[node]] ?? "";
+    // Functions that were inlined are one frame, the innermost last.
+    const functions = kind === "native" ? name.split(";").reverse() : [name];
+    for (const text of functions) frames.push({ text, kind });
+    const parent = stacks.parent[node] - 1;
+    if (parent >= node) break; // damaged
+    node = parent;
+  }
+  return frames;
+}
 
 interface Line {
   label: string;
@@ -18,23 +42,20 @@ const LABELS: Record<Frame["kind"], string> = { "": "", native: "native", Python
 const lineOf = ({ text, kind }: Frame): Line => ({ label: LABELS[kind], text: kind === "cut" ? `… ${text}` : text });
 
 /** Lanes of the thread that the event belongs to. */
-export function lanesBeside(run: Run, event: number, kind: RunLane["trackData"]["kind"]): RunLane[] {
-  const { parent } = placeOf(run, event).lane.trackData;
-  return run.lanes.filter((lane) => lane.trackData.kind === kind && lane.trackData.parent === parent);
+export function lanesBeside(run: Run, event: number, ...kinds: TrackKind[]): RunLane[] {
+  const { parent } = describe(run, event).track;
+  return lanesOfKind(run, ...kinds).filter(({ trackData }) => trackData.parent === parent);
 }
 
 /** The innermost CUDA call that the thread was in when the event began; null: none. */
 export function callAround(run: Run, event: number): number | null {
   const { start_ns } = describe(run, event);
-  let found: number | null = null;
-  let depth = -1;
-  for (const lane of lanesBeside(run, event, "api")) {
-    const at = eventAt(lane.events, start_ns);
-    if (at < 0 || lane.depth <= depth) continue;
-    found = lane.events.first + at;
-    depth = lane.depth;
+  const calls = lanesBeside(run, event, "api").sort((a, b) => b.depth - a.depth);
+  for (const { events } of calls) {
+    const at = eventAt(events, start_ns);
+    if (at >= 0) return events.first + at;
   }
-  return found;
+  return null;
 }
 
 /** The call within the frames: in the place of the frame that is its function, else around what is not Python. */
@@ -68,8 +89,8 @@ export function stackOfCall(run: Run, call: number | null, operation: number | n
 export function stackOfEvent(run: Run, event: number): Section[] {
   const frames = framesOf(run, event);
   const call = callAround(run, event);
-  const isCall = placeOf(run, event).lane.trackData.kind === "os";
-  const first = isCall ? [{ label: "OS call", text: describe(run, event).name }] : [];
+  const { track, name } = describe(run, event);
+  const first = track.kind === "os" ? [{ label: "OS call", text: name }] : [];
   if (call === null) return frames.length > 0 ? section([...first, ...frames.map(lineOf)]) : [];
   // What is below the call is known from the call where the sample does not tell.
   const outer = frames.some(({ kind }) => kind === "Python") ? [] : framesOf(run, call).filter(({ kind }) => kind === "Python");

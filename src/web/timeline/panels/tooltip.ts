@@ -6,7 +6,7 @@ import { formatBytes, formatNs, formatNumber } from "../../shared/format";
 import { causeMeaning, kindLabel } from "../../shared/labels";
 import { middle, tooltip, visible, withoutParameters } from "../../shared/names";
 import { nvtxPath } from "../../shared/paths";
-import type { Hit } from "../pane";
+import type { Hit } from "../model/layout";
 import type { Run } from "../../shared/state";
 
 /** Lines of text; the first is the name. */
@@ -25,11 +25,7 @@ function linesOf(run: Run, event: number): string[] {
 }
 
 export class Tooltip {
-  readonly element = el("div", { class: "tl-tooltip", attributes: { role: "tooltip" } });
-
-  constructor() {
-    this.element.hidden = true;
-  }
+  readonly element = el("div", { class: "tl-tooltip", attributes: { role: "tooltip", hidden: true } });
 
   show(run: Run | null, hit: Hit | null, at: { x: number; y: number; width: number; height: number }): void {
     const lines = run && hit ? this.lines(run, hit) : [];

@@ -156,14 +156,6 @@ void UseBothRanges() {
   nvtxRangePop();
 }
 
-// The second run ends otherwise than the first one.
-int LoopAndBreak(const char* file) {
-  const bool is_first = !std::ifstream(file).good();
-  std::ofstream(file, std::ios::app) << '.';
-  Loop(1);
-  return is_first ? 0 : 7;
-}
-
 // A launch, with a number of blocks of its own, in each of several places.
 void LaunchInPlaces() {
   const nvtxDomainHandle_t lib = nvtxDomainCreateA("lib");
@@ -194,17 +186,6 @@ void LaunchInPlaces() {
   CHECK(alpha.Launch(7, 32));
   nvtxRangePop();
   CHECK(cudaDeviceSynchronize());
-}
-
-// As Loop, with a launch amid it whose blocks tell the run: how often it was called with the file.
-void LaunchInRuns(const char* file) {
-  std::ofstream(file, std::ios::app) << '.';
-  std::ifstream dots(file, std::ios::ate);
-  const auto run = static_cast<unsigned>(dots.tellg());
-  facts::Say(R"({"fact":"run","number":%u})", run);
-  Loop(1);
-  CHECK(alpha.Launch(100 + run, 32));
-  Loop(1);
 }
 
 // Which libraries of profiling are in the process.
@@ -245,10 +226,6 @@ int main(int argc, char** argv) {
     UseBothRanges();
   else if (what == "places")
     LaunchInPlaces();
-  else if (what == "runs")
-    LaunchInRuns(argc > 2 ? argv[2] : "runs");
-  else if (what == "breaks")
-    return LoopAndBreak(argc > 2 ? argv[2] : "runs");
   else if (what == "killed") {
     Loop(count);
     sleep(2);  // a batch of launches is ended after a quarter of a second

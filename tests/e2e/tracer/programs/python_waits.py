@@ -84,9 +84,19 @@ def others():
     asyncio.run(asyncio.sleep(0.02))
 
 
+def wait_for_a_round():
+    """The trace grows at the end of a round; the one after that has begun since."""
+    end = time.monotonic() + 60
+    for _ in range(2):
+        size = os.path.getsize(os.environ["GPROF_OUTPUT"])
+        while os.path.getsize(os.environ["GPROF_OUTPUT"]) == size and time.monotonic() < end:
+            cuda.cudaDeviceSynchronize()
+            time.sleep(0.02)
+
+
 cuda = ctypes.CDLL(os.environ["TEST_CUDART"])
 cuda.cudaDeviceSynchronize()
-time.sleep(0.6)  # the tracer finds modules that have come at its next round
+wait_for_a_round()  # the tracer finds modules that have come at its next round
 for part in (queues, locks, conditions, others):
     part()
 cuda.cudaDeviceSynchronize()

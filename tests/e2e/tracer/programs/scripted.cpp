@@ -9,6 +9,7 @@
 //   queue FILE            launches again and again until that file exists, and never waits
 //   malloc N              allocates and frees N bytes           say TEXT         a line on stdout
 //   exit CODE | term      leaves                               leave CODE       by _exit, once the tracer knows of that
+//   user UID              goes on as another user
 //   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the
 //   answer
 #include <dlfcn.h>
@@ -38,6 +39,11 @@ uint64_t NowNs() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void GoOnAs(uid_t user) {
+  CHECK(setgid(user));
+  CHECK(setuid(user));
 }
 
 struct Domain {
@@ -208,6 +214,8 @@ void Do(const std::string& what, const std::string& argument) {
     facts::Say(R"({"fact":"said","text":"%s"})", argument.c_str());
   else if (what == "exit")
     std::exit(std::atoi(argument.c_str()));
+  else if (what == "user")
+    GoOnAs(static_cast<uid_t>(std::atoi(argument.c_str())));
   else if (what == "leave")
     Leave(std::atoi(argument.c_str()));
   else

@@ -1,0 +1,245 @@
+// gprof-cli record, snapshot: keep the last seconds of a program, and write them down. docs/commands/record.md
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/arguments/capture_arguments.h"
+#include "cli/arguments/options.h"
+#include "cli/arguments/program_arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/live/recorder_protocol.h"
+#include "cli/recording/leftovers.h"
+#include "cli/recording/session_names.h"
+#include "cli/recording/session_protocol.h"
+#include "cli/talk.h"
+#include "gprof/error.h"
+#include "launch/run/launch.h"
+#include "recorder/recorder.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr char kDefaultOutput[] = "snapshot.trace";
+constexpr char kRecorder[] = "Recorder", kTriggers[] = "Snapshots";
+
+// 256M, 1G, 64k, 1000000.
+uint64_t ReadBytes(const std::string& option, const std::string& text) {
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const std::string unit(stop, end);
+  const int shift = unit.empty() || unit == "B"                    ? 0
+                    : unit == "k" || unit == "K" || unit == "kB"   ? 10
+                    : unit == "M" || unit == "MB" || unit == "MiB" ? 20
+                    : unit == "G" || unit == "GB" || unit == "GiB" ? 30
+                                                                   : -1;
+  constexpr uint64_t kMost = uint64_t{1} << 50;
+  if (error == std::errc() && shift >= 0 && value != 0 && value <= kMost >> shift) return value << shift;
+  throw Error(ExitCode::kUsage, option + " needs a size, not '" + text + "'", "example: " + option + " 256M");
+}
+
+// "train_step" or "train_step:2.5".
+void ReadStep(const std::string& text, WatchOptions* watch) {
+  const std::size_t colon = text.rfind(':');
+  watch->step = text.substr(0, colon);
+  if (colon == std::string::npos) return;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, watch->slow_factor);
+  if (error == std::errc() && stop == end && watch->slow_factor >= 1.1 && watch->slow_factor <= 1e6) return;
+  watch->step = text;  // the colon is part of its name
+  watch->slow_factor = WatchOptions().slow_factor;
+}
+
+class Record : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    AddRecorderOptions(app);
+    AddTriggerOptions(app);
+    program_.AddFlushOption(app);
+    program_.AddTraceOptions(app);
+    program_.AddProgramOptions(app);
+    program_.AddNsysOptions(app);
+  }
+
+  int Run() override {
+    LaunchOptions options = program_.Read("usage: gprof-cli record [options] [--] APP [ARGS...]");
+    if (options.TracesNothing()) throw Error(ExitCode::kUsage, "-t none records nothing to keep", "remove -t none");
+    RecorderSettings settings = ReadSettings(options);
+    if (!budget_.empty()) ReadBudget(&options);
+    RecoverEarlierRuns();
+    const std::string app = options.command.front();
+    if (!name_.empty()) CheckSessionName(name_);
+    settings.answer_to = [app](Recorder& recorder, const std::string& line) {
+      return AnswerRecorder(recorder, app, line);
+    };
+    RecorderOptions recorder;
+    recorder.name = name_.empty() ? FreeSessionName(app) : name_;
+    // Where nobody forgets what is old, the program stops recording before it takes the machine's memory.
+    recorder.signal = ReadCaptureSignal("--on-signal", signal_);
+    recorder.limit_bytes = 2 * settings.limits.memory_bytes;
+    std::size_t taken = 0;
+    recorder.make = [&](RunFolder* folder) { return std::make_unique<Counted>(folder, settings, &taken); };
+    options.recorder = std::move(recorder);
+    const LaunchResult result = RunTraced(options);
+    if (!options.is_quiet && taken == 0) Say("'" + app + "' has ended; nothing called for a snapshot");
+    return result.exit_code;
+  }
+
+ private:
+  // It is gone before it can be asked.
+  class Counted : public Recorder {
+   public:
+    Counted(RunFolder* folder, const RecorderSettings& settings, std::size_t* count)
+        : Recorder(folder, settings), count_(count) {}
+    void OnProgramEnd(int exit_code, int signal) override {
+      Recorder::OnProgramEnd(exit_code, signal);
+      *count_ = taken().size();
+    }
+
+   private:
+    std::size_t* count_;
+  };
+
+  void AddRecorderOptions(CLI::App& app) {
+    app.add_option("--keep", keep_, "how much to keep, back from now (default 30s)")
+        ->type_name("TIME")
+        ->group(kRecorder);
+    app.add_option("--memory", memory_, "memory for that; when it is full, less is kept (default 256M)")
+        ->type_name("BYTES")
+        ->group(kRecorder);
+    app.add_option("--budget", budget_,
+                   "keep the slow-down of APP below this share of its run time, for example 1%: record in windows, and "
+                   "pause between them as long as needed")
+        ->type_name("PERCENT")
+        ->group(kRecorder);
+    app.add_option("--name", name_, "by which snapshot finds this recorder (default: name of APP)")
+        ->type_name("NAME")
+        ->group(kRecorder);
+    app.add_option("-o,--output", output_,
+                   "file of the first snapshot; later ones are numbered, as snapshot.2.trace (default snapshot.trace)")
+        ->type_name("FILE")
+        ->group(kRecorder);
+  }
+
+  void AddTriggerOptions(CLI::App& app) {
+    app.add_option("--on-exit", on_exit_, "when APP fails: an exit code other than 0, or a signal (default true)")
+        ->type_name("true|false")
+        ->check(OneOf({"true", "false"}))
+        ->group(kTriggers);
+    app.add_option(
+           "--on-error", on_error_,
+           "when a CUDA call fails: serious for lost contexts and too little GPU memory (default), any, or none")
+        ->type_name("serious|any|none")
+        ->check(OneOf({"serious", "any", "none"}))
+        ->group(kTriggers);
+    app.add_option("--on-slow-step", step_,
+                   "when this NVTX range takes more than FACTOR (default 3) times its median of the last 64")
+        ->type_name("RANGE[:FACTOR]")
+        ->group(kTriggers);
+    app.add_option("--on-idle", idle_, "when a GPU that has worked is idle for this long")
+        ->type_name("TIME")
+        ->group(kTriggers);
+    app.add_option("--on-hang", hang_, "when nothing has been recorded of APP for this long")
+        ->type_name("TIME")
+        ->group(kTriggers);
+    app.add_option("--on-signal", signal_, "when gprof-cli receives this signal, for example SIGUSR1")
+        ->type_name("SIGNAL")
+        ->group(kTriggers);
+    app.add_option("--on-file", file_, "when this file appears")->type_name("FILE")->group(kTriggers);
+    app.add_option("--cooldown", cooldown_, "shortest time between two such snapshots (default 60s)")
+        ->type_name("TIME")
+        ->group(kTriggers);
+    app.add_option("--most", most_, "take no more than this many of them (default 10)")
+        ->type_name("N")
+        ->check(WholeNumber(0, 1'000'000))
+        ->group(kTriggers);
+  }
+
+  RecorderSettings ReadSettings(const LaunchOptions& options) const {
+    RecorderSettings settings;
+    settings.limits.keep_ns = ReadTime("--keep", keep_);
+    settings.limits.memory_bytes = ReadBytes("--memory", memory_);
+    if (settings.limits.keep_ns == 0) throw Error(ExitCode::kUsage, "--keep 0 keeps nothing", "example: --keep 30s");
+    if (!step_.empty()) ReadStep(step_, &settings.watch);
+    if (!settings.watch.step.empty() && !options.trace_nvtx) {
+      throw Error(ExitCode::kUsage, "--on-slow-step needs nvtx in -t", "add nvtx to -t");
+    }
+    if (!idle_.empty()) settings.watch.idle_ns = ReadTime("--on-idle", idle_);
+    if (!hang_.empty()) settings.watch.hang_ns = ReadTime("--on-hang", hang_);
+    settings.watch.on_any_error = on_error_ == "any";
+    settings.watch.on_lost_context = settings.watch.on_out_of_memory = on_error_ != "none";
+    settings.on_failure = on_exit_ == "true";
+    settings.file = file_;
+    settings.cooldown_ns = ReadTime("--cooldown", cooldown_);
+    settings.most = most_;
+    settings.settings = SettingsText(settings, output_);
+    settings.open_output = [output = output_] { return OpenDefaultOutput(output, 1, false); };
+    settings.say = options.say;
+    settings.warn = Warn;
+    return settings;
+  }
+
+  void ReadBudget(LaunchOptions* options) const {
+    if (!options->trace_cuda) throw Error(ExitCode::kUsage, "--budget needs cuda in -t", "add cuda to -t");
+    options->capture.begin = "windows";
+    options->capture.windows = "budget=" + std::to_string(ReadBudgetPpm("--budget", budget_));
+  }
+
+  ProgramArguments program_;
+  std::string keep_ = "30s", memory_ = "256M", budget_, name_, output_ = kDefaultOutput;
+  std::string on_exit_ = "true", on_error_ = "serious", step_, idle_, hang_, signal_, file_, cooldown_ = "60s";
+  uint32_t most_ = 10;
+};
+
+class TakeSnapshot : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("RECORDER", who_, "name, or PID of the program; may be left out where there is only one recorder");
+    app.add_option("-o,--output", output_, "trace file (default: where the -o of record says)")
+        ->type_name("FILE")
+        ->group("Output");
+    app.add_flag("-f,--force-overwrite", may_overwrite_, "overwrite an existing trace file")->group("Output");
+    app.add_option("--reason", reason_, "what the trace says of why it was written")
+        ->type_name("TEXT")
+        ->group("Output");
+  }
+
+  int Run() override {
+    const FoundRun recorder = ChooseRecorder(who_);
+    Json request = {{"do", "snapshot"}, {"reason", TextOfPath(reason_)}};
+    std::optional<OutputFile> file;
+    if (!output_.empty()) {
+      file.emplace(OpenOutput(output_, 0, may_overwrite_));
+      request["output"] = TextOfPath(file->absolute_path);
+      request["device"] = file->device;
+      request["inode"] = file->inode;
+      request["run"] = file->run;
+    }
+    Json answer;
+    try {
+      answer = AskSession(recorder, request);
+    } catch (const Error&) {
+      if (file) file->Remove();
+      throw;
+    }
+    const std::string path = file ? file->path : PathOfText(answer.value("output", ""));
+    const int64_t from_ns = answer.value("from_ns", int64_t{0}), until_ns = answer.value("until_ns", int64_t{0});
+    Say("the last " + FormatNs(until_ns - from_ns) + " are in '" + path + "' (" +
+        FormatBytes(answer.value("bytes", uint64_t{0})) + "). Next: gprof-cli report " + ShellQuoted(path));
+    return CodeOf(ExitCode::kGood);
+  }
+
+ private:
+  std::string who_, output_, reason_ = "asked for by gprof-cli snapshot";
+  bool may_overwrite_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRecord() { return std::make_unique<Record>(); }
+std::unique_ptr<Command> MakeSnapshot() { return std::make_unique<TakeSnapshot>(); }
+
+}  // namespace gprof::cli

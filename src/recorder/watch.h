@@ -1,0 +1,79 @@
+// Looks at what is recorded, while it is, for what is worth a snapshot: a step that takes too long, a call of CUDA that
+// fails, a GPU that has nothing to do, a program that does nothing any more.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "recorder/ring.h"
+#include "trace/file/reader.h"
+
+namespace gprof {
+
+class RowDecoder;
+
+struct WatchOptions {
+  std::string step;                                      // NVTX range that is a step; empty: none is looked at
+  double slow_factor = 3;                                // of the median of the last steps
+  int64_t idle_ns = 0;                                   // of a GPU that has worked before; 0: not looked at
+  int64_t hang_ns = 0;                                   // without any record of the program; 0: not looked at
+  bool on_out_of_memory = true, on_lost_context = true;  // as a CUDA call says
+  bool on_any_error = false;
+};
+
+class Watch {
+ public:
+  explicit Watch(WatchOptions options);
+  ~Watch();
+
+  // A chunk that was appended.
+  void Take(const Ring& ring, const RingChunk& chunk);
+  // After all that there are: what happened that was not told before, empty for nothing.
+  std::string Look(int64_t now_ns);
+
+ private:
+  struct Push {
+    uint64_t time_ns;
+    bool is_step;
+  };
+  struct Thread {
+    trace::ProcessKey process;
+    uint32_t tid;
+    friend bool operator==(const Thread& a, const Thread& b) { return a.process == b.process && a.tid == b.tid; }
+  };
+  struct ThreadHash {
+    std::size_t operator()(const Thread& t) const {
+      return ProcessKeyHash()(t.process) ^ (t.tid * 0x9E3779B97F4A7C15u);
+    }
+  };
+  struct Device {
+    std::vector<std::pair<uint64_t, uint64_t>> work;  // since the last look: when it began and ended
+    uint64_t busy_until_ns = 0;
+    bool is_told = false;  // that it is idle
+  };
+
+  friend class WatchSink;
+  void TakeStep(uint64_t duration_ns);
+  void Tell(std::string what);
+  void LookAtDevices(int64_t now_ns);
+  bool TellIdle(uint32_t device, uint64_t ns, const char* verb);
+  void LookForHang(int64_t now_ns);
+
+  WatchOptions options_;
+  std::unique_ptr<RowDecoder> decoder_;
+  std::unordered_map<Thread, std::vector<Push>, ThreadHash> pushes_;
+  std::deque<uint64_t> steps_;  // the last ones, in ns
+  std::map<uint32_t, Device> devices_;
+  uint64_t last_record_ns_ = 0;  // of the program
+  bool is_hang_told_ = false;
+  std::string told_;  // the first thing since the last look
+  std::vector<unsigned char> body_;
+};
+
+}  // namespace gprof

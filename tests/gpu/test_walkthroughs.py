@@ -1,0 +1,66 @@
+"""The command lines of examples/walkthroughs, with their own programs, and what must be seen there."""
+
+import importlib.util
+import os
+import re
+import sys
+import unittest
+
+import recorded
+import support
+
+PAGES = support.SOURCE / "examples" / "walkthroughs"
+SCRIPTS = {"streams.md": "normalise_python", "loader.md": "walkthroughs", "encoder.md": "walkthroughs"}
+
+
+def needs(*modules):
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    return unittest.skipIf(missing, f"not installed: {', '.join(missing)}")
+
+
+class Walkthroughs(support.GpuTest):
+    def walk(self, page):
+        """What each line printed; traces are in the folder of the test."""
+        tools = self.folder / "bin"
+        tools.mkdir()
+        (tools / "gprof-cli").symlink_to(support.COMMAND)
+        (tools / "python3").symlink_to(sys.executable)
+        for script in (support.EXAMPLES / SCRIPTS[page]).glob("*.py"):
+            (self.folder / script.name).symlink_to(script)
+        env = support.environment(PATH=f"{tools}:{os.environ['PATH']}", PYTHONPATH=support.python_path(), NO_COLOR="1")
+        printed = {}
+        for block in re.findall(r"^```sh\n(.*?)^```", (PAGES / page).read_text(encoding="utf-8"), re.M | re.S):
+            for line in block.splitlines():
+                done = support.run("sh", "-c", line, env=env, cwd=self.folder)
+                self.assertEqual(done.returncode, 0, f"{line}\n{done.stdout}\n{done.stderr}")
+                printed[line] = " ".join(done.stdout.split())
+        return printed
+
+    def report(self, name):
+        return recorded.Report.of(self.folder / name)
+
+    @needs("numba", "numpy")
+    def test_streams(self):
+        printed = self.walk("streams.md")
+        self.assertRegex(printed["gprof-cli report v1.trace"], r"pageable copies: H2D .*?; D2H ")
+        self.assertIn("streams.one_only", self.report("v3_bug.trace").finding_ids())
+        good = self.report("v3.trace")
+        self.assertEqual(good.metric("streams.created"), 8)
+        self.assertGreaterEqual(good.metric("streams.max_concurrency"), 2)
+        self.assertNotIn("streams.one_only", good.finding_ids())
+
+    @needs("torch")
+    def test_loader(self):
+        printed = self.walk("loader.md")
+        self.assertIn("SlowTransform", printed["gprof-cli report w0.trace"])
+
+    @needs("torch")
+    def test_encoder(self):
+        printed = self.walk("encoder.md")
+        fused = printed["gprof-cli diff eager.trace fused.trace"]
+        self.assertRegex(fused, r"Launches [\d,]+ -> [\d,]+ \(-[\d,]+\); [\d.]+ -> [\d.]+ kernels a step")
+        self.assertIn("Kernels ", fused)
+
+
+if __name__ == "__main__":
+    support.main()
