@@ -78,7 +78,7 @@ std::unique_ptr<RunFolder> FolderOfEarlier(pid_t pid) {
 
 std::unique_ptr<RunFolder> NewFolder(const AttachTarget& target) {
   std::string why;
-  std::unique_ptr<RunFolder> folder = RunFolder::Make("attach-" + std::to_string(target.pid), &why);
+  std::unique_ptr<RunFolder> folder = RunFolder::Make(std::string(kAttachSession) + std::to_string(target.pid), &why);
   if (folder) return folder;
   throw Error(ExitCode::kLaunchFailed, "no shared memory for the run: " + why, "run gprof-cli doctor for advice");
 }
@@ -115,8 +115,10 @@ class Attachment {
     is_first_ = folder_ == nullptr;
     if (is_first_ && target_.has_tracer) {
       throw Error(ExitCode::kLaunchFailed,
-                  NameOf(target_) + " has a tracer of another version of gprof-cli, or of a run that is over",
-                  "restart it");
+                  NameOf(target_) +
+                      " has a tracer that is still starting, or is of another version of gprof-cli or of a "
+                      "run that is over",
+                  "try again; if that does not help, restart it");
     }
     if (is_first_) folder_ = NewFolder(target_);
     salvager_ = std::make_unique<Salvager>(
@@ -140,8 +142,10 @@ class Attachment {
     if (is_first_) {
       WriteSettings(*folder_, options_.trace, tracer_);
       InjectLibrary(target_.pid, NameOf(target_), folder_->path() + "/" + trace::kAttachLibraryFile);
+      folder_->SetKept(true);
     }
     WaitForStart(signals);
+    folder_->SetKept(false);  // from here on, what the tracer has in it keeps it
     result_.first_record_ns = MonotonicNs() - begin_ns;
     options_.trace.say("recording " + NameOf(target_) + (options_.duration_ns == 0 ? "; Ctrl-C ends it" : ""));
     WaitForEnd(signals);

@@ -96,7 +96,7 @@ bool IsInPoll(const user_regs_struct& r) {
   // What the kernel has for a call that it will begin again or end with EINTR.
   constexpr int64_t kRestart = -512, kRestartBlock = -516;
   const auto result = static_cast<int64_t>(r.rax);
-  const bool is_poll = r.orig_rax == SYS_poll || r.orig_rax == SYS_ppoll;
+  const bool is_poll = r.orig_rax == SYS_poll || r.orig_rax == SYS_ppoll || r.orig_rax == SYS_restart_syscall;
   return is_poll && (result == -EINTR || (result <= kRestart && result >= kRestartBlock));
 }
 
@@ -121,7 +121,8 @@ void SaveRegisters(const user_regs_struct& r, uint64_t floats, SignalFrame* fram
   auto& s = frame->registers;
   s.r8 = r.r8, s.r9 = r.r9, s.r10 = r.r10, s.r11 = r.r11, s.r12 = r.r12, s.r13 = r.r13, s.r14 = r.r14, s.r15 = r.r15;
   s.di = r.rdi, s.si = r.rsi, s.bp = r.rbp, s.bx = r.rbx, s.dx = r.rdx, s.cx = r.rcx, s.sp = r.rsp, s.eflags = r.eflags;
-  s.ax = r.orig_rax;
+  // What the kernel would have gone on with is forgotten on the way back, and the arguments are still there.
+  s.ax = r.orig_rax == SYS_restart_syscall ? uint64_t{SYS_poll} : r.orig_rax;
   s.ip = r.rip - kSyscallBytes;
   s.cs = static_cast<uint16_t>(r.cs), s.ss = static_cast<uint16_t>(r.ss);
   s.floats = floats;

@@ -26,14 +26,22 @@ std::string TaskPath(pid_t pid, pid_t tid, const char* name) {
 // Threads that libcuda starts in every process that uses it, to wait for the driver.
 bool IsOfDriver(const std::string& name) { return name == "cuda-EvtHandlr" || name.starts_with("cuda0000"); }
 
+// A thread that was stopped in poll() goes on with it as restart_syscall, for as long as it waits: after SIGSTOP, a
+// debugger, or an attachment that was killed. Of the calls that this stands for, poll() alone waits in a function with
+// that name.
 bool WaitsInPoll(pid_t pid, pid_t tid) {
   std::ifstream file(TaskPath(pid, tid, "syscall"));
   long number = -1;
-  return static_cast<bool>(file >> number) && (number == SYS_ppoll
+  if (!(file >> number)) return false;
+  if (number == SYS_restart_syscall) {
+    std::string where;
+    std::getline(std::ifstream(TaskPath(pid, tid, "wchan")) >> std::ws, where);
+    return where.find("poll") != std::string::npos;
+  }
 #ifdef SYS_poll
-                                               || number == SYS_poll
+  if (number == SYS_poll) return true;
 #endif
-                                              );
+  return number == SYS_ppoll;
 }
 
 std::vector<pid_t> WaitingThreadsOfDriver(pid_t pid) {

@@ -248,7 +248,7 @@ RunFolder::RunFolder(std::string path, int control, trace::ControlPage* page)
 
 RunFolder::~RunFolder() {
   munmap(page_, sizeof *page_);
-  RemoveRunFolder(path_);
+  if (!is_kept_) RemoveRunFolder(path_);
   close(control_);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gprof/trace/record.h"
@@ -31,6 +32,9 @@ bool PrepareBase(const std::string& base, std::string* folder, std::string* why)
 
 // As PrepareBase, of one that is there already. Empty: it is not, or is not only ours.
 std::string ExistingBase(const std::string& base);
+
+// What the session of an attachment is called, and behind it the PID of the program.
+inline constexpr std::string_view kAttachSession = "attach-";
 
 // A run folder somebody else made.
 struct FoundRun {
@@ -62,6 +66,8 @@ class RunFolder {
   const RunTraces& traces() const { return traces_; }
   // That trace was cancelled.
   void ForgetTrace(uint64_t run) { traces_.Remove(run); }
+  // A process may be about to use it: it stays, for whoever comes next.
+  void SetKept(bool is_kept) { is_kept_ = is_kept; }
   // The program has ended, in this way: collectors write what they have, and end.
   void EndRun(int exit_code, int signal);
 
@@ -73,6 +79,7 @@ class RunFolder {
   trace::ControlPage* page_;
   CaptureOrder order_;
   RunTraces traces_;
+  bool is_kept_ = false;
 };
 
 std::vector<FoundRun> FindRuns(const std::vector<std::string>& bases);

@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -240,6 +242,14 @@ bool HasLivingTarget(const std::vector<Arena>& arenas) {
                      [](const Arena& arena) { return !arena.is_of_collector && IsAlive(arena); });
 }
 
+// A tracer that was brought into a program that lives may be about to start there.
+bool IsOfLivingAttachment(const FoundRun& run) {
+  const std::string_view session = run.session;
+  if (!session.starts_with(kAttachSession)) return false;
+  const std::string pid(session.substr(kAttachSession.size()));
+  return IsProcessAlive(static_cast<uint32_t>(std::strtoul(pid.c_str(), nullptr, 10)), 0);
+}
+
 // They end by themselves a moment after their launcher.
 void AwaitCollectors(const std::string& folder) {
   constexpr int64_t kPatienceNs = 1'000'000'000;
@@ -262,7 +272,7 @@ void RecoverDeadRuns(const std::vector<std::string>& bases, const SalvageOptions
   for (const FoundRun& run : FindRuns(bases)) {
     const std::unique_ptr<RunClaim> claim = RunClaim::Take(run);
     if (!claim) continue;
-    if (HasLivingTarget(ArenasIn(run.path))) continue;
+    if (HasLivingTarget(ArenasIn(run.path)) || IsOfLivingAttachment(run)) continue;
     AwaitCollectors(run.path);
     SalvageOptions of_run = options;
     of_run.traces = &claim->traces();

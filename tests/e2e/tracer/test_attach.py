@@ -165,6 +165,19 @@ class Attach(harness.Case):
         harness.wait_for(is_attached, "another attach")
         self.finish(gate, 3)
 
+    def test_a_program_that_was_stopped_before(self):
+        """Its threads go on in restart_syscall, and not in the poll() that they were in."""
+        gate = self.folder / "gate"
+        self.begin("launch", 2, "say", "ready", "work", gate, "exit", 0)
+        self.program.send_signal(signal.SIGSTOP)
+        harness.wait_for(lambda: pathlib.Path(f"/proc/{self.program.pid}/stat").read_text().split(") ")[1][0] == "T", "the program is stopped")
+        self.program.send_signal(signal.SIGCONT)
+        for name in ("a.trace", "b.trace"):
+            self.attach(self.program.pid, "-d", "0.5", "-o", name)
+            self.assertEqual(self.driver_thread()[1], "7")
+        facts = self.finish(gate, 0)
+        self.check_trace("a.trace", facts)
+
     def test_who_cannot_be_attached_to(self):
         self.assertIn("there is no process 99999999", self.attach(99999999, code=2))
         self.assertIn("needs a PID or --name", self.attach(code=2))
