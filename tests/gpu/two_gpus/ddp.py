@@ -87,7 +87,7 @@ def one_trace(bench, record, case):
     done = bench.run(*jobs.profile(trace, "--compress"), *jobs.torchrun(bench.ranks, PROGRAM, case, STEPS)).must_be_well("profile of torchrun")
     record["told"], record["seconds"], record["kept"] = done.documents(), done.seconds, bench.keep(trace, f"one-{case}.trace")
     got = in_parallel(report=lambda: bench.json_of("report", trace, "--rows", 0), verdict=lambda: bench.json_of("ranks", trace, "--rows", 0),
-                      records=lambda: bench.records(trace))
+                      records=lambda: bench.records(trace, "kernel,loss"))
     report, records = got["report"], got["records"]
     record["report"], record["judged_report"] = figures.short_report(report), judged(case, report, True)
     record["judged_ranks"] = judged(case, got["verdict"], got["verdict"].get("schema") != "gprof.analyze/1")

@@ -147,8 +147,10 @@ class Bench:
     def json_of(self, *words):
         return json.loads(self.cli(*words, "--format", "json").must_be_well(f"gprof-cli {words[0]}").stdout)
 
-    def records(self, trace):
-        return recorded.Records(self.cli("dump", trace).must_be_well("gprof-cli dump").stdout)
+    def records(self, trace, kinds=""):
+        """Of these kinds only, as the samples of a trace are many; all of them without `kinds`."""
+        only = ["--kind", kinds] if kinds else []
+        return recorded.Records(self.cli("dump", trace, *only).must_be_well("gprof-cli dump").stdout)
 
     def new_folder(self, name):
         folder = self.folder / name

@@ -65,7 +65,7 @@ def attach(bench, record):
     record["ranks"] = []
     for rank, (trace, steps) in enumerate(zip(traces, begun)):
         if trace.is_file():
-            row = attached_records(bench.records(trace), steps)
+            row = attached_records(bench.records(trace, "kernel,collective,loss,api,nvtx"), steps)
             row["steps_meanwhile"] = figures.count_between(steps, began_ns, ended_ns)
             row["step_ms"] = {"before": figures.step_ms(steps, 0, began_ns), "meanwhile": figures.step_ms(steps, began_ns, ended_ns),
                               "after": figures.step_ms(steps, ended_ns, 1 << 62)}
@@ -119,7 +119,7 @@ def record_and_snapshot(bench, record):
     record["verdict"] = figures.short_verdict(verdict)
     lines = figures.lines_marked(PROGRAM, "steady")
     record["judged_ranks"] = figures.judge(verdict, {"fleet.late_host"}, r"sleep", PROGRAM, lines)
-    record["reductions"] = [figures.gaps(sorted(k["start_ns"] for k in bench.records(trace)["kernel"] if figures.is_nccl(k))) for trace in traces]
+    record["reductions"] = [figures.gaps(sorted(k["start_ns"] for k in bench.records(trace, "kernel")["kernel"] if figures.is_nccl(k))) for trace in traces]
     bench.say("  reductions of the ranks:", record["reductions"], "clocks:", verdict.get("alignment"))
     ddp.say_judged(bench, "ranks of the snapshots", record["judged_ranks"])
     ddp.say_findings(bench, "ranks", verdict)

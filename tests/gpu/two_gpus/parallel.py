@@ -15,7 +15,7 @@ def recorded_run(bench, record, case):
     traces = [folder / f"rank{rank}.trace" for rank in range(bench.ranks)]
     record["kept"] = {trace.name: bench.keep(trace, f"{case}-{trace.name}") for trace in traces}
     got = ddp.in_parallel(verdict=lambda: bench.json_of("ranks", *traces, "--rows", 0), report=lambda: bench.json_of("report", *traces, "--rows", 0),
-                          **{str(rank): lambda trace=trace: bench.records(trace) for rank, trace in enumerate(traces)})
+                          **{str(rank): lambda trace=trace: bench.records(trace, "kernel,collective,loss") for rank, trace in enumerate(traces)})
     records = [got[str(rank)] for rank in range(bench.ranks)]
     record["ranks"], record["report"] = figures.short_verdict(got["verdict"]), figures.short_report(got["report"])
     record["operations"] = [figures.operations(one) for one in records]
