@@ -1,0 +1,1 @@
+"""The cases of ../two_gpus.py."""
