@@ -60,6 +60,8 @@ inline constexpr auto kLists = std::make_tuple(
                       "constructs of OpenMP and OpenACC"},
     ListOf<GpuPause>{"gpu_pauses", &Trace::gpu_pauses, Role::kPlain, true, "gpu_pause",
                      "times in which a profiler of the program recorded GPU work"},
+    ListOf<InProgress>{"in_progress", &Trace::in_progress, Role::kPlain, true, "in_progress",
+                       "what had not ended when a snapshot was taken"},
     ListOf<WorkRate>{"work_rates", &Trace::work_rates, Role::kPlain, true, "work_rate",
                      "how often a function was called in windows with recording and without"},
     ListOf<Calibration>{"calibrations", &Trace::calibrations, Role::kPlain, false, "calibration",

@@ -16,6 +16,7 @@
 #include "gprof/fact.h"
 #include "gprof/fields.h"
 #include "gprof/host_activity.h"
+#include "gprof/in_progress.h"
 #include "gprof/kernel_counters.h"
 #include "gprof/metric_tracks.h"
 #include "gprof/packed.h"
@@ -599,6 +600,7 @@ struct Trace : TraceHead {
   std::vector<NcclTransfer> nccl_transfers;  // sorted by start
   std::vector<Directive> directives;         // sorted by start
   std::vector<GpuPause> gpu_pauses;          // sorted by start
+  std::vector<InProgress> in_progress;       // sorted by time
   std::vector<WorkRate> work_rates;          // sorted by start
   std::vector<Calibration> calibrations;
   std::vector<MetricSource> metric_sources;

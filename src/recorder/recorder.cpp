@@ -17,9 +17,11 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kLookNs = 100'000'000;      // between two looks at what was recorded
-constexpr int64_t kPollNs = 2'000'000;        // while processes write what they have
-constexpr int64_t kPatienceNs = 500'000'000;  // with those that do not
+constexpr int64_t kLookNs = 100'000'000;            // between two looks at what was recorded
+constexpr int64_t kPollNs = 2'000'000;              // while processes write what they have
+constexpr int64_t kPatienceNs = 500'000'000;        // with those that do not
+constexpr int64_t kLookPatienceNs = 5'000'000'000;  // with those that look up the functions on all stacks
+constexpr int64_t kQuietNs = 1'000'000'000;         // a program that has told nothing for so long makes no progress
 
 std::string FileIn(const RunFolder& folder, const char* name) { return folder.path() + "/" + name; }
 
@@ -98,19 +100,22 @@ void Recorder::Trigger(const std::string& reason, int64_t now_ns) {
 
 uint64_t Recorder::Request(const std::string& reason, std::optional<OutputFile> output) {
   const int64_t now_ns = MonotonicNs();
-  jobs_.push_back({++requests_, reason, std::move(output), now_ns, Flush()});
+  const bool looks = watch_.QuietNs(now_ns) >= kQuietNs;
+  const uint32_t epoch = Order(looks ? trace::CaptureWish::kLook : trace::CaptureWish::kFlush);
+  jobs_.push_back({++requests_, reason, std::move(output), now_ns, epoch});
   return requests_;
 }
 
-uint32_t Recorder::Flush() {
+uint32_t Recorder::Order(trace::CaptureWish wish) {
   CaptureOrder order = folder_->order();
-  order.wish = trace::CaptureWish::kFlush;
-  flushed_ns_ = MonotonicNs();
+  order.wish = wish;
+  const int64_t patience_ns = wish == trace::CaptureWish::kLook ? kLookPatienceNs : kPatienceNs;
+  patient_until_ns_ = std::max(patient_until_ns_, MonotonicNs() + patience_ns);
   return folder_->Publish(order);
 }
 
 bool Recorder::IsFlushed(uint32_t number) const {
-  return MonotonicNs() > flushed_ns_ + kPatienceNs || ProgressOf(*folder_, number).IsComplete();
+  return MonotonicNs() > patient_until_ns_ || ProgressOf(*folder_, number).IsComplete();
 }
 
 void Recorder::Take(Job* job) {

@@ -59,14 +59,14 @@ class Recorder : public RunCompanion {
   void OnProgramEnd(int exit_code, int signal) override;
   std::vector<TraceFile> Traces() const override;
 
-  // Takes a snapshot as soon as the processes have written what they have. Into `output`, or where the settings say.
-  // Returns its number.
+  // Takes a snapshot as soon as the processes have written what they have, and where they make no progress what they
+  // are in the midst of. Into `output`, or where the settings say. Returns its number.
   uint64_t Request(const std::string& reason, std::optional<OutputFile> output = {});
   // Null while it is not taken yet.
   const TakenSnapshot* Find(uint64_t number) const;
 
   // Has all processes write what they have. Returns the number of the order.
-  uint32_t Flush();
+  uint32_t Flush() { return Order(trace::CaptureWish::kFlush); }
   bool IsFlushed(uint32_t number) const;
 
   const Ring& ring() const { return *ring_; }
@@ -82,6 +82,7 @@ class Recorder : public RunCompanion {
     int64_t asked_ns;
     uint32_t epoch;
   };
+  uint32_t Order(trace::CaptureWish wish);
   void Follow(int64_t now_ns);
   void LookForTriggers(int64_t now_ns);
   void Trigger(const std::string& reason, int64_t now_ns);
@@ -96,7 +97,7 @@ class Recorder : public RunCompanion {
   std::list<Job> jobs_;
   std::vector<TakenSnapshot> taken_;
   uint64_t requests_ = 0;
-  int64_t flushed_ns_ = 0;  // when that was ordered last
+  int64_t patient_until_ns_ = 0;  // with processes that do not write what they have
   uint32_t triggered_ = 0;
   int64_t next_look_ns_ = 0, quiet_until_ns_ = 0;
   bool is_file_seen_ = false, is_full_told_ = false;

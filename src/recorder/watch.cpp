@@ -22,7 +22,7 @@ constexpr int32_t kOutOfMemory = 2, kNotReady = 600;
 bool IsOfInterest(uint16_t kind, const WatchOptions& options) {
   switch (static_cast<RecordKind>(kind)) {
     case RecordKind::kApi:
-      return options.on_out_of_memory || options.on_lost_context || options.on_any_error;
+      return options.on_out_of_memory || options.on_lost_context || options.on_any_error || options.hang_ns != 0;
     case RecordKind::kNvtx:
       return !options.step.empty();
     case RecordKind::kKernel:
@@ -31,6 +31,29 @@ bool IsOfInterest(uint16_t kind, const WatchOptions& options) {
     case RecordKind::kMemset:
     case RecordKind::kGraphLaunch:
       return options.idle_ns != 0;
+    default:
+      return false;
+  }
+}
+
+// What the program does or has done. Clocks are read all the time, and threads that wait call the system again and
+// again.
+bool IsProgress(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kApi:
+    case RecordKind::kKernel:
+    case RecordKind::kMemcpy:
+    case RecordKind::kPeerCopy:
+    case RecordKind::kMemset:
+    case RecordKind::kGraphLaunch:
+    case RecordKind::kMemory:
+    case RecordKind::kNvtx:
+    case RecordKind::kMpiCall:
+    case RecordKind::kGemm:
+    case RecordKind::kCollective:
+    case RecordKind::kDirective:
+    case RecordKind::kTensorBlock:
+      return true;
     default:
       return false;
   }
@@ -82,6 +105,8 @@ class WatchSink {
   }
 
   void TakeCall(const trace::ApiRecord& row) {
+    // A thread that asks again and again whether something is ready makes no progress.
+    if (row.result != kNotReady) watch_.TakeProgress(row.start_ns + row.duration_ns);
     const bool is_memory = row.result == kOutOfMemory;
     const bool is_lost = LosesContext(row.result);
     const bool is_other = row.result != 0 && row.result != kNotReady;
@@ -113,8 +138,11 @@ Watch::~Watch() = default;
 void Watch::Take(const Ring& ring, const RingChunk& chunk) {
   const trace::ChunkHeader& header = chunk.header;
   if ((header.flags & trace::kChunkCollector) != 0 || header.process.image == trace::kFirstChunkImage) return;
-  last_record_ns_ = std::max(last_record_ns_, header.last_ns);
-  if (!IsOfInterest(header.kind, options_) || !ring.Read(chunk, &body_)) return;
+  const auto kind = static_cast<RecordKind>(header.kind);
+  const bool is_read = IsOfInterest(header.kind, options_) && ring.Read(chunk, &body_);
+  const bool has_polls = kind == RecordKind::kApi && is_read;  // which TakeCall leaves out
+  if (IsProgress(kind) && !has_polls) TakeProgress(header.last_ns);
+  if (!is_read) return;
   Chunk decoded;
   decoded.header = header;
   decoded.body = trace::ByteReader(body_.data(), body_.size());
@@ -125,6 +153,11 @@ std::string Watch::Look(int64_t now_ns) {
   LookAtDevices(now_ns);
   LookForHang(now_ns);
   return std::exchange(told_, {});
+}
+
+int64_t Watch::QuietNs(int64_t now_ns) const {
+  const auto last_ns = static_cast<int64_t>(last_progress_ns_);
+  return last_ns == 0 ? 0 : std::max<int64_t>(now_ns - last_ns, 0);
 }
 
 void Watch::Tell(std::string what) {
@@ -171,10 +204,9 @@ bool Watch::TellIdle(uint32_t device, uint64_t ns, const char* verb) {
 }
 
 void Watch::LookForHang(int64_t now_ns) {
-  const auto now = static_cast<uint64_t>(now_ns);
-  if (options_.hang_ns == 0 || last_record_ns_ == 0 || now <= last_record_ns_) return;
-  const bool hangs = now - last_record_ns_ >= static_cast<uint64_t>(options_.hang_ns);
-  if (hangs && !is_hang_told_) Tell("no progress for " + Time(now - last_record_ns_));
+  const int64_t quiet_ns = QuietNs(now_ns);
+  const bool hangs = options_.hang_ns != 0 && quiet_ns >= options_.hang_ns;
+  if (hangs && !is_hang_told_) Tell("no progress for " + Time(static_cast<uint64_t>(quiet_ns)));
   is_hang_told_ = hangs;
 }
 

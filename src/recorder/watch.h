@@ -2,6 +2,7 @@
 // fails, a GPU that has nothing to do, a program that does nothing any more.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -36,6 +37,8 @@ class Watch {
   void Take(const Ring& ring, const RingChunk& chunk);
   // After all that there are: what happened that was not told before, empty for nothing.
   std::string Look(int64_t now_ns);
+  // Since the program made progress; 0 as long as it has made none.
+  int64_t QuietNs(int64_t now_ns) const;
 
  private:
   struct Push {
@@ -60,6 +63,7 @@ class Watch {
 
   friend class WatchSink;
   void TakeStep(uint64_t duration_ns);
+  void TakeProgress(uint64_t time_ns) { last_progress_ns_ = std::max(last_progress_ns_, time_ns); }
   void Tell(std::string what);
   void LookAtDevices(int64_t now_ns);
   bool TellIdle(uint32_t device, uint64_t ns, const char* verb);
@@ -70,7 +74,7 @@ class Watch {
   std::unordered_map<Thread, std::vector<Push>, ThreadHash> pushes_;
   std::deque<uint64_t> steps_;  // the last ones, in ns
   std::map<uint32_t, Device> devices_;
-  uint64_t last_record_ns_ = 0;  // of the program
+  uint64_t last_progress_ns_ = 0;
   bool is_hang_told_ = false;
   std::string told_;  // the first thing since the last look
   std::vector<unsigned char> body_;

@@ -107,6 +107,47 @@ Step FollowFramePointer(const AddressSpace& space, const StackCopy& stack, Regis
   return Step::kCaller;
 }
 
+// Whether the code before an address calls something, so that it may be returned to.
+bool IsBehindCall(const CodeMapping& mapping, uint64_t address) {
+  const ElfImage* const image = mapping.file == nullptr ? nullptr : mapping.file->Image();
+#ifdef __aarch64__
+  const Bytes code = image == nullptr ? Bytes() : image->At(address - mapping.Bias() - 4);
+  return code.size() >= 4 && ((code[3] & 0xfcu) == 0x94 || (code[3] == 0xd6 && code[2] == 0x3f));  // bl, blr
+#else
+  constexpr std::size_t kLongest = 7;
+  const Bytes code = image == nullptr ? Bytes() : image->At(address - mapping.Bias() - kLongest);
+  if (code.size() < kLongest) return false;
+  if (code[kLongest - 5] == 0xe8) return true;  // call of a place that lies so far away
+  for (const std::size_t size : {2, 3, 4, 6, 7}) {
+    const bool is_call = (code[kLongest - size + 1] >> 3 & 7u) == 2;
+    if (code[kLongest - size] == 0xff && is_call) return true;  // of what a register or memory holds
+  }
+  return false;
+#endif
+}
+
+// A thread that was not stopped has told no frame pointer. The first place on its stack that may have one of a caller
+// is taken: behind it lies an address that code returns to.
+Step FindFrame(const AddressSpace& space, const StackCopy& stack, Registers* registers) {
+  constexpr uint64_t kWord = sizeof(uint64_t), kFarthest = 4096;
+  if (registers->Knows(kFramePointer) || !registers->Knows(kStackPointer)) return Step::kUnknown;
+  const uint64_t begin = registers->values[kStackPointer] / kWord * kWord;
+  for (uint64_t at = begin; at < begin + kFarthest; at += kWord) {
+    const std::optional<uint64_t> callers = stack.Word(at), pc = stack.Word(at + kWord);
+    if (!callers || !pc) return Step::kCopyEnded;
+    const uint64_t address = *pc & kAddressMask;
+    const CodeMapping* const mapping = address == 0 ? nullptr : space.Find(address - 1);
+    if (mapping == nullptr || !IsBehindCall(*mapping, address)) continue;
+    Registers caller;
+    caller.Set(kFramePointer, *callers);
+    caller.Set(kStackPointer, at + 2 * kWord);
+    caller.pc = address;
+    *registers = caller;
+    return Step::kCaller;
+  }
+  return Step::kUnknown;
+}
+
 StackEnd EndOf(Step step) {
   return step == Step::kOutermost   ? StackEnd::kWhole
          : step == Step::kCopyEnded ? StackEnd::kCopyEnded
@@ -138,10 +179,14 @@ StackEnd Unwinder::Unwind(const AddressSpace& space, uint64_t space_number, cons
     const uint64_t address = is_exact ? now.pc : now.pc - 1;
     const Cached& here = Look(space, space_number, address);
     frames->push_back({address, here.mapping, is_guessed, now});
-    const Step step = here.has_row ? FollowRow(here.row, stack, &now) : FollowFramePointer(space, stack, &now);
-    if (step != Step::kCaller) return EndOf(step);
+    Step step = here.has_row ? FollowRow(here.row, stack, &now) : FollowFramePointer(space, stack, &now);
     is_guessed = !here.has_row;
     is_exact = here.has_row && here.row.is_signal_frame;
+    if (step == Step::kUnknown) {
+      step = FindFrame(space, stack, &now);
+      is_guessed = true, is_exact = false;
+    }
+    if (step != Step::kCaller) return EndOf(step);
   }
   return StackEnd::kTooDeep;
 }

@@ -73,6 +73,7 @@ enum class RecordKind : uint16_t {
   kTensorBlock = 56,
   kNcclTransfer = 57,
   kGpuPause = 58,
+  kInProgress = 59,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -234,6 +235,19 @@ enum class OsObject : uint8_t {
 enum class MetricKind : uint8_t { kUnknown = 0, kGauge = 1, kCounter = 2, kRate = 3 };
 
 enum class MetricScope : uint8_t { kNone = 0, kHost = 1, kProcess = 2, kThread = 3, kDevice = 4 };
+
+// What something is that had begun and not ended when somebody looked.
+enum class ProgressKind : uint8_t {
+  kUnknown = 0,
+  kThread = 1,  // of the program: where it is, and the system call that it is in
+  kCudaCall = 2,
+  kMpiCall = 3,
+  kOsCall = 4,
+  kKernel = 5,
+  kCopy = 6,
+  kMemset = 7,
+  kGraph = 8,
+};
 
 enum class MetricLossReason : uint8_t {
   kUnknown = 0,
@@ -1715,6 +1729,45 @@ struct NcclTransferRecord {
   }
 };
 
+// ---- what had begun and not ended ----
+
+struct InProgressRecord {
+  static constexpr RecordKind kKind = RecordKind::kInProgress;
+  static constexpr const char* kName = "in_progress";
+  static constexpr const char* kMeaning = "a thread, a call or GPU work that had not ended when a snapshot was taken";
+  uint64_t time_ns = 0, since_ns = 0;
+  uint32_t pid = 0, tid = 0;
+  uint8_t progress_kind = 0;
+  StringId name;
+  uint32_t device = 0, context = 0, stream = 0, correlation = 0;
+  uint64_t size_bytes = 0;
+  uint32_t stack = 0, other_tid = 0, look = 0;
+  uint8_t is_running = 0;
+  StringId thread_name;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when it was looked at"}, r.time_ns);
+    v(FieldInfo{"since_ns", Shape::kPlain, "when the call was entered, 0 when not known"}, r.since_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "its thread, 0 for GPU work"}, r.tid);
+    v(FieldInfo{"progress_kind", Shape::kPlain,
+                "1 a thread, 2 a CUDA call, 3 an MPI call, 4 a call of the operating system, 5 a kernel, 6 a copy, "
+                "7 a memset, 8 a graph"},
+      r.progress_kind);
+    v(FieldInfo{"name", Shape::kPlain, "of the function or the kernel; of a thread, its system call"}, r.name);
+    v(FieldInfo{"device", Shape::kPlain, "of GPU work"}, r.device);
+    v(FieldInfo{"context", Shape::kPlain, "of GPU work"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "of GPU work"}, r.stream);
+    v(FieldInfo{"correlation", Shape::kPlain, "ties GPU work to its launch call"}, r.correlation);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "of a copy or memset"}, r.size_bytes);
+    v(FieldInfo{"stack", Shape::kPlain, "where the thread is, 0 when not known"}, r.stack);
+    v(FieldInfo{"other_tid", Shape::kPlain, "thread that has the lock it waits for, 0 when not known"}, r.other_tid);
+    v(FieldInfo{"look", Shape::kPlain, "number of the look at the run, in which this was seen"}, r.look);
+    v(FieldInfo{"is_running", Shape::kPlain, "1: the thread has a processor, or could have one"}, r.is_running);
+    v(FieldInfo{"thread_name", Shape::kPlain, "of the thread, as the operating system has it"}, r.thread_name);
+  }
+};
+
 // Types of records. A std::tuple of all would take compilers a second in each file.
 template <class... R>
 struct RecordTypes {
@@ -1747,7 +1800,7 @@ using AllRecords =
                 SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
                 MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
                 WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
-                TensorBlockRecord, NcclTransferRecord, GpuPauseRecord>;
+                TensorBlockRecord, NcclTransferRecord, GpuPauseRecord, InProgressRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

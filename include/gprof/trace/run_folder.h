@@ -48,6 +48,7 @@ enum class CaptureWish : uint32_t {
   kTriggered = 2,  // the tracer's own triggers decide (GPROF_CAPTURE other than `command`)
   kCancel = 3,     // record nothing, and drop what is not written yet
   kFlush = 4,      // as kTriggered, and write all there is
+  kLook = 5,       // the same, and tell what threads and GPUs are in the midst of
 };
 
 // Written by the launcher alone, which holds an flock on the file as long as it lives. To change it: `epoch` to odd,

@@ -25,6 +25,7 @@ constexpr Analysis kAnalyses[] = {
     {"streams", "streams requested and used, stream concurrency, causes of serialisation", RunStreams},
     {"sync", "calls in which the host waited for the GPU", RunSync},
     {"api", "time in CUDA calls by function", RunApi},
+    {"hang", "what a program that made no progress was in: unfinished GPU work, threads, locks", RunHang},
     {"api_errors", "CUDA calls that returned an error", RunApiErrors},
     {"directives", "OpenMP and OpenACC constructs: time, waiting at barriers, GPU time", RunDirectives},
     {"mpi", "MPI calls: time, message sizes, ranks that arrive late", RunMpi},

@@ -22,6 +22,7 @@ AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& opt
 AnalysisResult RunSync(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunApiErrors(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunHang(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunDirectives(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunMpi(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunOsCalls(const AnalysisInput& input, const AnalysisOptions& options);

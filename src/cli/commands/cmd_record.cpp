@@ -69,6 +69,7 @@ class Record : public Command {
     if (options.TracesNothing()) throw Error(ExitCode::kUsage, "-t none records nothing to keep", "remove -t none");
     RecorderSettings settings = ReadSettings(options);
     if (!budget_.empty()) ReadBudget(&options);
+    options.collect.thread_states = true;
     RecoverEarlierRuns();
     const std::string app = options.command.front();
     if (!name_.empty()) CheckSessionName(name_);
@@ -142,7 +143,7 @@ class Record : public Command {
     app.add_option("--on-idle", idle_, "when a GPU that has worked is idle for this long")
         ->type_name("TIME")
         ->group(kTriggers);
-    app.add_option("--on-hang", hang_, "when nothing has been recorded of APP for this long")
+    app.add_option("--on-hang", hang_, "when APP makes no progress for this long")
         ->type_name("TIME")
         ->group(kTriggers);
     app.add_option("--on-signal", signal_, "when gprof-cli receives this signal, for example SIGUSR1")

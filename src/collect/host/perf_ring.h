@@ -44,6 +44,7 @@ struct PerfSample {
   uint32_t cpu = 0;
   Registers registers;  // nothing is known where the thread had none of its own: it was ending
   StackCopy stack;
+  bool is_waiting = false;        // the thread is where it was, so that what its Python runs is of the same moment
   std::vector<uint64_t> callers;  // with frame pointers: addresses, the innermost first
 };
 

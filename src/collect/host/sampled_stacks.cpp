@@ -69,8 +69,9 @@ uint32_t SampledStacks::StackOf(const PerfSample& sample, const std::optional<Sa
   }
   const PythonMoment no_python;
   KnownCode no_codes;
-  const MergedStack merged =
+  MergedStack merged =
       Merge({frames_now_, end, sample.stack}, python ? python->moment : no_python, python ? &python->codes : &no_codes);
+  if (sample.is_waiting && python) AddOuterPython(python->moment, &merged);
   const bool is_cut = merged.end != StackEnd::kWhole;
   uint32_t node = 0;
   for (auto frame = merged.frames.rbegin(); frame != merged.frames.rend(); ++frame) {
@@ -107,6 +108,13 @@ uint32_t SampledStacks::FrameAt(uint32_t module, uint64_t offset, Journal* journ
   const auto [at, is_new] = frames_.try_emplace({module, offset}, next_frame_);
   if (is_new) journal->Add(trace::FrameRecord{next_frame_++, module, offset});
   return at->second;
+}
+
+// Where the stack of a waiting thread was cut before the interpreter, what that ran is known all the same.
+void SampledStacks::AddOuterPython(const PythonMoment& moment, MergedStack* merged) {
+  if (merged->end == StackEnd::kWhole || std::ranges::any_of(merged->frames, &MergedFrame::is_python)) return;
+  for (const PythonFrame& frame : moment.frames) merged->frames.push_back({true, 0, frame, false});
+  if (moment.is_whole && !moment.frames.empty()) merged->end = StackEnd::kWhole;
 }
 
 // 0: no function of the program.

@@ -60,6 +60,7 @@ class SampledStacks {
 
   Process& ProcessOf(const PerfSample& sample);
   StackEnd Unwind(const PerfSample& sample, Process* process);
+  static void AddOuterPython(const PythonMoment& moment, MergedStack* merged);
   uint32_t FrameOf(const PerfSample& sample, Process* process, const UnwoundFrame& frame, Journal* journal);
   uint32_t ModuleOf(const PerfSample& sample, const CodeMapping& mapping, Journal* journal);
   uint32_t FrameOf(const PerfSample& sample, const PythonFrame& frame, const PythonReader& reader, Journal* journal);

@@ -38,6 +38,8 @@ class Collector {
   virtual void Switch(bool is_on, int64_t now_ns) = 0;
   // Takes what there is to take, while recording is on. Returns when it wants to be called again.
   virtual int64_t Drain(int64_t now_ns, Journal* journal) = 0;
+  // The program makes no progress: adds what it is in the midst of, under that number.
+  virtual void Look(uint32_t /*number*/, int64_t /*now_ns*/, Journal* /*journal*/) {}
   // A descriptor that can be polled for reading when something is there that should be taken at once. -1: none.
   virtual int Descriptor() const { return -1; }
   // What was told before is not known any more, as there is another file, or chunks were lost: what records name must

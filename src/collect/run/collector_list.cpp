@@ -9,6 +9,7 @@
 #include "collect/host/host_load_collector.h"
 #include "collect/host/python_samples.h"
 #include "collect/host/thread_load.h"
+#include "collect/host/thread_states.h"
 
 namespace gprof {
 namespace {
@@ -21,6 +22,8 @@ constexpr CollectorKind kCollectors[] = {
     {"cpu_samples", "CPU samples and context switches", WantsSampling, MakeCpuSamples},
     {"python_samples", "Python samples", IsPythonSamplingWanted, MakePythonSamples},
     {"thread_load", "CPU shares of threads", IsThreadLoadWanted, MakeThreadLoad},
+    {"thread_states", "states of threads", [](const CollectorOptions& options) { return options.thread_states; },
+     MakeThreadStates},
     {"host_load", "host load", [](const CollectorOptions& options) { return options.host_load_hz > 0; }, MakeHostLoad,
      true},
     {"nvml", "GPU state", IsNvmlWanted, MakeNvml},

@@ -56,6 +56,7 @@ struct CollectorOptions {
   double host_load_hz = 10;  // 0: none
   double nvml_hz = 10;       // 0: none
   GpuMetricsOptions gpu_metrics;
+  bool thread_states = false;  // when the recorder asks for them
 
   // Whether a run is worth a trace in which nobody calls CUDA or NVTX.
   bool WantsUntraced() const {

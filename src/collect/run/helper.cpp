@@ -176,7 +176,9 @@ class Helper {
         if (!run_.follows_captures) TurnOn(now_ns);
         break;
       case trace::CaptureWish::kFlush:
+      case trace::CaptureWish::kLook:
         if (!run_.follows_captures) TurnOn(now_ns);
+        if (is_on_ && order_.wish == trace::CaptureWish::kLook) collector_->Look(order_.epoch, now_ns, journal_.get());
         if (is_on_) next_ns_ = collector_->Drain(now_ns, journal_.get());
         Flush(false);
         break;
@@ -192,7 +194,8 @@ class Helper {
   }
 
   bool FollowsTriggers() const {
-    return order_.wish == trace::CaptureWish::kTriggered || order_.wish == trace::CaptureWish::kFlush;
+    return order_.wish == trace::CaptureWish::kTriggered || order_.wish == trace::CaptureWish::kFlush ||
+           order_.wish == trace::CaptureWish::kLook;
   }
 
   void FollowCaptures(int64_t now_ns) {

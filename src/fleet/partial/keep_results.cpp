@@ -117,7 +117,7 @@ std::vector<AnalysisResult> RunToKeep(const AnalysisInput& input) {
 }
 
 std::vector<AnalysisResult> RunForSummary(const AnalysisInput& input) {
-  constexpr std::string_view kOfSummary[] = {"memcpy", "gpu_metrics"};
+  constexpr std::string_view kOfSummary[] = {"memcpy", "gpu_metrics", "hang"};
   std::vector<const Analysis*> analyses;
   for (const std::string_view name : kOfSummary) analyses.push_back(FindAnalysis(name));
   // A summary has nothing of what a report shows only to those who ask for it.

@@ -31,6 +31,7 @@ struct RankCalls {
 struct RankKernel {
   std::string name;
   int64_t count = 0, total_ns = 0, min_ns = 0, max_ns = 0;
+  int64_t gpu_threads = 0;  // of all its launches; 0: not known
   std::vector<int64_t> buckets;
 };
 
@@ -51,6 +52,12 @@ struct IdlePlace {
   std::string kind;  // "range", "function", "line", "call"
   std::string name;
   int64_t idle_ns = 0;
+};
+
+// Of a snapshot of a program that made no progress, in words; empty: nothing of the kind.
+struct RankHang {
+  std::string thread;      // "python3 (17) was in clock_nanosleep; train.py:30 (main)"
+  std::string collective;  // that had not ended: the kernel of NCCL
 };
 
 // At most, of the GPU with the most of it; -1: not known.
@@ -121,6 +128,7 @@ struct RankSummary {
   int64_t kernels = 0, api_calls = 0, api_ns = 0, mpi_ns = 0;
   int64_t cpu_ns = -1;                         // of a rank without GPU work, by samples; -1: not known
   std::array<int64_t, kCauseCount> idle_ns{};  // of a rank without GPU work, window_ns by what its host did
+  int64_t preempted_ns = -1;                   // of the cause host: ready, without a processor; -1: not known
   int64_t clock_mhz = 0, throttled_ns = -1;    // median; 0 and -1: not known
   int64_t ecc_errors = -1;                     // uncorrected, of its GPUs; -1: not known
   RankMemory memory;
@@ -132,6 +140,7 @@ struct RankSummary {
   StepColumns steps;
   StepWaits step_waits;
   std::vector<Communicator> communicators;
+  RankHang hang;
   std::string results;  // of all analyses, as KeptText has them; beside the summary in a file, and not read with it
 
   bool HasGpuWork() const { return !gpus.empty(); }

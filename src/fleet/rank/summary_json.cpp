@@ -32,11 +32,12 @@ void from_json(const nlohmann::json& json, Times& times) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankCalls, name, count, total_ns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankKernel, name, count, total_ns, min_ns, max_ns, buckets)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankKernel, name, count, total_ns, min_ns, max_ns, gpu_threads, buckets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankCopies, direction, memory, count, bytes, total_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankRange, path, count, total_ns, gpu_busy_ns, kernels)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankMemory, allocated_bytes, used_bytes, tensor_bytes, reserved_bytes,
                                                 gpu_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankHang, thread, collective)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(IdlePlace, cause, kind, name, idle_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepColumns, path, count, steps_in_one, wall_ns, kernel_ns, copy_ns,
                                                 exposed_ns, idle_ns)
@@ -50,8 +51,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankSummary, source, unreadable,
                                                 lost_records, problems, has_day, day_offset_ns, day_uncertainty_ns,
                                                 gpus, gpu_uuids, wall_ns, window_ns, busy_ns, kernel_ns, nccl_ns,
                                                 exposed_ns, kernels, api_calls, api_ns, mpi_ns, cpu_ns, idle_ns,
-                                                clock_mhz, throttled_ns, ecc_errors, memory, kernel_times, copies, api,
-                                                mpi, ranges, places, steps, step_waits, communicators)
+                                                preempted_ns, clock_mhz, throttled_ns, ecc_errors, memory, kernel_times,
+                                                copies, api, mpi, ranges, places, steps, step_waits, communicators,
+                                                hang)
 
 namespace {
 
@@ -116,7 +118,7 @@ void BoundCommunicator(Communicator& c) {
 }
 
 void BoundKernel(RankKernel& kernel) {
-  BoundCounts(kernel.count, kernel.total_ns, kernel.min_ns, kernel.max_ns);
+  BoundCounts(kernel.count, kernel.total_ns, kernel.min_ns, kernel.max_ns, kernel.gpu_threads);
   BoundColumn(kernel.buckets);
   Check(kernel.buckets.size() % 2 == 0);
   for (size_t i = 0; i < kernel.buckets.size(); i += 2) Check(kernel.buckets[i] < kBuckets);
@@ -136,6 +138,7 @@ void BoundSummary(RankSummary* rank) {
   r.ecc_errors = std::clamp(r.ecc_errors, int64_t{-1}, kMostCount);
   r.throttled_ns = std::clamp(r.throttled_ns, int64_t{-1}, kMostCount);
   r.cpu_ns = std::clamp(r.cpu_ns, int64_t{-1}, kMostCount);
+  r.preempted_ns = std::clamp(r.preempted_ns, int64_t{-1}, kMostCount);
   for (int64_t* bytes : {&r.memory.allocated_bytes, &r.memory.used_bytes, &r.memory.tensor_bytes,
                          &r.memory.reserved_bytes, &r.memory.gpu_bytes}) {
     *bytes = std::clamp(*bytes, int64_t{-1}, kMostCount);

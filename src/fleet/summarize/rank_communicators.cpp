@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "analysis/facts/operations/operations.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/steps/step_windows.h"
 #include "analysis/topics/host/mpi_arrivals.h"
 #include "fleet/summarize/rank_parts.h"
 
@@ -15,12 +17,13 @@ namespace {
 class CommunicatorFinder {
  public:
   CommunicatorFinder(const AnalysisInput& input, const NcclOfRank& nccl, uint32_t pid, const HostTime* host)
-      : trace_(input.trace()), nccl_(nccl), pid_(pid), host_(host) {}
+      : input_(input), trace_(input.trace()), nccl_(nccl), pid_(pid), host_(host) {}
 
   std::vector<Communicator> Find() {
     MpiCollectives();
     NcclCollectives();
     RangeCollectives();
+    NumberBySteps();
     KeepCollectives();
     return std::move(all_);
   }
@@ -59,6 +62,22 @@ class CommunicatorFinder {
     for (auto& [name, communicator] : communicators) {
       communicator.name = name;
       all_.push_back(std::move(communicator));
+    }
+  }
+
+  // Where ranks were recorded from within a run, the first collective of one is not that of another; the number of its
+  // step tells. As many collectives belong to each step.
+  void NumberBySteps() {
+    const std::optional<StepChoice>& step = input_.shared().step();
+    if (!step || step->ranges.empty()) return;
+    const NvtxRange first = trace_.ranges[step->ranges.front()];
+    const int64_t number = NumberOfStep(trace_.Text(first.name)).value_or(0);
+    const auto steps = static_cast<int64_t>(step->ranges.size());
+    constexpr int64_t kMost = int64_t{1} << 40;
+    if (number <= 0 || number > kMost) return;
+    for (Communicator& communicator : all_) {
+      if (communicator.count % steps != 0) continue;
+      for (int64_t& each : communicator.numbers) each += number * (communicator.count / steps);
     }
   }
 
@@ -126,6 +145,7 @@ class CommunicatorFinder {
     std::ranges::sort(all, {}, [](const auto& x) { return x.name; });
   }
 
+  const AnalysisInput& input_;
   const Trace& trace_;
   const NcclOfRank& nccl_;
   const uint32_t pid_;

@@ -76,6 +76,7 @@ class Summarizer {
     rank_.memory = MemoryOf(input_), rank_.ranges = RangesOf(input_);
     Steps();
     Communicators();
+    Hang();
     if (keeps_results_) rank_.results = KeptText(KeepResults(input_, std::move(results_)));
     return std::move(rank_);
   }
@@ -193,7 +194,7 @@ class Summarizer {
     std::vector<size_t> places(order.size(), kept);  // of groups; what is not kept shares the last place
     for (size_t i = 0; i < kept; ++i) {
       places[order[i]] = i;
-      rank_.kernel_times.push_back({KeptName(groups.Name(order[i])), 0, 0, INT64_MAX, INT64_MIN, {}});
+      rank_.kernel_times.push_back({KeptName(groups.Name(order[i])), 0, 0, INT64_MAX, INT64_MIN, 0, {}});
     }
     if (order.size() > kept) rank_.kernel_times.emplace_back();
     const std::vector<OpFacts::Sum>& sums = input_.shared().ops().sums();
@@ -203,6 +204,8 @@ class Summarizer {
       place_of_traits[i] = places[groups.of_traits()[i]];
       rank_.kernel_times[place_of_traits[i]].count += sums[i].count;
       AddWrapping(&rank_.kernel_times[place_of_traits[i]].total_ns, sums[i].time_ns);
+      const int64_t threads = ThreadsOf(trace_.ops.TraitsAt(static_cast<uint32_t>(i)).shape);
+      AddWrapping(&rank_.kernel_times[place_of_traits[i]].gpu_threads, static_cast<int64_t>(sums[i].count) * threads);
     }
     AddTimes(place_of_traits);
   }
@@ -220,6 +223,15 @@ class Summarizer {
       return totals_ns[a] != totals_ns[b] ? totals_ns[a] > totals_ns[b] : groups.Name(a) < groups.Name(b);
     });
     return order;
+  }
+
+  int64_t ThreadsOf(uint32_t shape) const {
+    if (shape == kNone) return 0;
+    const trace::KernelShapeRecord& s = trace_.shapes[shape];
+    const uint64_t blocks = uint64_t{s.grid_x} * s.grid_y * s.grid_z,
+                   threads = uint64_t{s.block_x} * s.block_y * s.block_z;
+    constexpr uint64_t kMost = uint64_t{1} << 40;  // of a damaged trace
+    return static_cast<int64_t>(std::min(blocks, kMost) * std::min<uint64_t>(threads, 1024));
   }
 
   void AddTimes(const std::vector<size_t>& place_of_traits) {
@@ -291,6 +303,7 @@ class Summarizer {
         rank_.idle_ns[static_cast<size_t>(cause)] = static_cast<int64_t>(*ns);
       }
     });
+    if (!trace_.switches.empty()) rank_.preempted_ns = input_.causes().of_host(input_).PreemptedNs();
     const Rows ranges(idle, "idle_by_nvtx"), calls(idle, "idle_by_call"), os(idle, "idle_by_os"),
         mpi(idle, "idle_by_mpi");
     for (size_t i = 0; i < ranges.size(); ++i) {
@@ -304,7 +317,11 @@ class Summarizer {
     }
     for (size_t i = 0; i < os.size(); ++i) {
       const std::string object = os.Text(i, "object");
-      AddPlace("os", "call", os.Text(i, "function") + (object.empty() ? "" : " of " + object), os.Number(i, "idle_ns"));
+      const std::string place = os.Text(i, "place");
+      AddPlace("os", "call",
+               os.Text(i, "function") + (object.empty() ? "" : " of " + object) +
+                   (place.empty() ? "" : ", called from " + place),
+               os.Number(i, "idle_ns"));
     }
     for (size_t i = 0; i < mpi.size(); ++i) {
       AddPlace("mpi", "call", mpi.Text(i, "function"), mpi.Number(i, "idle_ns"));
@@ -366,6 +383,13 @@ class Summarizer {
     if (steps.times.iterations.empty()) return;
     const uint32_t pid = trace_.processes.empty() ? 0 : trace_.processes[process_].pid;
     rank_.step_waits = StepWaitsOf(input_, nccl_, pid, others_[steps.times.device], steps.times);
+  }
+
+  void Hang() {
+    for (const Finding& finding : ResultsOf("hang").findings) {
+      if (finding.id == "hang.thread") rank_.hang.thread = KeptName(finding.message);
+      if (finding.id == "hang.collective") rank_.hang.collective = KeptName(finding.subject.kernel);
+    }
   }
 
   void Communicators() {

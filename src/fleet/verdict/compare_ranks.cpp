@@ -16,6 +16,15 @@ constexpr int64_t kDeviations = 5;
 constexpr double kLeastPercent = 2;  // of what the median rank spends on itself
 constexpr size_t kFewRanks = 4;      // too few for a deviation that means anything
 constexpr double kFewPercent = 10;
+// Who is seldom the last in a collective holds nobody up, however much of its own time it has: less often than twice
+// its share, or half of the time where there are few.
+constexpr int64_t kTimesItsShare = 2, kFewestCollectives = 16;
+
+bool IsSeldomLast(const Arrivals& arrivals, size_t ranks) {
+  if (arrivals.collectives < kFewestCollectives) return false;
+  const int64_t share = kTimesItsShare * arrivals.collectives / static_cast<int64_t>(ranks);
+  return arrivals.last < std::min(share, arrivals.collectives / 2);
+}
 
 template <class F>
 std::vector<int64_t> OfEach(const std::vector<RankVerdict*>& ranks, F of) {
@@ -39,8 +48,22 @@ bool IsWork(const RankKernel& kernel) {
 }
 
 struct TypicalKernel {
-  std::vector<int64_t> means_ns, counts;  // of the ranks that have it
+  std::vector<int64_t> means_ns, counts, threads;  // of the ranks that have it; threads of a launch
 };
+
+struct MedianKernel {
+  double mean_ns = 0, count = 0, threads = 0;
+};
+
+int64_t ThreadsOfLaunch(const RankKernel& kernel) { return kernel.gpu_threads / kernel.count; }
+
+// The part of what a kernel takes longer that goes with the size of its launches: twice the threads are twice the work.
+double LargerNs(const RankKernel& kernel, const MedianKernel& median, double longer_ns) {
+  if (median.threads <= 0 || kernel.gpu_threads <= 0) return 0;
+  const double more = static_cast<double>(ThreadsOfLaunch(kernel)) / median.threads - 1;
+  const double larger_ns = static_cast<double>(kernel.count) * median.mean_ns * more;
+  return std::clamp(larger_ns, std::min(longer_ns, 0.0), std::max(longer_ns, 0.0));
+}
 
 void CompareKernels(const std::vector<RankVerdict*>& ranks) {
   std::map<std::string, TypicalKernel> typical;
@@ -49,23 +72,32 @@ void CompareKernels(const std::vector<RankVerdict*>& ranks) {
       if (!IsWork(kernel) || kernel.count == 0) continue;
       typical[kernel.name].means_ns.push_back(kernel.total_ns / kernel.count);
       typical[kernel.name].counts.push_back(kernel.count);
+      typical[kernel.name].threads.push_back(ThreadsOfLaunch(kernel));
     }
   }
-  std::map<std::string, std::pair<double, double>> medians;  // mean, count
+  std::map<std::string, MedianKernel> medians;
   for (auto& [name, kernel] : typical) {
     // Of a kernel that most ranks do not have, the median rank has none.
     kernel.counts.resize(std::max(kernel.counts.size(), ranks.size()));
-    medians[name] = {static_cast<double>(MedianOf(kernel.means_ns)), static_cast<double>(MedianOf(kernel.counts))};
+    medians[name] = {static_cast<double>(MedianOf(kernel.means_ns)), static_cast<double>(MedianOf(kernel.counts)),
+                     static_cast<double>(MedianOf(kernel.threads))};
   }
   for (RankVerdict* rank : ranks) {
-    double longer_ns = 0, more_ns = 0, expected_ns = 0;
+    double longer_ns = 0, more_ns = 0, larger_ns = 0, expected_ns = 0, threads = 0, typical_threads = 0;
     for (const RankKernel& kernel : rank->rank->kernel_times) {
       if (!IsWork(kernel) || kernel.count == 0) continue;
-      const auto& [mean_ns, count] = medians[kernel.name];
-      expected_ns += static_cast<double>(kernel.count) * mean_ns;
-      longer_ns += static_cast<double>(kernel.total_ns) - static_cast<double>(kernel.count) * mean_ns;
-      more_ns += (static_cast<double>(kernel.count) - count) * mean_ns;
+      const MedianKernel& median = medians[kernel.name];
+      const auto count = static_cast<double>(kernel.count);
+      const double kernel_ns = count * median.mean_ns, above_ns = static_cast<double>(kernel.total_ns) - kernel_ns;
+      const double of_size_ns = LargerNs(kernel, median, above_ns);
+      expected_ns += kernel_ns;
+      larger_ns += of_size_ns;
+      longer_ns += above_ns - of_size_ns;
+      more_ns += (count - median.count) * median.mean_ns;
+      threads += static_cast<double>(kernel.gpu_threads), typical_threads += count * median.threads;
     }
+    rank->excess_ns[static_cast<size_t>(Excess::kLargerKernels)] = static_cast<int64_t>(larger_ns);
+    rank->larger_percent = typical_threads <= 0 ? 0 : static_cast<int64_t>(100 * (threads / typical_threads - 1));
     rank->excess_ns[static_cast<size_t>(Excess::kLongerKernels)] = static_cast<int64_t>(longer_ns);
     rank->excess_ns[static_cast<size_t>(Excess::kMoreKernels)] = static_cast<int64_t>(more_ns);
     rank->slower_percent = expected_ns <= 0 ? 0 : static_cast<int64_t>(100 * longer_ns / expected_ns);
@@ -130,11 +162,13 @@ void CompareRanks(const std::vector<RankVerdict*>& ranks) {
   const int64_t copy_ns = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return r.rank->CopyNs(); }));
   const int64_t kernels = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return r.rank->kernels; }));
   const int64_t bytes = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return CopiedBytes(*r.rank); }));
+  const int64_t preempted_ns = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return r.rank->preempted_ns; }));
   for (RankVerdict* rank : ranks) {
+    rank->median_preempted_ns = std::max<int64_t>(preempted_ns, 0);
     rank->above_median_ns = rank->own_ns - median_ns;
     rank->excess_ns[static_cast<size_t>(Excess::kCopies)] = rank->rank->CopyNs() - copy_ns;
     rank->median_kernels = kernels, rank->median_bytes = bytes;
-    rank->is_straggler = ranks.size() > 1 && rank->own_ns > limit_ns;
+    rank->is_straggler = ranks.size() > 1 && rank->own_ns > limit_ns && !IsSeldomLast(rank->arrivals, ranks.size());
   }
   ComparePlaces(ranks);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/facts/operations/used_devices.h"
+#include "analysis/findings/finding_catalogue.h"
 #include "analysis/result/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -53,6 +54,7 @@ class Judge {
     FindNetwork();
     FindSkewedClocks();
     std::ranges::stable_sort(verdict_.findings, std::greater(), &Finding::gain_ns);
+    AddHang(&verdict_);
     AddAbsent(&verdict_);
   }
 
@@ -211,6 +213,13 @@ class Judge {
                            " longer because there are more of them" + CountsText(rank);
         finding.advice = "Distribute the work evenly.";
         break;
+      case Excess::kLargerKernels:
+        finding.id = "fleet.more_work";
+        finding.message +=
+            fmt::format("more work: its kernels take {} longer because their launches are larger, by {}% in threads",
+                        FormatNs(rank.excess_ns[reason]), rank.larger_percent);
+        finding.advice = "Distribute the work evenly: tokens, cells or batch sizes differ.";
+        break;
       case Excess::kCopies:
         finding.id = "fleet.slow_copies";
         finding.message += "copies with no kernel running take " + FormatNs(rank.excess_ns[reason]) +
@@ -255,8 +264,20 @@ class Judge {
                             ? " longer than that of the median rank, mostly with the cause " + cause
                             : std::string(" more than the median rank, mostly ") + HostWord(rank.cause);
     finding->subject.causes.push_back(cause);
-    // A function or line says more than the range it is in.
-    for (const char* kind : {"function", "line", "call", "range"}) {
+    const int64_t preempted_ns = rank.rank->preempted_ns - rank.median_preempted_ns;
+    if (rank.cause == Cause::kHost && 2 * preempted_ns > rank.excess_ns[static_cast<size_t>(Excess::kHost)]) {
+      finding->message += ": it was preempted, ready but without a processor, for " +
+                          FormatNs(rank.rank->preempted_ns) + " (median rank " + FormatNs(rank.median_preempted_ns) +
+                          ")";
+      finding->advice = FindFinding("host.preempted")->advice;
+      return;
+    }
+    // A function or line says more than the range it is in. Of a wait it is the call, as lines are those of what came
+    // next.
+    const bool is_wait = rank.cause == Cause::kOs;
+    const auto kinds =
+        is_wait ? std::array{"call", "function", "line", "range"} : std::array{"function", "line", "call", "range"};
+    for (const char* kind : kinds) {
       const LatePlace* const place = PlaceOf(rank, kind);
       if (place == nullptr) continue;
       finding->message += PlaceText(*place);
@@ -300,7 +321,8 @@ class Judge {
   }
 
   static std::string PartsText(const RankVerdict& rank, size_t reason) {
-    constexpr const char* kNames[kExcessCount] = {"longer kernels", "more kernels", "copies", "idle time"};
+    constexpr const char* kNames[kExcessCount] = {"longer kernels", "more kernels", "larger kernels", "copies",
+                                                  "idle time"};
     std::string text;
     for (size_t i = 0; i < kExcessCount; ++i) {
       if (i == reason || PercentOf(rank.excess_ns[i], rank.above_median_ns) < kPartWorthSayingPercent) continue;

@@ -16,8 +16,8 @@ namespace gprof {
 
 // What a rank may have more of than the median of those that it is compared with. Together they are what it spends on
 // itself.
-enum class Excess : uint8_t { kLongerKernels, kMoreKernels, kCopies, kHost };
-inline constexpr size_t kExcessCount = 4;
+enum class Excess : uint8_t { kLongerKernels, kMoreKernels, kLargerKernels, kCopies, kHost };
+inline constexpr size_t kExcessCount = 5;
 
 // Where the host of a rank spent more time than that of the median rank.
 struct LatePlace {
@@ -30,9 +30,11 @@ struct RankVerdict {
   int64_t own_ns = 0, above_median_ns = 0;  // RankSummary::OwnNs
   std::array<int64_t, kExcessCount> excess_ns{};
   int64_t slower_percent = 0;                    // its kernels than the same kernels of the median rank
+  int64_t larger_percent = 0;                    // the launches of its kernels, in threads
   Cause cause = Cause::kHost;                    // of kHost: the cause with the most above the median
   std::vector<LatePlace> places;                 // of that cause: of each kind the one with the most above the median
   int64_t median_kernels = 0, median_bytes = 0;  // of the median rank; bytes are those of copies
+  int64_t median_preempted_ns = 0;
   Arrivals arrivals;
   bool is_straggler = false;
   // Time that it is compared by: of a GPU, or of a thread with ranges, MPI calls or samples.
@@ -80,6 +82,9 @@ std::vector<Table> StepTables(const FleetVerdict& verdict, uint32_t max_rows);
 
 // verdict_json.cpp: "schema": "gprof.analyze/1", described in docs/commands/ranks.md.
 std::string VerdictJson(const FleetVerdict& verdict);
+
+// verdict_hang.cpp: adds the finding on a collective that some ranks wait in and others have not come to.
+void AddHang(FleetVerdict* verdict);
 
 // verdict_absent.cpp: adds findings on ranks that the verdict is not about.
 void AddAbsent(FleetVerdict* verdict);

@@ -66,6 +66,14 @@ class KeptJoin {
     JoinCounters();
     Join<trace::WorkRateRecord, WorkRate>();
     JoinGpuPauses();
+    Join<trace::InProgressRecord, InProgress>([&](const trace::InProgressRecord& r, InProgress* work) {
+      work->other_thread = by_pid_.ThreadAnywhere(work->process, r.other_tid, work->time_ns);
+      if (work->other_thread == gprof::kNone) {  // which is told only now
+        work->other_thread = unjoined_.ThreadOrNone(work->process, r.other_tid);
+      }
+      const bool has_name = work->thread_name != NameId{} && work->thread != gprof::kNone;
+      if (has_name && t_.threads[work->thread].name == NameId{}) t_.threads[work->thread].name = work->thread_name;
+    });
     Join<trace::CalibrationRecord, Calibration>();
   }
 

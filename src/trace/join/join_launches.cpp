@@ -227,6 +227,11 @@ void CountUnmatchedLaunches(UnjoinedTrace& unjoined, const LinkedOps& linked, st
     unjoined.trace.health.unmatched_launches += piece.after_border + (is_capturing ? 0 : piece.before_border);
     if (piece.has_border) is_capturing = piece.is_capturing;
   }
+  // Their work is known not to have ended.
+  const auto is_launched = [](const InProgress& work) { return work.IsGpuWork() && work.api != kNone; };
+  const auto pending = static_cast<uint64_t>(std::ranges::count_if(unjoined.trace.in_progress, is_launched));
+  uint64_t& unmatched = unjoined.trace.health.unmatched_launches;
+  unmatched -= std::min(unmatched, pending);
 }
 
 }  // namespace gprof

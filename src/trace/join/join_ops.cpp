@@ -149,6 +149,7 @@ void LinkOthers(UnjoinedTrace& unjoined, const CorrelationIndex& calls) {
   link(unjoined.trace.memory_events);
   link(unjoined.trace.memory_pools);
   link(unjoined.trace.event_records);
+  link(unjoined.trace.in_progress);
 }
 
 }  // namespace gprof

@@ -24,6 +24,7 @@ enum class Depth : uint8_t {
 struct DrainRound {
   Depth depth = Depth::kReady;
   uint64_t rows = 0;           // of threads, taken so far
+  uint32_t look = 0;           // not 0: what threads and GPUs are in the midst of is told, under this number
   bool has_delivered = false;  // somebody handed over work that was done earlier, so more may be under way
   // What the end record says, as far as it is known. In salvage the time and the reason are there from the begin.
   trace::EndRecord end;

@@ -36,7 +36,7 @@ uint64_t session_refused_at = 0;
 // What the flush thread is asked for and what it has done, counted up.
 constinit std::atomic<uint32_t> asked{0};
 constinit std::atomic<uint32_t> done{0};
-constinit std::atomic<bool> asked_is_last{false};
+constinit std::atomic<bool> asked_with_unfinished{false};
 constinit std::atomic<bool> has_thread{false};
 constinit std::atomic<bool> flush_worked{true};
 // Beside the flush, what else the thread shall do.
@@ -93,7 +93,7 @@ void SayShutDown() {
   Say(trace::NoticeLevel::kWarning, message);
 }
 
-void FlushOnce(bool is_last) {
+void FlushOnce(bool with_unfinished) {
   if (IsCuptiLent()) TakeBackFromIdleGuest();
   last_point = {};
   if (IsCuptiLent()) return;  // the clock and the buffers are the guest's
@@ -101,9 +101,9 @@ void FlushOnce(bool is_last) {
   const CUptiResult flushed = Cupti().cuptiActivityFlushAll(0);
   flush_worked.store(flushed != CUPTI_ERROR_NOT_INITIALIZED, std::memory_order_relaxed);
   if (flushed == CUPTI_ERROR_NOT_INITIALIZED) SayShutDown();
-  // At the end an unforced flush has been seen to leave buffers behind.
-  if (is_last) Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  if (!is_last) DecideGraphLevel();
+  // At the end an unforced flush has been seen to leave buffers behind, too.
+  if (with_unfinished) Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (!with_unfinished) DecideGraphLevel();
   std::size_t count = 0;
   const auto get_dropped = Cupti().cuptiActivityGetNumDroppedRecords;
   if (get_dropped != nullptr && get_dropped(nullptr, 0, &count) == CUPTI_SUCCESS) {
@@ -125,7 +125,7 @@ void* RunFlushThread(void* name) {
     if (wanted == Switch::kEndThread) break;
     if (is_active.load(std::memory_order_acquire)) {
       if (wanted != Switch::kNone) SwitchPatiently(wanted == Switch::kOn);
-      FlushOnce(asked_is_last.load(std::memory_order_relaxed));
+      FlushOnce(asked_with_unfinished.load(std::memory_order_relaxed));
     }
     done.store(want, std::memory_order_release);
     FutexWake(&done);
@@ -146,8 +146,8 @@ bool WaitForThread(uint32_t want, uint64_t timeout_ns) {
 }
 
 // A request is counted; true when it was carried out in time.
-bool AskThread(bool is_last, uint64_t timeout_ns) {
-  asked_is_last.store(is_last, std::memory_order_relaxed);
+bool AskThread(bool with_unfinished, uint64_t timeout_ns) {
+  asked_with_unfinished.store(with_unfinished, std::memory_order_relaxed);
   return WaitForThread(asked.fetch_add(1, std::memory_order_acq_rel) + 1, timeout_ns);
 }
 
@@ -259,14 +259,15 @@ void StopCupti(StopReason why) {
   FutexWake(&asked);
 }
 
-bool FlushActivity(bool is_last, uint64_t timeout_ns) {
+bool FlushActivity(bool with_unfinished, uint64_t timeout_ns) {
   if (!CuptiIsActive() || !has_thread.load(std::memory_order_acquire)) return false;
   const uint32_t want = asked.load(std::memory_order_relaxed);
   // An ordinary flush that is still running serves as this one, and one that was given up is not waited for again.
   const bool is_running = done.load(std::memory_order_acquire) != want;
   if (is_running && is_given_up) return false;
-  const bool in_time = is_running && !is_last ? WaitForThread(want, timeout_ns) : AskThread(is_last, timeout_ns);
-  is_given_up = !in_time && is_last;
+  const bool in_time =
+      is_running && !with_unfinished ? WaitForThread(want, timeout_ns) : AskThread(with_unfinished, timeout_ns);
+  is_given_up = !in_time && with_unfinished;
   if (!in_time) return false;
   if (last_point.cupti_ns != 0 && last_point.monotonic_ns > taken_point.monotonic_ns) {
     taken_point = last_point;

@@ -24,7 +24,8 @@ void StopCupti(StopReason why);
 
 // [writer thread] Has the flush thread hand over what CUPTI holds, and waits for it at most so long. CUPTI may hang
 // (a forked worker, a dying driver), and then it hangs a thread that nobody waits for. False: not done in time.
-bool FlushActivity(bool is_last, uint64_t timeout_ns);
+// `with_unfinished`: work that has not ended, too, which has no times and is not told again when it ends.
+bool FlushActivity(bool with_unfinished, uint64_t timeout_ns);
 // [writer thread] Records that CUPTI dropped since the last call.
 uint64_t TakeCuptiDropped();
 

@@ -19,11 +19,11 @@ namespace {
 constinit bool is_complete GPROF_IN_ARENA = true;       // as far as CUPTI's last flushes tell
 constinit uint64_t told_instant_ns GPROF_IN_ARENA = 0;  // the last of CUPTI's clock in the output
 
-void Flush(bool is_last) {
+void Flush(bool is_last, bool looks) {
   // Long enough for a healthy CUPTI; what comes later is taken by the next flush.
   constexpr uint64_t kPatienceNs = 50u * 1000000u;
   constexpr uint64_t kLastPatienceNs = 2000u * 1000000u;
-  if (CuptiIsActive()) is_complete = FlushActivity(is_last, is_last ? kLastPatienceNs : kPatienceNs);
+  if (CuptiIsActive()) is_complete = FlushActivity(is_last || looks, is_last ? kLastPatienceNs : kPatienceNs);
   if (!is_last || is_complete) return;
   Message message;
   message << "CUPTI did not deliver its last records; GPU work after the last one in the trace is missing";
@@ -59,7 +59,8 @@ void DrainGpuWork(DrainRound* round) {
   const bool is_flush = round->depth == Depth::kAll || round->depth == Depth::kLast;
   const bool is_last = round->depth == Depth::kLast;
   if (is_flush) {
-    Flush(is_last);
+    if (round->look != 0) TellUnfinishedWork(round->look);
+    Flush(is_last, round->look != 0);
     TellClock();
     TellFoundContexts(&Output());
   }

@@ -66,6 +66,21 @@ void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
   Add(row, 0, 0, true, {log, {}, StampClock(), &Output()});
 }
 
+void TellOpenCallOf(ThreadLog* log, uint32_t look) {
+  if (log->state.load(std::memory_order_acquire) != LogState::kLive) return;
+  const uint64_t start = log->open_mpi_call.start.load(std::memory_order_acquire);
+  const uint8_t function = log->open_mpi_call.function;
+  if (start == 0 || function >= kMpiNumbers || !Exists(function)) return;
+  trace::InProgressRecord r;
+  r.look = look;
+  r.time_ns = MonotonicNs();
+  r.since_ns = StampClock().ToNs(start);
+  r.tid = log->tid;
+  r.progress_kind = static_cast<uint8_t>(trace::ProgressKind::kMpiCall);
+  r.name = Names().Intern(SymbolOf(function).text + 1);
+  Output().Add(r);
+}
+
 // Keeps most of the short polls out of the buffers. The clock's pace is a guess at first, so that half is left to
 // IsShortPoll(), which knows it better.
 void SetShortestPoll() {
@@ -94,6 +109,7 @@ void DrainMpiCalls(DrainRound* round) {
     TakeOpenMpiCalls(round);
     return StopMpiCalls(StopReason::kThreadsEnd);
   }
+  if (round->look != 0) ForEachLog([round](ThreadLog* log) { TellOpenCallOf(log, round->look); });
   if (round->depth != Depth::kReady) SetShortestPoll();
 }
 

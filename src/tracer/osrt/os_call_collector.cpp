@@ -169,6 +169,21 @@ void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
   Add(row, true, {log, {}, StampClock(), &Output()});
 }
 
+void TellOpenCallOf(ThreadLog* log, uint32_t look) {
+  if (log->state.load(std::memory_order_acquire) != LogState::kLive) return;
+  const uint64_t start = log->open_os_call.start.load(std::memory_order_acquire);
+  const WrappedFunction* const function = FunctionAt(log->open_os_call.function);
+  if (start == 0 || function == nullptr) return;
+  trace::InProgressRecord r;
+  r.look = look;
+  r.time_ns = MonotonicNs();
+  r.since_ns = StampClock().ToNs(start);
+  r.tid = log->tid;
+  r.progress_kind = static_cast<uint8_t>(trace::ProgressKind::kOsCall);
+  r.name = Names().Intern(function->name);
+  Output().Add(r);
+}
+
 }  // namespace
 
 void StartOsCalls() {
@@ -194,6 +209,7 @@ void DrainOsCalls(DrainRound* round) {
     TakeOpenOsCalls(round);
     return StopOsCalls(StopReason::kThreadsEnd);
   }
+  if (round->look != 0) ForEachLog([round](ThreadLog* log) { TellOpenCallOf(log, round->look); });
   StepDown();
   if (round->depth == Depth::kReady) return;
   SetThresholds();

@@ -60,9 +60,10 @@ void StartOutput() {
   if (can_move) Output().RepeatStandingRecords();
 }
 
-DrainRound Drain(Depth depth) {
+DrainRound Drain(Depth depth, uint32_t look) {
   DrainRound round;
   round.depth = depth;
+  round.look = look;
   DrainCollectors(&round);
   if (depth != Depth::kReady) Output().Flush();
   return round;

@@ -15,7 +15,7 @@ void StartOutput();
 
 // One round of all collectors; what is not only kReady is written to the file. [writer thread, or whoever writes the
 // end]
-DrainRound Drain(Depth depth);
+DrainRound Drain(Depth depth, uint32_t look = 0);
 // All that is left and the end record. [the same]
 void WriteEnd();
 // The capture is over, and all of it is in the file. `round`: the one that found nothing more. [writer thread]

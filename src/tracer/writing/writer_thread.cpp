@@ -99,8 +99,9 @@ void CarryOutOrder() {
       MoveOutput(*order);
       break;
     case trace::CaptureWish::kFlush:
+    case trace::CaptureWish::kLook:
       MoveOutput(*order);
-      Drain(Depth::kAll);
+      Drain(Depth::kAll, order->wish == trace::CaptureWish::kLook ? order->epoch : 0);
       break;
     case trace::CaptureWish::kRecord:
       MoveOutput(*order);

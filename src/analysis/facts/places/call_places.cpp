@@ -19,8 +19,8 @@ const Module* ModuleOf(const Trace& trace, uint32_t frame) {
 bool IsOfSystem(std::string_view path) {
   constexpr std::string_view kFolders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/cuda", "[vdso]"};
   constexpr std::string_view kPackages[] = {"/site-packages/", "/dist-packages/"};
-  constexpr std::string_view kFiles[] = {"libcud",  "libcup",    "libcublas", "libnv",   "libnccl", "libc.so",
-                                         "libm.so", "libstdc++", "libpython", "python3", "ld-linux"};
+  constexpr std::string_view kFiles[] = {"libcud",  "libcup",    "libcublas", "libnv",   "libnccl",  "libc.so",
+                                         "libm.so", "libstdc++", "libpython", "python3", "ld-linux", "libgprof"};
   const std::string_view file = path.substr(path.rfind('/') + 1);
   const auto starts = [](std::string_view text) {
     return [text](std::string_view start) { return text.starts_with(start); };

@@ -22,15 +22,6 @@ constexpr double kLeastMadOfMedian = 0.01;
 // among two hundred is enough.
 constexpr double kSlowLaunches = 1.5;
 
-// "ProfilerStep#7" is the step 7.
-std::optional<int64_t> NumberOfStep(std::string_view name) {
-  const size_t last = name.find_last_not_of("0123456789");
-  const std::string_view digits = name.substr(last == std::string_view::npos ? 0 : last + 1);
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc() ? std::optional(number) : std::nullopt;
-}
-
 bool IsCodeLoadedIn(const Trace& trace, const CallFacts& calls, const Interval& time) {
   const auto& rare = calls.rare();
   return std::ranges::any_of(rare,
@@ -56,6 +47,14 @@ bool AreLaunchesSlowUntil(const Trace& trace, uint32_t thread, int64_t until_ns)
 }
 
 }  // namespace
+
+std::optional<int64_t> NumberOfStep(std::string_view name) {
+  const size_t last = name.find_last_not_of("0123456789");
+  const std::string_view digits = name.substr(last == std::string_view::npos ? 0 : last + 1);
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
 
 std::vector<int64_t> DurationsOfSteps(const Trace& trace, const StepChoice& choice) {
   std::vector<int64_t> durations;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "analysis/facts/calls/call_facts.h"
@@ -10,6 +11,9 @@
 #include "gprof/trace.h"
 
 namespace gprof {
+
+// "ProfilerStep#7" is the step 7.
+std::optional<int64_t> NumberOfStep(std::string_view name);
 
 std::vector<int64_t> DurationsOfSteps(const Trace& trace, const StepChoice& choice);
 

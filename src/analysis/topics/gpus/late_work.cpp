@@ -40,18 +40,36 @@ class Meanwhile {
       : input_(input), trace_(input.trace()), device_(device), thread_(thread), times_(times) {
     if (device == kNone) {
       host_ = times;
-      return;
+    } else {
+      AddKernels();
+      AddIdle();
     }
-    AddKernels();
-    AddIdle();
+    for (const Interval& time : host_) host_ns_ += time.DurationNs();
+  }
+
+  // What it did more of than these: all ranks run their kernels before they meet.
+  std::string TextBeside(const std::vector<Meanwhile>& others) {
+    const auto share = [&](int64_t ns) { return ns / static_cast<int64_t>(std::max<size_t>(others.size(), 1)); };
+    for (const Meanwhile& other : others) {
+      work_ns_ -= share(other.work_ns_), collectives_ns_ -= share(other.collectives_ns_);
+      host_ns_ -= share(other.host_ns_);
+      for (auto& [cause, ns] : causes_ns_) {
+        const auto of_other = other.causes_ns_.find(cause);
+        if (of_other != other.causes_ns_.end()) ns -= share(of_other->second);
+      }
+      for (auto& [kernel, ns] : kernels_ns_) {
+        const auto of_other = other.kernels_ns_.find(kernel);
+        if (of_other != other.kernels_ns_.end()) ns -= share(of_other->second);
+      }
+    }
+    return Text();
   }
 
   std::string Text() const {
     const auto [kernel, kernel_ns] = Most(kernels_ns_);
     const auto [cause, idle_ns] = Most(causes_ns_);
-    int64_t host_ns = 0;
-    for (const Interval& time : host_) host_ns += time.DurationNs();
-    if (std::max({work_ns_, collectives_ns_, idle_ns, host_ns}) == 0) return "";
+    const int64_t host_ns = host_ns_;
+    if (std::max({work_ns_, collectives_ns_, idle_ns, host_ns}) <= 0) return "";
     if (work_ns_ >= std::max({collectives_ns_, idle_ns, host_ns})) {
       return "ran other kernels, mostly " + ShortenMiddle(KernelName(trace_, kernel), kLongestKernelName);
     }
@@ -110,7 +128,7 @@ class Meanwhile {
   const std::vector<Interval>& times_;
   std::map<NameId, int64_t> kernels_ns_, paths_ns_;
   std::map<Cause, int64_t> causes_ns_;
-  int64_t work_ns_ = 0, collectives_ns_ = 0;
+  int64_t work_ns_ = 0, collectives_ns_ = 0, host_ns_ = 0;
   std::vector<Interval> host_;  // it was between calls of CUDA, in order
 };
 
@@ -119,6 +137,12 @@ class Meanwhile {
 std::string WorkMeanwhile(const AnalysisInput& input, uint32_t device, uint32_t thread,
                           const std::vector<Interval>& times) {
   return Meanwhile(input, device, thread, times).Text();
+}
+
+std::string WorkBeside(const AnalysisInput& input, const WorkOfRank& late, const std::vector<WorkOfRank>& others) {
+  std::vector<Meanwhile> beside;
+  for (const WorkOfRank& other : others) beside.emplace_back(input, other.device, other.thread, other.times);
+  return Meanwhile(input, late.device, late.thread, late.times).TextBeside(beside);
 }
 
 }  // namespace gprof

@@ -25,18 +25,18 @@ constexpr double kPercentWorthAFinding = 5;  // of the windows of those that wai
 constexpr size_t kMostNamed = 3;             // what a sentence has room for
 // Of the waiting, that a rank causes: of ten that are late alike none stands out.
 constexpr double kPercentWorthNaming = 10;
-// Of the waiting: what is left could not fill the sentence once more with ranks worth naming.
-constexpr double kNamedPercent = 100 - kMostNamed * kPercentWorthNaming;
 
 // What a rank does to others, and they to it.
 struct OfParty {
   int64_t collectives = 0, last = 0, waiting_ns = 0, kernel_ns = 0;
-  std::map<NcclParty, int64_t> waited_for_ns;  // by who came last
-  int64_t for_hosts_ns = 0;                    // of waiting_ns: the last one's host had not called NCCL yet
-  int64_t late_host_ns = 0;                    // the same, of the others, for the host of this one
-  int64_t caused_ns = 0;                       // the others waited for it
-  std::vector<Interval> late;                  // while at least one waited for it, until it came
-  uint32_t thread = kNone;                     // that launches its collectives
+  std::map<NcclParty, int64_t> waited_for_ns;         // by who came last
+  int64_t for_hosts_ns = 0;                           // of waiting_ns: the last one's host had not called NCCL yet
+  int64_t late_host_ns = 0;                           // the same, of the others, for the host of this one
+  int64_t caused_ns = 0;                              // the others waited for it
+  std::vector<Interval> late;                         // while at least one waited for it, until it came
+  std::map<NcclParty, std::vector<Interval>> before;  // when it came last: of each, since it had left the one before
+  int64_t left_ns = 0;                                // the one before
+  uint32_t thread = kNone;                            // that launches its collectives
 };
 
 // Times of two hosts differ by more than what collectives wait.
@@ -50,8 +50,13 @@ class Waits {
  public:
   Waits(const NcclMessages& messages, const IsCollective& is_collective)
       : trace_(messages.trace()), knows_hosts_(messages.AreRecords()) {
-    for (const NcclMeeting& meeting : FindNcclMeetings(messages, is_collective)) Add(meeting);
-    for (auto& [party, of] : parties_) JoinTimes(&of.late);
+    std::vector<NcclMeeting> meetings = FindNcclMeetings(messages, is_collective);
+    std::ranges::stable_sort(meetings, {}, [](const NcclMeeting& meeting) { return meeting.front().kernels.start_ns; });
+    for (const NcclMeeting& meeting : meetings) Add(meeting);
+    for (auto& [party, of] : parties_) {
+      JoinTimes(&of.late);
+      for (auto& [other, times] : of.before) JoinTimes(&times);
+    }
   }
 
   bool knows_hosts() const { return knows_hosts_; }
@@ -95,7 +100,21 @@ class Waits {
       of.for_hosts_ns += host_ns;
       late.late_host_ns += host_ns;
     }
-    if (first_ns < last.kernels.start_ns) parties_[last.party].late.push_back({first_ns, last.kernels.start_ns});
+    if (first_ns < last.kernels.start_ns) {
+      parties_[last.party].late.push_back({first_ns, last.kernels.start_ns});
+      AddBefore(meeting, &parties_[last.party]);
+    }
+    for (const NcclArrival& arrival : meeting) {
+      int64_t& left_ns = parties_[arrival.party].left_ns;
+      left_ns = std::max(left_ns, arrival.kernels.end_ns);
+    }
+  }
+
+  void AddBefore(const NcclMeeting& meeting, OfParty* last) {
+    for (const NcclArrival& arrival : meeting) {
+      const Interval time = {parties_[arrival.party].left_ns, arrival.kernels.start_ns};
+      if (time.start_ns > 0 && time.start_ns < time.end_ns) last->before[arrival.party].push_back(time);
+    }
   }
 
   // In order, those that overlap as one.
@@ -148,22 +167,32 @@ std::vector<std::pair<NcclParty, const OfParty*>> LateParties(const Waits& waits
   for (const auto& [party, of] : waits.parties()) late.emplace_back(party, &of);
   std::ranges::stable_sort(late,
                            [](const auto& a, const auto& b) { return a.second->caused_ns > b.second->caused_ns; });
-  int64_t named_ns = 0;
-  size_t count = 0;
-  for (const auto& [party, of] : late) {
-    const bool is_enough = PercentOf(named_ns, waiting_ns) >= kNamedPercent || count == kMostNamed;
-    if (is_enough || PercentOf(of->caused_ns, waiting_ns) < kPercentWorthNaming) break;
-    named_ns += of->caused_ns, ++count;
-  }
-  late.resize(count);
+  const auto is_worth_it = [&](const auto& entry) {
+    return PercentOf(entry.second->caused_ns, waiting_ns) >= kPercentWorthNaming;
+  };
+  const auto worth = static_cast<size_t>(std::ranges::find_if_not(late, is_worth_it) - late.begin());
+  late.resize(std::min(worth, kMostNamed));
   return late;
+}
+
+// What it did more of than the others before it came.
+std::string WorkBefore(const AnalysisInput& input, const Waits& waits, const NcclParty& party, const OfParty& of) {
+  WorkOfRank late{party.device, of.thread, {}};
+  std::vector<WorkOfRank> others;
+  for (const auto& [other, times] : of.before) {
+    if (other == party) {
+      late.times = times;
+    } else {
+      others.push_back({other.device, waits.parties().at(other).thread, times});
+    }
+  }
+  const std::string text = WorkBeside(input, late, others);
+  return text.empty() ? WorkMeanwhile(input, party.device, of.thread, of.late) : text;
 }
 
 // What it did until it came. Where its host had not called NCCL for most of that time, that is what counts.
 std::string MeanwhileText(const AnalysisInput& input, const Waits& waits, const NcclParty& party, const OfParty& of) {
-  if (!waits.knows_hosts() || 2 * of.late_host_ns < of.caused_ns) {
-    return WorkMeanwhile(input, party.device, of.thread, of.late);
-  }
+  if (!waits.knows_hosts() || 2 * of.late_host_ns < of.caused_ns) return WorkBefore(input, waits, party, of);
   const std::string host = WorkMeanwhile(input, kNone, of.thread, of.late);
   return host == "ran host code" ? "called NCCL late" : host;
 }
@@ -171,17 +200,18 @@ std::string MeanwhileText(const AnalysisInput& input, const Waits& waits, const 
 std::string Sentence(const AnalysisInput& input, const Waits& waits,
                      const std::vector<std::pair<NcclParty, const OfParty*>>& late, int64_t kernel_ns) {
   std::vector<std::string> names;
-  std::set<std::string> doings;
+  std::vector<std::string> doings;
   for (const auto& [party, of] : late) {
     names.push_back(waits.NameOf(party) + " (" + FormatPercent(PercentOf(of->caused_ns, kernel_ns)) + ")");
-    doings.insert(MeanwhileText(input, waits, party, *of));
+    doings.push_back(MeanwhileText(input, waits, party, *of));
   }
   std::string who = names.back();
   names.pop_back();
   if (!names.empty()) who = Joined(names) + " and " + who;
-  const std::string doing = MeanwhileText(input, waits, late.front().first, *late.front().second);
+  const std::string& doing = doings.front();
   if (doing.empty()) return who;
-  return who + (doings.size() == 1 ? ", which " + doing : "; " + waits.NameOf(late.front().first) + " " + doing);
+  const bool is_of_all = std::ranges::count(doings, doing) == std::ssize(doings);
+  return who + (is_of_all ? ", which " + doing : "; " + waits.NameOf(late.front().first) + " " + doing);
 }
 
 void AddFinding(const AnalysisInput& input, const Waits& waits, AnalysisResult* result) {

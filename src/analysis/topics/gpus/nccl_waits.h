@@ -25,4 +25,11 @@ int64_t AddNcclWaits(const AnalysisInput& input, const NcclMessages& messages, c
 std::string WorkMeanwhile(const AnalysisInput& input, uint32_t device, uint32_t thread,
                           const std::vector<Interval>& times);
 
+// The same of what a rank did before it came, from one meeting to the next, that others did less of.
+struct WorkOfRank {
+  uint32_t device = kNone, thread = kNone;
+  std::vector<Interval> times;  // in order, not overlapping
+};
+std::string WorkBeside(const AnalysisInput& input, const WorkOfRank& late, const std::vector<WorkOfRank>& others);
+
 }  // namespace gprof

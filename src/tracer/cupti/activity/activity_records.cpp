@@ -126,8 +126,33 @@ trace::ShapeId ShapeOfKernel(const CUpti_ActivityKernel10& k) {
 
 uint64_t last_operation_end_ns GPROF_IN_ARENA = 0;
 
+uint32_t told_look GPROF_IN_ARENA = 0;
+
+template <class Record>
+constexpr trace::ProgressKind ProgressKindOf() {
+  if (std::is_same_v<Record, trace::KernelRecord>) return trace::ProgressKind::kKernel;
+  if (std::is_same_v<Record, trace::MemsetRecord>) return trace::ProgressKind::kMemset;
+  return std::is_same_v<Record, trace::GraphLaunchRecord> ? trace::ProgressKind::kGraph : trace::ProgressKind::kCopy;
+}
+
+template <class Record>
+void AddUnfinished(const Record& operation, ChunkOutput* output, Cursor cursor) {
+  trace::InProgressRecord r;
+  r.look = told_look;
+  r.time_ns = MonotonicNs();
+  r.progress_kind = static_cast<uint8_t>(ProgressKindOf<Record>());
+  r.device = operation.device;
+  r.context = operation.context;
+  r.stream = operation.stream;
+  r.correlation = operation.correlation;
+  if constexpr (requires { operation.name; }) r.name = operation.name;
+  if constexpr (requires { operation.size_bytes; }) r.size_bytes = operation.size_bytes;
+  output->Add(r, cursor);
+}
+
 template <class Record>
 void AddOperation(const Record& r, ChunkOutput* output, Cursor cursor) {
+  if (r.start_ns == 0 && told_look != 0) return AddUnfinished(r, output, cursor);
   const uint64_t end_ns = r.start_ns + r.duration_ns;
   if (!IsOfCapture(r.start_ns, end_ns) || IsOfPause(r.correlation, r.start_ns)) return;
   output->Add(r, cursor);
@@ -286,6 +311,8 @@ void ConvertRecord(const CUpti_Activity* record, ChunkOutput* output, Cursor cur
 uint64_t LastOperationEndNs() { return last_operation_end_ns; }
 
 std::size_t RecordBytes(uint32_t kind) { return kind < kActivityKinds ? record_bytes[kind] : 0; }
+
+void TellUnfinishedWork(uint32_t look) { told_look = look; }
 
 void LearnRecordSizes() {
   alignas(8) static uint32_t fake[2048];

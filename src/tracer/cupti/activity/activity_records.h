@@ -17,6 +17,10 @@ std::size_t RecordBytes(uint32_t kind);
 // Of all that were converted. [writer thread]
 uint64_t LastOperationEndNs();
 
+// From here on, operations that CUPTI delivers before they have ended are in progress, not without times. `look`:
+// InProgressRecord::look. [writer thread]
+void TellUnfinishedWork(uint32_t look);
+
 // Keeps the name of a kernel, which a record has as a pointer, where it outlives the process. [any thread, as CUPTI
 // delivers]
 void KeepNameOf(const CUpti_Activity* record);

@@ -91,6 +91,25 @@ void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
   AddRow(&row.row.header, log, {});
 }
 
+// The thread goes on meanwhile: a call that is another one afterwards was none to tell of.
+void TellOpenCallOf(ThreadLog* log, uint32_t look) {
+  if (log->state.load(std::memory_order_acquire) == LogState::kFree) return;
+  const OpenCall& call = log->open_call;
+  const uint64_t start = call.start.load(std::memory_order_acquire);
+  if (!IsOfThisCapture(start)) return;
+  trace::InProgressRecord r;
+  r.look = look;
+  r.time_ns = MonotonicNs();
+  r.since_ns = StampClock().ToNs(start);
+  r.tid = log->tid;
+  r.progress_kind = static_cast<uint8_t>(trace::ProgressKind::kCudaCall);
+  r.name = ApiName(call.domain, call.cbid);
+  r.correlation = call.correlation;
+  r.stack = call.stack;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (call.start.load(std::memory_order_relaxed) == start && r.name.value != 0) Output().Add(r);
+}
+
 }  // namespace
 
 void ConvertApiRow(const RowHeader* row, const RowSource& source) {
@@ -113,6 +132,7 @@ void TakeOpenCalls(DrainRound* round) {
 }
 
 void DrainApiCalls(DrainRound* round) {
+  if (round->look != 0) ForEachLog([round](ThreadLog* log) { TellOpenCallOf(log, round->look); });
   if (round->depth == Depth::kEnd) TakeOpenCalls(round);
 }
 
