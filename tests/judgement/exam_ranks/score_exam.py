@@ -11,6 +11,7 @@ import concurrent.futures
 import fnmatch
 import hashlib
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -107,7 +108,10 @@ def judge_report(job, document, mechanisms):
 def paths_of(job, folder, build):
     if job["program"]:
         return make.write(job, folder, build / "tests" / "bin" / "assemble_trace")
-    return sorted((HERE / "real").glob(job["files"]))
+    folder.mkdir()
+    for packed in sorted((HERE / "real").glob(job["files"] + ".xz")):
+        (folder / packed.stem).write_bytes(lzma.decompress(packed.read_bytes()))
+    return sorted(folder.iterdir())
 
 
 def judge(job, build, mechanisms):

@@ -91,7 +91,7 @@ int main(int count, char** words) {
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int number = 0; number < 15; ++number) {
+  for (int number = 0; number < 10; ++number) {
     nvtxRangePushA("timestep");
     step(words[1], number);
     nvtxRangePop();

@@ -8,10 +8,11 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for mpi in openmpi mpich; do
-  mpicc.$mpi -O1 -g $CPPFLAGS -o "$work/ranks.$mpi" "$here/ranks.c" -ldl
+  mpicc.$mpi -O1 -g "-ffile-prefix-map=$here=." $CPPFLAGS -o "$work/ranks.$mpi" "$here/ranks.c" -ldl
 done
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
+cp "$here/ranks.py" "$work"
 cd "$work"
 
 # record NAME RANKS MODE: a trace for each rank
@@ -27,4 +28,5 @@ record ring 4 ring
 record even 3 even
 mpirun.mpich -n 4 "$gprof" profile -f -o "$out/mpich_%q{PMI_RANK}.trace" ./ranks.mpich sleep
 "$gprof" profile -f -o "$out/together.trace" mpirun.openmpi -n 4 ./ranks.openmpi sleep
-mpirun.openmpi -n 2 "$gprof" profile -f -o "$out/python_%q{OMPI_COMM_WORLD_RANK}.trace" "${PYTHON:-python3}" "$here/ranks.py"
+mpirun.openmpi -n 2 "$gprof" profile -f -o "$out/python_%q{OMPI_COMM_WORLD_RANK}.trace" "${PYTHON:-python3}" ranks.py
+xz -9 -f "$out"/*.trace
