@@ -77,14 +77,14 @@ job("kineto_unnumbered_8", "ddp", [cause([4], LATE, r"collate|data\.py")], "Noth
     file_name="profile_rank_{}.json", faults=[("collate", [4], {"ns": 6 * MS})])
 job("kineto_rocm_8", "ddp", [cause([6], MORE)], "MI300X: one rank gets longer sequences.", ranks=8, steps=4, first_step=7, format="kineto", gpu="AMD Instinct MI300X",
     faults=[("tokens", [6], {"scale": 1.5})])
-job("kineto_even_4", "fsdp", NOBODY, "torch.profiler: sharded training, nobody is late.", ranks=4, steps=4, first_step=7, format="kineto")
+job("kineto_even_4", "fsdp", NOBODY, "torch.profiler: sharded training, nobody is late; a fifth is exposed communication.", accept=["fleet.network", "nccl.exposed"], ranks=4, steps=4, first_step=7, format="kineto")
 job("kineto_runs_ahead_8", "fsdp", [cause([1], SLOW)], "torch.profiler, no loss is read: hosts run ahead, one GPU is slow.", ranks=8, steps=5, first_step=7, item_every=0, format="kineto",
     faults=[("slow_gpu", [1], {"factor": 1.35})])
 job("nsys_loader_4", "ddp", [cause([1], LATE, "load|pthread_cond_timedwait")], "Nsight Systems, a file for each rank: one waits for its loader.", ranks=4, steps=6, format="nsys", step_name="step",
     faults=[("input", [1], {"by": "loader", "ns": 6 * MS})])
 job("nsys_node_8", "ddp", [cause([5], SLOW, about=r"rank 5\b|(GPU|gpu|device) ?5\b|\b3135\b")], "Nsight Systems, one file of a node with its eight processes: one GPU is slow.", ranks=8, steps=5,
     format="nsys", one_file=True, step_name="step", faults=[("slow_gpu", [5], {"factor": 1.4})])
-job("nsys_even_8", "fsdp", NOBODY, "Nsight Systems without NCCL's messages: nobody is late.", ranks=8, steps=5, format="nsys", comms=False, step_name="train_step")
+job("nsys_even_8", "fsdp", NOBODY, "Nsight Systems without NCCL's messages: nobody is late; a fifth is exposed communication.", accept=["fleet.network", "nccl.exposed"], ranks=8, steps=5, format="nsys", comms=False, step_name="train_step")
 
 # Sharded training and JAX.
 job("fsdp_collate_8", "fsdp", [cause([6], LATE, r"collate|data\.py:40")], "One rank collates for long; every layer gathers and scatters.", ranks=8, faults=[("collate", [6], {"ns": 5 * MS})])

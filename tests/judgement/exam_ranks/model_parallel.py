@@ -89,7 +89,7 @@ class Megatron:
         begin(r)
         for step in range(job["steps"]):
             with r.span(job.get("step_name", "ProfilerStep#{}").format(job["first_step"] + step)):
-                if self.previous is None:
+                if self.previous is None or self.next is None:  # of the last stage the labels
                     load(r, step)
                 else:
                     stall(r, step)

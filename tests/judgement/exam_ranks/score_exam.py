@@ -11,12 +11,12 @@ import concurrent.futures
 import fnmatch
 import hashlib
 import json
-import lzma
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -83,7 +83,7 @@ def judge_ranks(job, document):
     per_host, causes = job.get("per_host", 8), job["causes"]
     told = [finding for finding in document["findings"] if not matches(finding, job["also"])]
     three = told[:3]
-    blamed = [finding for finding in three if finding["id"] in BLAME and not any(fits(cause, finding, per_host) for cause in causes)]
+    blamed = [finding for finding in three if finding["id"] in BLAME and not any(fits({**cause, "words": []}, finding, per_host) for cause in causes)]
     blamed = [finding for finding in blamed if not matches(finding, job["accept"])]
     if not causes:
         right = not three or not blamed and all(matches(finding, job["accept"]) or finding.get("severity") == "info" for finding in three)
@@ -109,8 +109,8 @@ def paths_of(job, folder, build):
     if job["program"]:
         return make.write(job, folder, build / "tests" / "bin" / "assemble_trace")
     folder.mkdir()
-    for packed in sorted((HERE / "real").glob(job["files"] + ".xz")):
-        (folder / packed.stem).write_bytes(lzma.decompress(packed.read_bytes()))
+    with tarfile.open(HERE / "real" / "traces.tar.xz") as packed:
+        packed.extractall(folder, [one for one in packed.getmembers() if fnmatch.fnmatchcase(one.name, job["files"])], filter="data")
     return sorted(folder.iterdir())
 
 

@@ -4,7 +4,8 @@ import subprocess
 
 from simulate import DAY_NS, MS
 
-TID, CHUNK = 7000, 6000
+TID, CHUNK = 7000, 400
+TIMELESS = ("chunk", "process", "module", "metric_source")
 KINDS = {"HtoD": 1, "DtoH": 2, "DtoD": 8}
 DEVICE = dict(sm_count=132, compute_major=9, sm_clock_khz=1980000, memory_bytes=150109880320, memory_bytes_per_second=4814304000000,
               max_threads_per_sm=2048, max_blocks_per_sm=32, max_registers_per_sm=65536, max_shared_bytes_per_sm=233472,
@@ -32,7 +33,9 @@ class Text:
         return int(t - self.boot_ns)
 
     def line(self, kind, **fields):
-        self.lines.append(f"{kind} " + " ".join(f"{k}={value_of(v)}" for k, v in fields.items()))
+        """Lines are written in the order of their times, as a process writes them; what has none goes first."""
+        at = 0 if kind in TIMELESS else fields.get("start_ns", fields.get("time_ns", 0))
+        self.lines.append((at, f"{kind} " + " ".join(f"{k}={value_of(v)}" for k, v in fields.items())))
 
     def stack_of(self, where):
         """The number of a stack, which is written when it is seen first."""
@@ -67,7 +70,6 @@ class Text:
         rank, job = self.rank, self.job
         start = self.ns(DAY_NS)
         named = dict(rank=rank.number, local_rank=rank.local, world_size=job["ranks"], rank_source=job.get("rank_source", "torchrun"))
-        self.line("chunk", pid=self.pid)
         self.line("process", start_ns=start - (10**11 if job["warm"] else 0), pid=self.pid, parent_pid=40000, name=job["command"].split()[0],
                   command_line=job["command"], host=f"node{rank.node:02}", tracer_version="0.2.0", driver_version=13000, **(named if job["numbered"] else {}))
         if job["has_gpu"]:
@@ -77,7 +79,7 @@ class Text:
                 self.line("stream", created_ns=0 if job["warm"] else start + 1000, context=1, stream=stream, is_non_blocking=1)
         for tid in sorted({fields["tid"] for _, fields in rank.facts if "tid" in fields}):
             self.line("thread", tid=TID + tid, name={0: "python", 2: "pt_autograd_0", 5: "tf_XLAPjRt"}.get(tid, "worker"))
-        for at in (start, start + 900 * MS):
+        for at in (start, self.ns(rank.t)):
             self.line("clock", monotonic_ns=at, realtime_ns=at + self.boot_ns + int(job["skew_ms"].get(str(rank.node), 0) * MS), uncertainty_ns=60)
         if job["warm"]:
             self.line("capture", time_ns=self.ns(min(self.first_ns(), DAY_NS + 2 * MS)), event=1, trigger=5, number=1)
@@ -167,10 +169,9 @@ class Text:
             self.line("capture", time_ns=self.ns(self.rank.t) + 1000, event=2, trigger=5, number=1)
         if self.rank.number not in self.job["cut"]:
             self.line("end", time_ns=self.ns(self.rank.t) + MS, reason=1)
-        lines = []
-        for at in range(0, len(self.lines), CHUNK):
-            lines += ([f"chunk pid={self.pid}"] if at else []) + self.lines[at: at + CHUNK]
-        return "\n".join(lines) + "\n"
+        lines = [text for _, text in sorted(self.lines, key=lambda line: line[0])]
+        chunks = [[f"chunk pid={self.pid}", *lines[at: at + CHUNK]] for at in range(0, len(lines), CHUNK)]
+        return "\n".join(text for chunk in chunks for text in chunk) + "\n"
 
 
 def write(folder, ranks, assemble):

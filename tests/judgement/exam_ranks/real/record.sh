@@ -29,4 +29,6 @@ record even 3 even
 mpirun.mpich -n 4 "$gprof" profile -f -o "$out/mpich_%q{PMI_RANK}.trace" ./ranks.mpich sleep
 "$gprof" profile -f -o "$out/together.trace" mpirun.openmpi -n 4 ./ranks.openmpi sleep
 mpirun.openmpi -n 2 "$gprof" profile -f -o "$out/python_%q{OMPI_COMM_WORLD_RANK}.trace" "${PYTHON:-python3}" ranks.py
-xz -9 -f "$out"/*.trace
+cd "$out"
+tar --sort=name --owner=0 --group=0 --mtime=@0 -cJf traces.tar.xz ./*.trace --transform='s,^./,,'
+rm ./*.trace
