@@ -11,6 +11,7 @@ import fnmatch
 import pathlib
 
 import exam
+import exam_more  # noqa: F401 (adds its jobs)
 import model_parallel
 import mpi_codes
 import simulate
@@ -19,9 +20,10 @@ import training
 import write_kineto
 import write_nsys
 import write_trace
+import write_xla
 
 PROGRAMS = {name: program for module in (training, model_parallel, mpi_codes, singles) for name, program in vars(module).items() if callable(program)}
-WRITERS = {"trace": write_trace, "kineto": write_kineto, "nsys": write_nsys}
+WRITERS = {"trace": write_trace, "kineto": write_kineto, "nsys": write_nsys, "xla": write_xla}
 
 
 def run(job):

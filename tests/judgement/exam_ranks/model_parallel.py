@@ -162,9 +162,12 @@ def decode(r):
             copied = r.copy("HtoD", 4096, 2200, stream=COMPUTE)
             for _ in range(job.get("layers", 8)):
                 for kernels in (DECODE, MLP):
-                    for name, us in kernels:
-                        r.host(4 * US, 0.2)
-                        r.kernel(name, us * US, grid=(132, 1, 1), after=[copied])
+                    if job.get("graphs"):
+                        r.graph([(name, us * r.slow) for name, us in kernels])
+                    else:
+                        for name, us in kernels:
+                            r.host(4 * US, 0.2)
+                            r.kernel(name, us * US, grid=(132, 1, 1), after=[copied])
                     op = r.collective(comm, "AllReduce", 256 << 10, job.get("wire_ns", 13 * US), stream=COMPUTE)
                     copied = op
             with r.span("sample_tokens"):
@@ -178,7 +181,7 @@ def decode(r):
             end = yield from r.meet(("scheduled", step), range(job["ranks"]), 20 * US)
             if r.number and end - r.t > 30 * US:
                 with r.at(("vllm/distributed/device_communicators/shm_broadcast.py", 400, 437, "acquire_read")):
-                    r.os("sched_yield", end - r.t - 5 * US)
+                    r.host(end - r.t, 0)  # it polls, and yields in between
             r.t = max(r.t, end)
     yield from r.drain()
     clocks(r)

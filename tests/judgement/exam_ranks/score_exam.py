@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import exam
+import exam_more  # noqa: F401 (adds its jobs)
 import make
 import score
 

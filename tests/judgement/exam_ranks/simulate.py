@@ -53,8 +53,17 @@ class Rank:
         self.facts, self.ops, self.queues, self.free_at = [], [], {}, {}
         self.correlation, self.sequence, self.tid, self.device = 1000 + 17 * number, {}, 0, 0
         self.where, self.slow, self.is_recorded, self.numbers_of_calls, self.recorded_from = [], 1.0, True, {}, 0
+        self.recorded_until, self.host_slow = DAY_NS * 2, 1.0
 
     # What the host does.
+
+    def begin_step(self, step):
+        """Starts and stops recording where a profiler of this rank does."""
+        first = self.job["late_start"].get(self.number, 0)
+        if self.job["late_start"] and step == first:
+            self.is_recorded, self.recorded_from = True, self.t
+        if self.job["late_start"] and step == first + self.job["recorded_steps"]:
+            self.is_recorded, self.recorded_until = False, self.t
 
     def jitter(self, ns, share=0.03):
         return max(200, int(ns * self.chance.gauss(1, share)))
@@ -88,7 +97,7 @@ class Rank:
 
     def host(self, ns, share=0.04):
         """The host's own code, with a sample of each millisecond."""
-        end = self.t + self.jitter(ns, share)
+        end = self.t + self.jitter(ns * self.host_slow, share)
         if self.where:
             first = (self.t // MS + 1) * MS + 137_000
             for at in range(first, end, MS):
@@ -133,6 +142,10 @@ class Rank:
         self.depend(stream, after)
         op = Op("kernel", name, 0, self.jitter(ns * self.slow), stream=stream, after=after, grid=grid, block=block, **what)
         return self.enqueue(op, self.job["launch"], self.jitter(call_ns, 0.15))
+
+    def is_seen(self, op):
+        """Whether a profiler that recorded the rank for a while has an operation."""
+        return op.end is not None and op.end >= self.recorded_from and op.start < self.recorded_until
 
     def graph(self, kernels, grid=(132, 1, 1)):
         """A CUDA graph: one call, and all of its kernels one after the other."""
@@ -231,7 +244,7 @@ NCCL_KERNELS = {
 class World:
     USUAL = {"per_host": 8, "steps": 8, "first_step": 0, "faults": [], "skew_ms": {}, "missing": [], "numbered": True, "comms": True,
              "metrics": False, "samples": True, "with_stack": True, "launch": "cudaLaunchKernel", "format": "trace", "warm": False,
-             "gpu": "NVIDIA H200", "command": "python train.py", "has_gpu": True, "os_calls": True, "one_file": False, "cut": {}}
+             "gpu": "NVIDIA H200", "command": "python train.py", "has_gpu": True, "os_calls": True, "one_file": False, "cut": {}, "late_start": {}, "messy": False}
 
     def __init__(self, job):
         self.job = {**self.USUAL, **job}

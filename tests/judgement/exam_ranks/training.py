@@ -1,5 +1,9 @@
 """Training in PyTorch and JAX: data parallel, sharded, and what delays a rank of them."""
 
+import contextlib
+import random
+
+import simulate
 from simulate import COMPUTE, COPIES, MS, NCCL, US, fault_of
 
 FORWARD = [
@@ -43,6 +47,10 @@ def stall(r, step):
     fault = fault_of(r, "collate")
     if fault:
         with r.at(*COLLATE):
+            r.host(fault["ns"])
+    fault = fault_of(r, "anybody")
+    if fault and random.Random(f"{r.job['name']}/{step}").randrange(r.job["ranks"]) == r.number:
+        with r.at(LOOP):
             r.host(fault["ns"])
     fault = fault_of(r, "preempted")
     if fault:
@@ -96,7 +104,9 @@ def work_of(r, step):
 
 def begin(r):
     fault = fault_of(r, "slow_gpu")
-    r.slow = fault["factor"] if fault else 1.0
+    r.slow = fault["factor"] if fault and not fault.get("from") else 1.0
+    r.host_slow = (fault_of(r, "slow_host") or {}).get("factor", 1.0)
+    r.is_recorded = not r.job["late_start"]
     r.host(2 * MS)
 
 
@@ -112,8 +122,23 @@ def clocks(r):
     """Samples of NVML over the run, where the job has them."""
     if r.job["metrics"]:
         fault = fault_of(r, "slow_gpu")
-        mhz = fault.get("mhz", 1980) if fault else 1980
-        r.metric("SM clock", "MHz", [mhz - int(r.chance.uniform(0, 15)) for _ in range(12)])
+        usual, slow = 1980, fault.get("mhz", 1980) if fault else 1980
+        slow_from = fault.get("from", 0) / r.job["steps"] if fault else 0
+        r.metric("SM clock", "MHz", [(slow if i / 24 >= slow_from else usual) - int(r.chance.uniform(0, 15)) for i in range(24)])
+    if r.job["messy"]:
+        mess(r)
+
+
+def mess(r):
+    """What captures have besides: a thread that pins memory and waits most of the time, and what profilers do."""
+    end, r.t = r.t, simulate.DAY_NS + MS
+    with r.on_thread(9):
+        while r.t < end - 8 * MS:
+            r.os("pthread_cond_timedwait", r.jitter(5 * MS, 0.3), object_kind=3, object=901)
+            with r.span("pin_memory"):
+                r.call("cudaHostAlloc" if r.chance.random() < 0.1 else "cudaEventQuery", r.jitter(6 * US, 0.5))
+                r.t += r.jitter(120 * US, 0.5)
+    r.t = end
 
 
 def ddp(r):
@@ -124,6 +149,9 @@ def ddp(r):
     count, step_name = r.job.get("layers", 4), r.job.get("step_name", "ProfilerStep#{}")
     wire = r.job.get("wire_ns", 380 * US)
     for step in range(r.job["steps"]):
+        r.begin_step(step)
+        slowed = fault_of(r, "slow_gpu")
+        r.slow = slowed["factor"] if slowed and step >= slowed.get("from", 0) else 1.0
         with r.span(step_name.format(r.job["first_step"] + step)):
             load(r, step)
             scale = work_of(r, step)
@@ -137,7 +165,8 @@ def ddp(r):
             buckets = []
             with r.span("backward"), r.on_thread(2):
                 for _ in range(count):
-                    layers(r, BACKWARD, 1, scale, thread_ns=7 * US)
+                    with r.span("autograd::engine::evaluate_function: AddmmBackward0") if r.job["messy"] else contextlib.nullcontext():
+                        layers(r, BACKWARD, 1, scale, thread_ns=7 * US)
                     yield from r.room()
                     with r.span("nccl:all_reduce"):
                         buckets.append(r.collective(comm, "AllReduce", 50 << 20, wire, after=r.ops[-1:]))

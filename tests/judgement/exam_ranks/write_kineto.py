@@ -40,7 +40,7 @@ class Events:
         return name
 
     def op(self, op):
-        if op.end is None or op.end < self.rank.recorded_from:
+        if not self.rank.is_seen(op):
             return
         where = {"device": self.device, "stream": op.stream, "correlation": op.what["correlation"], **({} if self.is_rocm else {"context": self.device + 1})}
         if op.kind == "kernel":

@@ -76,7 +76,7 @@ class Export:
             self.fact(rank, kind, fields, self.pid + pid + fields.get("tid", 0))
 
     def op(self, rank, op):
-        if op.end is None or op.end < rank.recorded_from:
+        if not rank.is_seen(op):
             return
         if op.kind == "kernel":
             name = self.string(op.name)

@@ -88,7 +88,7 @@ class Text:
         return min([fields["start"] for _, fields in self.rank.facts if "start" in fields], default=DAY_NS)
 
     def op(self, op):
-        if op.end is None or op.end < self.rank.recorded_from:
+        if not self.rank.is_seen(op):
             return
         where = dict(start_ns=self.ns(op.start), duration_ns=op.end - op.start, context=1, stream=op.stream, correlation=op.what["correlation"])
         if op.kind == "kernel":
