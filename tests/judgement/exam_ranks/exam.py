@@ -30,8 +30,8 @@ def single(name, program, first, why, also=(), wrong=(), words=(), **more):
 
 
 # Data parallel training, recorded by gprof-cli.
-job("ddp_nfs_16", "ddp", [cause(range(8, 16), LATE, "/mnt/nfs")], "All ranks of one host read their shards from a slow file server.", ranks=16, steps=8,
-    faults=[("input", range(8, 16), {"path": "/mnt/nfs/imagenet/shard-0412.tar", "ns": 9 * MS})], skew_ms={"1": 50}, also=["fleet.skewed_clock"])
+job("ddp_nfs_16", "ddp", [cause(range(8, 16), LATE, "/nfs")], "All ranks of one host read their shards from a slow file server.", ranks=16, steps=8,
+    faults=[("input", range(8, 16), {"path": "/nfs/imagenet/shard-0412.tar", "ns": 9 * MS})], skew_ms={"1": 50}, also=["fleet.skewed_clock"])
 job("ddp_collate_8", "ddp", [cause([5], LATE, r"collate|data\.py:40")], "One rank collates its batch for 4 ms.", ranks=8, faults=[("collate", [5], {"ns": 4 * MS})])
 job("ddp_gc_8", "ddp", [cause([3], LATE, "gc_collect_main")], "Python's garbage collector stops one rank in some steps.", ranks=8, steps=12,
     faults=[("gc", [3], {"share": 0.4, "ns": 25 * MS})])
@@ -129,8 +129,8 @@ job("halo_cells_8", "halo", [cause([4], MORE)], "A solver on GPUs: one rank has 
 job("halo_copies_4", "halo", [cause([2], COPY)], "A solver on GPUs: the borders of one rank take ten times as long to copy.", ranks=4, steps=12, command="./solver", rank_source="Open MPI",
     faults=[("copies", [2], {"factor": 10})])
 job("halo_even_16", "halo", NOBODY, "A solver on GPUs, nobody is late.", ranks=16, steps=10, command="./solver", rank_source="Slurm")
-job("cpu_forcing_16", "cpu", [cause([11], LATE, r"/home/user/forcing|read_forcing")], "Ranks without a GPU: one reads its forcing from the wrong file system.", ranks=16, has_gpu=False, steps=10,
-    command="./solver", rank_source="Slurm", faults=[("input", [11], {"path": "/home/user/forcing.nc", "ns": 5 * MS})])
+job("cpu_forcing_16", "cpu", [cause([11], LATE, r"/archive/forcing|read_forcing")], "Ranks without a GPU: one reads its forcing from the wrong file system.", ranks=16, has_gpu=False, steps=10,
+    command="./solver", rank_source="Slurm", faults=[("input", [11], {"path": "/archive/forcing.nc", "ns": 5 * MS})])
 job("cpu_cells_32", "cpu", [cause([5], LATE, r"assemble|solve|cg_iterate")], "Ranks without a GPU: one has more cells.", ranks=32, has_gpu=False, steps=8, command="./solver", rank_source="Slurm",
     faults=[("tokens", [5], {"scale": 1.45})], accept=[])
 job("cpu_restart_8", "cpu", [cause([0], LATE, r"restart")], "Ranks without a GPU: rank 0 writes a restart file in every third step.", ranks=8, has_gpu=False, steps=12, command="./solver",

@@ -25,16 +25,16 @@ job("slow_processor_8", "decode", [cause([6], LATE)], "The processor of one rank
     command="VLLM::Worker_TP", faults=[("slow_host", [6], {"factor": 2.0})])
 job("long_names_8", "fsdp", [cause([7], SLOW)], "torch.profiler: names with many numbers, of which one is the rank.", ranks=8, steps=3, first_step=7, format="kineto", numbered=False,
     file_name="mega-gpt-tp8-pp1-dp1_node0_rank{}_1718390.pt.trace.json.gz", faults=[("slow_gpu", [7], {"factor": 1.5})])
-job("messy_read_16", "ddp", [cause([9], LATE, "/mnt/nfs")], "Ranges of autograd, a thread that pins memory; one rank reads slowly, hosts are 50 ms apart.", ranks=16, messy=True,
-    faults=[("input", [9], {"path": "/mnt/nfs/shard-9.tar", "ns": 6 * MS})], skew_ms={"1": 50}, also=["fleet.skewed_clock"])
+job("messy_read_16", "ddp", [cause([9], LATE, "/nfs")], "Ranges of autograd, a thread that pins memory; one rank reads slowly, hosts are 50 ms apart.", ranks=16, messy=True,
+    faults=[("input", [9], {"path": "/nfs/shard-9.tar", "ns": 6 * MS})], skew_ms={"1": 50}, also=["fleet.skewed_clock"])
 job("messy_even_8", "ddp", NOBODY, "The same mess, and nobody is late.", ranks=8, messy=True)
 job("halo_throttled_8", "halo", [cause([6], SLOW, "MHz")], "A solver of MPI: one GPU is hot.", ranks=8, steps=12, command="./solver", rank_source="Slurm", metrics=True,
     faults=[("slow_gpu", [6], {"factor": 1.5, "mhz": 1290})])
 job("graphs_tp4", "decode", [cause([1], SLOW)], "Decoding in pieces of CUDA graphs: one GPU is slow.", ranks=4, steps=12, warm=True, graphs=True, layers=16, command="VLLM::Worker_TP", host_ns=300 * US,
     faults=[("slow_gpu", [1], {"factor": 1.8})])
 job("gloo_even_4", "gloo", NOBODY, "torch.profiler of training on CPUs: nobody is late.", ranks=4, has_gpu=False, steps=4, first_step=7, format="kineto")
-job("cpu_two_read_16", "cpu", [cause([4, 12], LATE, r"/home/user/forcing|read_forcing")], "Ranks without a GPU: two read from the wrong file system.", ranks=16, has_gpu=False, steps=10,
-    command="./solver", rank_source="Slurm", faults=[("input", [4, 12], {"path": "/home/user/forcing.nc", "ns": 5 * MS})])
+job("cpu_two_read_16", "cpu", [cause([4, 12], LATE, r"/archive/forcing|read_forcing")], "Ranks without a GPU: two read from the wrong file system.", ranks=16, has_gpu=False, steps=10,
+    command="./solver", rank_source="Slurm", faults=[("input", [4, 12], {"path": "/archive/forcing.nc", "ns": 5 * MS})])
 job("pageable_rank_4", "ddp", [cause([3], COPY)], "One rank forgot to pin its batches: the same bytes take eight times as long.", ranks=4, batch_bytes=24 << 20,
     faults=[("copies", [3], {"factor": 8, "pageable": True})], accept=[])
 job("slow_stage_8", "megatron", [cause([2, 3], SLOW)], "Both GPUs of the second of four stages are slow.", ranks=8, tensor=2, pipeline=4, micro_batches=6, steps=4,

@@ -27,7 +27,7 @@ import exam_more  # noqa: F401 (adds its jobs)
 import make
 import score
 
-BLAME = (exam.LATE, exam.SLOW, exam.MORE, exam.COPY)
+BLAME = (exam.LATE, exam.SLOW, exam.MORE, exam.COPY, "fleet.skewed_clock")
 NUMBERS = re.compile(r"\branks? ((?:\d+(?:-\d+)?(?:, | and |,)?)+)")
 NODE = re.compile(r"\bnode(\d+)\b")
 

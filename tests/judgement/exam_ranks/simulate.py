@@ -53,7 +53,7 @@ class Rank:
         self.facts, self.ops, self.queues, self.free_at = [], [], {}, {}
         self.correlation, self.sequence, self.tid, self.device = 1000 + 17 * number, {}, 0, 0
         self.where, self.slow, self.is_recorded, self.numbers_of_calls, self.recorded_from = [], 1.0, True, {}, 0
-        self.recorded_until, self.host_slow = DAY_NS * 2, 1.0
+        self.recorded_until, self.host_slow, self.blocked_ns = DAY_NS * 2, 1.0, 0
 
     # What the host does.
 
@@ -126,7 +126,8 @@ class Rank:
 
     def enqueue(self, op, function, ns):
         driver = function.startswith("cu") and not function.startswith("cuda")
-        self.call(function, ns, driver)
+        self.call(function, ns + self.blocked_ns, driver)
+        self.blocked_ns = 0
         op.what["correlation"], op.ready = self.correlation, self.t + self.jitter(1800, 0.1)
         self.ops.append(op)
         self.queues.setdefault(op.stream, []).append(op)
@@ -158,12 +159,12 @@ class Rank:
             self.facts.append(("op", {"op": op}))
 
     def room(self):
-        """Launching blocks while the queue is full."""
+        """The next launching call blocks while the queue is full."""
         before = self.t
         while len(self.ops) > QUEUE and self.ops[-QUEUE].end is None:
             yield
         if len(self.ops) > QUEUE and self.ops[-QUEUE].end > before:
-            self.call(self.job["launch"], self.ops[-QUEUE].end - before)
+            self.blocked_ns = self.ops[-QUEUE].end - before
 
     def copy(self, kind, size, ns, stream=COMPUTE, pageable=False, after=()):
         """kind: HtoD, DtoH or DtoD."""

@@ -64,7 +64,7 @@ def stall(r, step):
     fault = fault_of(r, "log")
     if fault and step % fault["every"] == 0:
         with r.at(LOOP, ("wandb/sdk/wandb_run.py", 400, 449, "log")):
-            r.os("sendto", r.jitter(fault["ns"]), object_kind=12, object=31, path="tcp:10.1.0.9:443", size_bytes=4096, result=4096)
+            r.os("sendto", r.jitter(fault["ns"]), object_kind=12, object=31, path="tcp:203.0.113.9:443", size_bytes=4096, result=4096)
 
 
 def load(r, step):
