@@ -39,6 +39,7 @@ class Registries(unittest.TestCase):
 
 # With compilers of MPI libraries, OpenMP and OpenACC, which CMake does not ask for.
 BUILT_BY_TESTS = {f"tests/e2e/tracer/programs/{name}.c" for name in ("acc_facts", "library_facts", "mpi_facts", "omp_facts", "start_cuda", "ucx_facts")}
+BUILT_BY_TESTS.add("tests/judgement/exam_ranks/real/ranks.c")  # by real/record.sh
 
 
 class Lists(unittest.TestCase):
