@@ -45,6 +45,7 @@ struct Process {
   uint32_t cupti_version = 0, driver_version = 0, runtime_version = 0;
   int32_t rank = -1, local_rank = -1;  // -1: none, or not known
   uint32_t world_size = 0;             // 0: not known
+  uint32_t cores = 0;                  // that it may run on; 0: not known
   NameId rank_source;                  // who numbered the ranks: "Slurm", "torchrun", …
   NameId capture_mode;                 // what was asked to be recorded, and when
   int64_t gpu_complete_until_ns = 0;   // GPU work that ended later may be missing, 0 when none is
@@ -70,6 +71,7 @@ struct Process {
     v(FieldOf{"rank"}, m.rank);
     v(FieldOf{"local_rank"}, m.local_rank);
     v(FieldOf{"world_size"}, m.world_size);
+    v(FieldOf{"cores"}, m.cores);
     v(FieldOf{"rank_source"}, m.rank_source);
     v(FieldOf{"capture_mode"}, m.capture_mode);
     v(FieldOf{"gpu_complete_until_ns", Role::kKnownTime}, m.gpu_complete_until_ns);

@@ -126,6 +126,8 @@ Metrics MetricsOfSection(const std::string& name) {
   if (section == nullptr) throw Error(ExitCode::kUsage, "there is no section '" + name + "'", HintForSection(name));
   Metrics metrics;
   for (const auto names : MetricsOf(*section)) metrics.emplace_back(names.begin(), names.end());
+  if (section->with.empty()) return metrics;
+  for (auto& names : MetricsOfSection(std::string(section->with))) metrics.push_back(std::move(names));
   return metrics;
 }
 

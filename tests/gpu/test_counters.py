@@ -26,7 +26,9 @@ class Limits(support.GpuTest):
         program = support.EXAMPLES / "kernel_limits"
         cls.expected = [json.loads(line) for line in support.run(program).stdout.splitlines()]
         with support.temporary_folder() as folder:
-            _, report, _ = counters(folder, program, "--set", "full", "-c", "1", "--filter-mode", "per-launch-config")
+            _, report, trace = counters(folder, program, "--set", "full", "-c", "1", "--filter-mode", "per-launch-config")
+            whole = support.run(support.COMMAND, "report", trace, "--only", "counters", "--rows", "0", "--format", "json")
+        cls.tables = {table["id"]: table["rows"] for table in json.loads(whole.stdout)["tables"]}
         cls.found = {}
         for finding in report["findings"]:
             if finding["table"] == "counters":
@@ -41,6 +43,19 @@ class Limits(support.GpuTest):
         for kernel in (k for k in self.expected if not k["has_it"]):
             with self.subTest(kernel=kernel["kernel"]):
                 self.assertNotIn(kernel["finding"], self.found.get(kernel["kernel"], []))
+
+
+    def test_operations_of_a_kernel_are_rows_of_the_caches(self):
+        of = {name: {(plain_name(row["kernel"]), row["operation"]) for row in self.tables[name]}
+              for name in ("counter_l1", "counter_l2")}
+        for kernel, operation in (("BankConflictKernel", "shared loads"), ("StridedCopyKernel", "global loads"),
+                                  ("StridedCopyKernel", "global stores"), ("CountThreadsKernel", "global reductions"),
+                                  ("LocalTableKernel", "local loads")):
+            self.assertIn((kernel, operation), of["counter_l1"])
+        kernels = {plain_name(row["kernel"]) for row in self.tables["counters"]}
+        self.assertEqual(kernels, {kernel for kernel, operation in of["counter_l2"] if operation == "all"})
+        for row in self.tables["counter_l2"]:
+            self.assertIsNotNone(row["requests"], row)
 
 
 class Results(support.GpuTest):

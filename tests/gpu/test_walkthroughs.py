@@ -53,6 +53,7 @@ class Walkthroughs(support.GpuTest):
     def test_loader(self):
         printed = self.walk("loader.md")
         self.assertIn("SlowTransform", printed["gprof-cli report w0.trace"])
+        self.assertEqual("host.loader_workers" in self.report("w32.trace").finding_ids(), len(os.sched_getaffinity(0)) < 32)
 
     @needs("torch")
     def test_encoder(self):

@@ -349,6 +349,7 @@ struct ProcessRecord {
   int32_t rank = -1, local_rank = -1;
   uint32_t world_size = 0;
   StringId rank_source, capture_mode;
+  uint32_t cores = 0;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"start_ns", Shape::kDelta, "when the tracer started in it"}, r.start_ns);
@@ -369,6 +370,7 @@ struct ProcessRecord {
     v(FieldInfo{"rank_source", Shape::kPlain, "who numbered the ranks: Open MPI, PMI, Slurm, torchrun, …"},
       r.rank_source);
     v(FieldInfo{"capture_mode", Shape::kPlain, "what was asked to be recorded, and when"}, r.capture_mode);
+    v(FieldInfo{"cores", Shape::kPlain, "cores that it may run on, 0 when not known"}, r.cores);
   }
 };
 

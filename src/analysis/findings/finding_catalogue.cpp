@@ -118,6 +118,10 @@ constexpr FindingInfo kFindings[] = {
      "Pin threads: give the launching thread its own core (taskset, numactl), or start fewer threads than there are "
      "cores.",
      {{"idle.host_ns"}}},
+    {"host.loader_workers", "more workers of a DataLoader than cores", Always(kNote), "threads",
+     Nowhere("concerns the whole run"),
+     "Set num_workers so that all workers of the machine have a core each, and one is left for each process that "
+     "launches."},
     {"launch.bound",
      "launch-bound: short kernels, each started on a GPU that had run out of work",
      From(5),

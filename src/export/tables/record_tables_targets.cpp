@@ -8,7 +8,7 @@ namespace {
 // clang-format off
 constexpr std::string_view kProcessColumns[] = {
     "pid", "parent_pid", "name", "command_line", "host", "start_ns", "end_ns", "end", "is_forked", "rank", "local_rank",
-    "world_size", "capture_mode", "tracer_version", "driver_version", "runtime_version", "cupti_version"};
+    "world_size", "cores", "capture_mode", "tracer_version", "driver_version", "runtime_version", "cupti_version"};
 // clang-format on
 constexpr FieldColumn kThreadColumns[] = {{"pid"}, {"tid"}, {"name"}};
 // clang-format off
@@ -54,6 +54,7 @@ void WriteProcesses(RecordContext& context, RowWriter& row) {
     AddRank(p.rank, row);
     AddRank(p.local_rank, row);
     AddUnlessZero(p.world_size, row);
+    AddUnlessZero(p.cores, row);
     row.Text(context.Clean(p.capture_mode));
     row.Text(context.Clean(p.tracer_version));
     AddUnlessZero(p.driver_version, row);

@@ -146,6 +146,7 @@ void TraceBuilder::Add(const trace::ProcessRecord& r) {
   if (r.rank >= 0) p.rank = r.rank;
   if (r.local_rank >= 0) p.local_rank = r.local_rank;
   UpdateIfSet(&p.world_size, r.world_size);
+  UpdateIfSet(&p.cores, r.cores);
   UpdateIfSet(&p.rank_source, Name(r.rank_source));
   UpdateIfSet(&p.capture_mode, Name(r.capture_mode));
 }

@@ -1,5 +1,6 @@
 #include "tracer/core/process_record.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -45,6 +46,13 @@ trace::StringId ProgramName() {
   return Names().Intern(slash == nullptr ? path : slash + 1);
 }
 
+// The kernel refuses a set that is smaller than the number of processors that it was built for.
+uint32_t UsableCores() {
+  cpu_set_t sets[8];
+  CPU_ZERO_S(sizeof sets, sets);
+  return sched_getaffinity(0, sizeof sets, sets) == 0 ? static_cast<uint32_t>(CPU_COUNT_S(sizeof sets, sets)) : 0;
+}
+
 void FillProcess(trace::ProcessRecord* process) {
   process->pid = static_cast<uint32_t>(getpid());
   process->parent_pid = static_cast<uint32_t>(getppid());
@@ -54,6 +62,7 @@ void FillProcess(trace::ProcessRecord* process) {
   if (uname(&host) == 0) process->host = Names().Intern(host.nodename);
   process->tracer_version = Names().Intern(GPROF_VERSION);
   process->capture_mode = CaptureModeText(Config());
+  process->cores = UsableCores();
   FillRank(process);
 }
 

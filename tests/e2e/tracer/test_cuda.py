@@ -1,5 +1,6 @@
 """CUDA programs on the doubles: what the trace holds is exactly what the program did."""
 import collections
+import os
 
 import harness
 
@@ -66,6 +67,7 @@ class RuntimeProgram(harness.Case):
     def check_places(self, trace, facts):
         self.assertEqual({r["tid"] for r in trace.of("api")}, {facts["tid"]})
         self.assertEqual({r["pid"] for r in trace.of("process")}, {facts["pid"]})
+        self.assertEqual({r["cores"] for r in trace.of("process")}, {len(os.sched_getaffinity(0))})
         self.assertEqual(sorted(r["device"] for r in trace.of("device")), [0, 1])
         for device in trace.of("device"):
             self.assertEqual((device["name"], device["sm_count"], device["compute_major"]), ("Mock H100", 132, 9))

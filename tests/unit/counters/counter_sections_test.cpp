@@ -11,6 +11,7 @@
 #include <set>
 
 #include "analysis/facts/counters/counter_breakdown.h"
+#include "analysis/facts/counters/counter_caches.h"
 #include "analysis/facts/counters/counter_formulas.h"
 #include "analysis/facts/counters/counter_occupancy.h"
 #include "analysis/result/metrics.h"
@@ -232,6 +233,60 @@ TEST(CounterSections, TrafficOfSaxpyIsThatOfItsArrays) {
   }
 }
 
+using Accesses = std::map<std::string, std::map<std::string, CacheAccess>>;  // by kernel and operation
+
+Accesses AccessesOfAll(std::vector<CacheAccess> (*accesses_of)(const KernelCounters&)) {
+  Accesses all;
+  for (const KernelCounters& kernel : KernelCountersOf(FullCapture())) {
+    for (const CacheAccess& access : accesses_of(kernel))
+      all[KernelWord(kernel.name)].emplace(std::string(access.operation), access);
+  }
+  return all;
+}
+
+std::set<std::string> OperationsOf(const Accesses& all, const std::string& kernel) {
+  std::set<std::string> operations;
+  for (const auto& [operation, access] : all.at(kernel)) operations.insert(operation);
+  return operations;
+}
+
+TEST(CounterSections, L1HasTheOperationsOfAKernel) {
+  const Accesses all = AccessesOfAll(L1AccessesOf);
+  EXPECT_THAT(OperationsOf(all, "saxpy"), testing::ElementsAre("global loads", "global stores"));
+  const CacheAccess loads = all.at("saxpy").at("global loads");
+  EXPECT_EQ(loads.requests, 4'194'304);
+  EXPECT_EQ(loads.SectorsPerRequest(), 4);  // 32 floats of 4 bytes
+  EXPECT_EQ(loads.Bytes(), 2 * 67'108'864 * 4.0);
+  EXPECT_EQ(loads.hit_percent, 0);
+  EXPECT_FALSE(loads.wavefronts);
+  EXPECT_EQ(all.at("uncoal").at("global loads").SectorsPerRequest(), 32);
+  EXPECT_THAT(OperationsOf(all, "atomic"), testing::ElementsAre("global reductions"));
+  EXPECT_NEAR(*all.at("spill").at("local loads").hit_percent, 96.443, 0.001);
+  const CacheAccess shared = all.at("bank").at("shared loads");
+  EXPECT_EQ(shared.requests, 33'792'000);
+  EXPECT_EQ(shared.bank_conflicts, 1'047'553'241);
+  EXPECT_FALSE(shared.sectors || shared.Bytes() || shared.hit_percent || shared.SectorsPerRequest());
+}
+
+TEST(CounterSections, L2HasWhoAskedForWhat) {
+  const Accesses all = AccessesOfAll(L2AccessesOf);
+  EXPECT_THAT(OperationsOf(all, "saxpy"),
+              testing::ElementsAre("L1 reads", "L1 writes", "all", "instructions, constants", "other L2 partition"));
+  EXPECT_EQ(all.at("saxpy").at("L1 reads").sectors, 16'777'216);
+  EXPECT_EQ(all.at("saxpy").at("L1 reads").hit_percent, 0);
+  EXPECT_NEAR(*all.at("atomic").at("L1 reductions").hit_percent, 100 * 524'280 / 524'288.0, 1e-9);
+  for (const KernelCounters& kernel : KernelCountersOf(FullCapture())) {
+    EXPECT_NEAR(*all.at(KernelWord(kernel.name)).at("all").hit_percent,
+                kernel.ValueOrZero("lts__t_sector_hit_rate.pct"), 1e-4);
+  }
+}
+
+// In the set basic nobody looked at them.
+TEST(CounterSections, OperationsThatWereNotMeasuredAreLeftOut) {
+  for (const KernelCounters& kernel : KernelCountersOf(BasicCapture()))
+    EXPECT_TRUE(L1AccessesOf(kernel).empty() && L2AccessesOf(kernel).empty()) << kernel.name;
+}
+
 TEST(CounterSections, WhatIfsAreTheLeastAndTheBestChange) {
   const Trace& t = FullCapture();
   std::map<std::string, std::vector<WhatIf>> all;
@@ -282,7 +337,8 @@ TEST(CounterSections, SetsNameSectionsThatThereAre) {
   std::set<std::string_view> ids;
   for (const CounterSection& section : CounterSections()) {
     EXPECT_TRUE(ids.insert(section.id).second);
-    EXPECT_EQ(FindCounterSection(section.ncu_name), &section);
+    EXPECT_EQ(FindCounterSection(section.id), &section);
+    EXPECT_EQ(FindCounterSection(section.ncu_name)->ncu_name, section.ncu_name);
   }
   for (const CounterSet& set : CounterSets()) {
     for (const std::string_view section : set.sections) EXPECT_TRUE(ids.contains(section)) << section;
@@ -290,6 +346,7 @@ TEST(CounterSections, SetsNameSectionsThatThereAre) {
   EXPECT_EQ(FindCounterSection("speed_of_light"), FindCounterSection("SpeedOfLight"));
   EXPECT_EQ(FindCounterSection("MemoryWorkloadAnalysis_Chart"), FindCounterSection("memory"));
   EXPECT_EQ(FindCounterSection("SpeedOfLight_HierarchicalTensorRooflineChart"), FindCounterSection("roofline"));
+  EXPECT_EQ(FindCounterSection("MemoryWorkloadAnalysis_Tables"), FindCounterSection("caches"));
   EXPECT_EQ(FindCounterSection("nonsense"), nullptr);
 }
 

@@ -32,6 +32,19 @@ TEST(WantedMetrics, OfASectionHaveTheNamesOfOtherChips) {
   EXPECT_TRUE(std::any_of(metrics.begin(), metrics.end(), has_others));
 }
 
+// ncu has in one section what are two of ours, as sets need not have both.
+TEST(WantedMetrics, OfASectionOfNcuAreThoseOfBoth) {
+  const auto has = [](const std::string& section, const std::string& name) {
+    const auto metrics = MetricsOfSection(section);
+    return std::find(metrics.begin(), metrics.end(), Names{name}) != metrics.end();
+  };
+  const std::string cache = "lts__t_sectors_srcunit_tex_op_read.sum",
+                    access = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio";
+  EXPECT_TRUE(has("MemoryWorkloadAnalysis_Tables", cache) && has("MemoryWorkloadAnalysis_Tables", access));
+  EXPECT_TRUE(has("access", access));
+  EXPECT_FALSE(has("access", cache));
+}
+
 TEST(WantedMetrics, OfABaseNameAreItsRollups) {
   Wanted wanted;
   wanted.metrics = {"lts__t_bytes", "dram__bytes.sum"};

@@ -95,7 +95,7 @@ std::vector<KernelCounters> KernelCountersOf(const Trace& trace) {
     std::string name = KernelName(trace, range.name);
     const auto [at, is_new] = places.try_emplace({name, range.device, ShapeOf(trace, i)}, kernels.size());
     if (is_new) {
-      kernels.emplace_back(std::move(name), range);
+      kernels.emplace_back(std::move(name), i, range);
       kernels.back().includes_launch = IncludesLaunch(trace, range);
     } else {
       ++kernels[at->second].launches;

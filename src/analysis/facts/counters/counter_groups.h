@@ -14,8 +14,12 @@ namespace gprof {
 
 class KernelCounters {
  public:
-  KernelCounters(std::string kernel_name, const CounterRange& range)
-      : name(std::move(kernel_name)), plan(range.plan), device(range.device), passes(range.passes) {}
+  KernelCounters(std::string kernel_name, uint32_t range_index, const CounterRange& range)
+      : name(std::move(kernel_name)),
+        first_range(range_index),
+        plan(range.plan),
+        device(range.device),
+        passes(range.passes) {}
 
   void Add(const Trace& trace, const CounterValue& value);
 
@@ -29,8 +33,9 @@ class KernelCounters {
   // Of all its launches, where the trace has them; else of those with counters.
   double TotalNs() const { return timeline_ns > 0 ? timeline_ns : DurationNs() * launches; }
 
-  std::string name;       // as reports show it
-  uint32_t plan = kNone;  // index into counter_plans, of the first launch
+  std::string name;          // as reports show it
+  uint32_t first_range = 0;  // index into counter_ranges, which is the ID of that launch in CSV
+  uint32_t plan = kNone;     // index into counter_plans, of the first launch
   uint32_t device = kNone;
   uint32_t launches = 1;
   uint32_t passes = 0;  // 0 when not known

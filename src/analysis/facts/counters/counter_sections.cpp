@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/facts/counters/counter_breakdown.h"
+#include "analysis/facts/counters/counter_caches.h"
 
 namespace gprof {
 namespace {
@@ -242,6 +243,15 @@ constexpr CounterSection kSections[] = {
      kMemory,
      {},
      TrafficMetrics},
+    {"counter_caches",
+     "Caches",
+     "MemoryWorkloadAnalysis_Tables",
+     "L1, shared, L2 by operation",
+     "",
+     {},
+     {},
+     CacheMetrics,
+     "counter_access"},
     {"counter_access", "Memory accesses", "MemoryWorkloadAnalysis_Tables", "sectors, bank conflicts, atomics",
      "Global memory, unless stated otherwise. B/sector: bytes used of the 32 bytes of a sector.", kAccess, kAccessMore},
     {"counter_compute", "Compute workload", "ComputeWorkloadAnalysis", "IPC, pipe utilisation",
@@ -274,8 +284,8 @@ constexpr std::string_view kDetailed[] = {"counter_launch",       "counter_occup
                                           "counter_access",       "counter_roofline"};
 constexpr std::string_view kFull[] = {"counter_launch",       "counter_occupancy",   "counter_speed_of_light",
                                       "counter_distribution", "counter_compute",     "counter_memory",
-                                      "counter_access",       "counter_roofline",    "counter_scheduler",
-                                      "counter_warp_states",  "counter_instructions"};
+                                      "counter_access",       "counter_caches",      "counter_roofline",
+                                      "counter_scheduler",    "counter_warp_states", "counter_instructions"};
 constexpr std::string_view kRooflineSections[] = {"counter_launch", "counter_speed_of_light", "counter_distribution",
                                                   "counter_roofline"};
 // One pass on every chip that was looked at, so that no kernel runs twice.

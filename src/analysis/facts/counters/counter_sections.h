@@ -32,10 +32,11 @@ struct CounterSection {
   std::span<const CounterColumn> columns;
   std::span<const std::string_view> more_metrics{};        // collected with it: what formulas and rules need
   std::span<const std::string_view> (*parts)() = nullptr;  // and what a chip need not have
+  std::string_view with{};                                 // the section of ncu has this one, too: by its id
 };
 
 std::span<const CounterSection> CounterSections();
-// By its id with or without "counter_", or by ncu's name. nullptr: there is none.
+// By its id with or without "counter_", or by ncu's name: the one that has all of it. nullptr: there is none.
 const CounterSection* FindCounterSection(std::string_view name);
 
 // What is collected for a section, each metric by its names in order. Facts of the launch are no counters.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/facts/counters/counter_breakdown.h"
+#include "analysis/facts/counters/counter_caches.h"
 #include "analysis/facts/counters/counter_formulas.h"
 #include "analysis/facts/counters/counter_occupancy.h"
 
@@ -55,6 +56,42 @@ Table TrafficTable(const Trace&, std::span<const KernelCounters> kernels) {
     }
   }
   return table;
+}
+
+Table CacheTable(std::string id, std::string title, std::span<const KernelCounters> kernels,
+                 std::vector<CacheAccess> (*accesses_of)(const KernelCounters&), std::string note) {
+  Table table{std::move(id),
+              std::move(title),
+              {{"kernel", "Kernel", Unit::kText},
+               {"operation", "Operation", Unit::kText},
+               {"requests", "Requests", Unit::kCount},
+               {"sectors", "Sectors", Unit::kCount},
+               {"sectors_per_request", "Sectors/request", Unit::kCount, false, ColumnRole::kOwn},
+               {"hit_percent", "Hit rate", Unit::kPercent, false, ColumnRole::kOwn},
+               {"bytes", "Bytes", Unit::kBytes},
+               {"wavefronts", "Wavefronts", Unit::kCount, true},
+               {"bank_conflicts", "Bank conflicts", Unit::kCount, true}},
+              {},
+              "Operations that took place, of those that were measured. A sector is 32 bytes. " + std::move(note)};
+  for (const KernelCounters& kernel : kernels) {
+    for (const CacheAccess& access : accesses_of(kernel)) {
+      table.rows.push_back({kernel.name, std::string(access.operation), CellOf(access.requests, Unit::kCount),
+                            CellOf(access.sectors, Unit::kCount), CellOf(access.SectorsPerRequest(), Unit::kCount),
+                            CellOf(access.hit_percent, Unit::kPercent), CellOf(access.Bytes(), Unit::kBytes),
+                            CellOf(access.wavefronts, Unit::kCount), CellOf(access.bank_conflicts, Unit::kCount)});
+    }
+  }
+  return table;
+}
+
+Table L1Table(const Trace&, std::span<const KernelCounters> kernels) {
+  return CacheTable("counter_l1", "L1 and shared memory by operation", kernels, L1AccessesOf,
+                    "Requests of shared memory are its instructions.");
+}
+
+Table L2Table(const Trace&, std::span<const KernelCounters> kernels) {
+  return CacheTable("counter_l2", "L2 by operation", kernels, L2AccessesOf,
+                    "CAS: compare and swap. Other L2 partition: what one half of L2 asks of the other.");
 }
 
 Table WhatIfTable(const Trace& trace, std::span<const KernelCounters> kernels) {
@@ -144,6 +181,8 @@ struct LongTable {
 };
 constexpr LongTable kLongTables[] = {{"counter_speed_of_light", BreakdownTable},
                                      {"counter_memory", TrafficTable},
+                                     {"counter_caches", L1Table},
+                                     {"counter_caches", L2Table},
                                      {"counter_warp_states", StallTable},
                                      {"counter_occupancy", WhatIfTable},
                                      {"counter_roofline", RooflineTable}};

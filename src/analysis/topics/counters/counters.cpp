@@ -66,6 +66,11 @@ std::string ConditionsNote(const Trace& trace) {
   return " " + words + ".";
 }
 
+// What is left to the roof that is nearest, or what the first cause costs, as its finding says.
+Cell SavingOf(const DiagnosedKernel& k) {
+  return k.diagnoses.empty() || k.diagnoses.front().percent <= 0 ? Cell() : Cell(k.diagnoses.front().percent);
+}
+
 Table Overview(const Trace& trace, std::span<const DiagnosedKernel> kernels) {
   Table table{"counters",
               "Kernel counters",
@@ -78,10 +83,13 @@ Table Overview(const Trace& trace, std::span<const DiagnosedKernel> kernels) {
                {"memory_percent", "Memory", Unit::kPercent, false, ColumnRole::kOwn},
                {"occupancy_percent", "Occupancy", Unit::kPercent, false, ColumnRole::kCommon},
                {"verdict", "Limited by", Unit::kText},
-               {"theoretical_occupancy_percent", "Theoretical", Unit::kPercent, true, ColumnRole::kOwn},
-               {"top_stall", "Top stall", Unit::kText, true},
+               {"saving_percent", "Saving", Unit::kPercent, true, ColumnRole::kOwn,
+                "of the time of the kernel, at most, without what limits it (estimated speed-up)"},
                {"elapsed_cycles", "Cycles", Unit::kCount, true},
                {"registers", "Registers", Unit::kCount, true},
+               {"id", "ID", Unit::kCount, true, ColumnRole::kOwn, "of the first launch, as in --csv"},
+               {"theoretical_occupancy_percent", "Theoretical", Unit::kPercent, true, ColumnRole::kOwn},
+               {"top_stall", "Top stall", Unit::kText, true},
                {"device", "GPU", Unit::kCount, true, ColumnRole::kOwn},
                {"passes", "Passes", Unit::kCount, true}},
               {},
@@ -103,9 +111,9 @@ Table Overview(const Trace& trace, std::span<const DiagnosedKernel> kernels) {
          has_timeline ? Cell(std::llround(kernel.timeline_ns)) : Cell(),
          CellOf(kernel.Value("gpu__time_duration.sum"), Unit::kNs), CellOf(throughputs.compute, Unit::kPercent),
          CellOf(throughputs.memory, Unit::kPercent), of(kernel, "sm__warps_active.avg.pct_of_peak_sustained_active"),
-         VerdictOf(k), k.limits ? Cell(k.limits->percent) : Cell(), stall ? Cell(std::string(stall->reason)) : Cell(),
-         CellOf(kernel.Value("gpc__cycles_elapsed.max"), Unit::kCount),
-         CellOf(kernel.Value("launch__registers_per_thread"), Unit::kCount),
+         VerdictOf(k), SavingOf(k), CellOf(kernel.Value("gpc__cycles_elapsed.max"), Unit::kCount),
+         CellOf(kernel.Value("launch__registers_per_thread"), Unit::kCount), int64_t{kernel.first_range},
+         k.limits ? Cell(k.limits->percent) : Cell(), stall ? Cell(std::string(stall->reason)) : Cell(),
          kernel.device == kNone ? Cell() : Cell(int64_t{trace.devices[kernel.device].ordinal}),
          kernel.passes == 0 ? Cell() : Cell(int64_t{kernel.passes})});
   }

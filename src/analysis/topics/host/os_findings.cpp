@@ -1,10 +1,8 @@
 #include "analysis/topics/host/os_findings.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "analysis/causes/host_gaps.h"
 #include "analysis/causes/shared_causes.h"
 #include "analysis/causes/thread_activity.h"
+#include "analysis/facts/host/loader_workers.h"
 #include "analysis/facts/host/os_call_kinds.h"
 #include "analysis/facts/places/python_waits.h"
 #include "analysis/facts/shared_facts.h"
@@ -284,19 +283,21 @@ class WaitWords {
   // Timers of asyncio and time-outs: most of the time nothing came.
   bool IsLikeSleep() const { return holder_.empty() && sum_.workers.empty() && 2 * sum_.ran_out_ns > sum_.all_ns; }
   // Workers that are waited for work all the time: as many more keep up as the rest of the time is shorter.
-  std::string EnoughWorkers(double waited_percent) const {
+  void AddLoader(double waited_percent, Finding* finding) const {
     // From here on one percent more or less of waiting asks for a quarter more or fewer workers: too short a rest to
     // say.
     constexpr double kMostWaitedPercent = 95;
-    std::set<uint32_t> processes;
-    for (const Thread& thread : trace_.threads) {
-      if (trace_.Text(thread.name).starts_with("pt_data")) processes.insert(thread.process);
-    }
-    const auto workers = static_cast<double>(processes.size());
-    if (workers == 0 || waited_percent > kMostWaitedPercent) return "";
-    const auto enough = static_cast<int64_t>(std::ceil(workers / (1 - waited_percent / 100)));
-    return " It has " + CountOf(static_cast<int64_t>(workers), "worker") + "; about " + FormatCount(enough) +
-           " would keep up, each on a core of its own.";
+    const LoaderWorkers workers = LoaderWorkersOf(trace_);
+    const bool has_core_left = workers.cores == 0 || workers.at_once < workers.cores;
+    finding->advice = std::string(has_core_left ? "Give the DataLoader more workers (num_workers), let each"
+                                                : "Let each worker of the DataLoader") +
+                      " work further ahead (prefetch_factor), keep them from one epoch to the next "
+                      "(persistent_workers=True), or do less for each sample.";
+    if (std::string anew = workers.StartedAnew(); !anew.empty()) finding->evidence.push_back(std::move(anew));
+    if (workers.at_once == 0 || waited_percent > kMostWaitedPercent) return;
+    const int64_t working = has_core_left ? workers.at_once : workers.cores;
+    finding->advice += " It has " + CountOf(workers.at_once, "worker") + "; " +
+                       workers.KeepUp(static_cast<double>(working) / (1 - waited_percent / 100));
   }
 
   bool IsDataLoader() const { return holder_.starts_with("pt_data"); }  // as PyTorch calls its threads
@@ -315,10 +316,7 @@ class WaitWords {
     AddHolder("Woken by ", "", &finding);
     if (!sum_.workers.empty()) finding.evidence.push_back(sum_.workers);
     if (IsDataLoader()) {
-      finding.advice =
-          "Give the DataLoader more workers (num_workers), let each work further ahead (prefetch_factor), keep them "
-          "from one epoch to the next (persistent_workers=True), or do less for each sample." +
-          EnoughWorkers(percent);
+      AddLoader(percent, &finding);
     } else if (is_holder_of_us_ && sum_.workers.empty()) {
       finding.advice =
           "See what the other thread does meanwhile: speed it up, split its work across threads, or let it run one "

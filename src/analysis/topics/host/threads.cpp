@@ -9,6 +9,7 @@
 
 #include "analysis/causes/host_gaps.h"
 #include "analysis/causes/shared_causes.h"
+#include "analysis/facts/host/loader_workers.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/finding_words.h"
@@ -169,6 +170,16 @@ void AddFinding(const AnalysisInput& input, std::vector<Finding>* findings) {
   findings->push_back(std::move(finding));
 }
 
+// With more than cores, the workers take the time of each other and of the thread that launches.
+void AddWorkersFinding(const Trace& trace, std::vector<Finding>* findings) {
+  const LoaderWorkers workers = LoaderWorkersOf(trace);
+  if (workers.cores == 0 || workers.at_once <= workers.cores) return;
+  Finding finding = NewFinding("host.loader_workers");
+  finding.message = CountOf(workers.at_once, "DataLoader worker") + " on " + CountOf(workers.cores, "core") +
+                    ": they cannot all run at once";
+  findings->push_back(std::move(finding));
+}
+
 }  // namespace
 
 AnalysisResult RunThreads(const AnalysisInput& input, const AnalysisOptions& options) {
@@ -177,6 +188,7 @@ AnalysisResult RunThreads(const AnalysisInput& input, const AnalysisOptions& opt
   Table shares = trace.switches.empty() ? ShareTable(trace, options.max_rows) : Table{};
   result.tables.push_back(shares.rows.empty() ? ThreadTable(trace, options.max_rows) : std::move(shares));
   if (!trace.switches.empty()) AddFinding(input, &result.findings);
+  AddWorkersFinding(trace, &result.findings);
   return result;
 }
 

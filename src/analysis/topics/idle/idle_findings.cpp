@@ -8,6 +8,7 @@
 #include "analysis/causes/launch_split.h"
 #include "analysis/facts/calls/call_kinds.h"
 #include "analysis/facts/calls/code_loads.h"
+#include "analysis/facts/host/loader_workers.h"
 #include "analysis/facts/operations/used_devices.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/findings/finding_catalogue.h"
@@ -154,15 +155,6 @@ double NsPerGap(const IdleSummary& summary, Cause cause) {
          static_cast<double>(std::max<int64_t>(1, summary.GapsWith(cause)));
 }
 
-// Workers share the time that the loader takes, and have the rest of the time for it.
-std::string LoaderAdvice(int64_t loading_ns, int64_t window_ns) {
-  constexpr int64_t kMost = 128;  // the rest of the time is too short to say
-  const int64_t rest_ns = std::max<int64_t>(1, window_ns - loading_ns), workers = (loading_ns + rest_ns - 1) / rest_ns;
-  return "The program loads its data itself: DataLoader(num_workers=N) does so in other processes while the GPU works" +
-         (workers > kMost ? "."
-                          : "; about " + CountOf(workers, "worker") + " would keep up, each on a core of its own.");
-}
-
 // What to do, where the cause alone does not say it.
 std::string AdviceFor(const Trace& trace, const IdleSummary& summary, Cause cause, bool is_in_small_steps,
                       bool are_contexts) {
@@ -213,7 +205,7 @@ Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, con
   AddWhere(trace, place, placed_ns, &finding);
   finding.advice = AdviceFor(trace, summary, cause, is_in_small_steps, are_contexts);
   if (cause == Cause::kHost && is_most_of_it && LoadsData(input, host)) {
-    finding.advice = LoaderAdvice(cause_ns, judged.window_ns);
+    finding.advice = LoaderAdvice(trace, cause_ns, judged.window_ns);
   }
   if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
     finding.gain_ns = cause_ns;
@@ -330,6 +322,8 @@ void AddPauses(const AnalysisInput& input, const HostGaps& host, const Judged& j
   finding.message += ": the host ran its own code in " + CountOf(pauses.count, "long pause");
   if (pauses.count > 1) finding.evidence.push_back("Longest pause: " + FormatNs(pauses.longest_ns));
   if (StartsProcesses(host)) {
+    if (std::string anew = LoaderWorkersOf(input.trace()).StartedAnew(); !anew.empty())
+      finding.evidence.push_back(std::move(anew));
     finding.advice =
         IsAnyInterpreted(input.trace())
             ? "The program starts processes there. A DataLoader does so for each epoch and each evaluation: "

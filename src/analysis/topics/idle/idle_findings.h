@@ -36,6 +36,9 @@ void AddMainFunction(const AnalysisInput& input, const HostGaps& host, Finding* 
 // Most of them were taken within PyTorch's DataLoader, in the process that launches: it has no workers.
 bool LoadsData(const AnalysisInput& input, const HostGaps& host);
 
+// Then: the workers would share the time that loading takes, and have the rest of the time for it.
+std::string LoaderAdvice(const Trace& trace, int64_t loading_ns, int64_t window_ns);
+
 // Most of them were taken where the process starts others.
 bool StartsProcesses(const HostGaps& host);
 

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/facts/host/loader_workers.h"
 #include "analysis/facts/operations/operations.h"
 #include "analysis/facts/places/sampled_functions.h"
 #include "analysis/facts/places/stack_lines.h"
@@ -79,6 +80,14 @@ bool LoadsData(const AnalysisInput& input, const HostGaps& host) {
     return stack != kNone && is_loading[stack];
   });
   return 2 * static_cast<size_t>(loading) >= host.samples.size();
+}
+
+std::string LoaderAdvice(const Trace& trace, int64_t loading_ns, int64_t window_ns) {
+  constexpr double kMost = 128;  // the rest of the time is too short to say
+  const double enough =
+      static_cast<double>(loading_ns) / static_cast<double>(std::max<int64_t>(1, window_ns - loading_ns));
+  return "The program loads its data itself: DataLoader(num_workers=N) does so in other processes while the GPU works" +
+         (enough > kMost ? "." : "; " + LoaderWorkersOf(trace).KeepUp(enough));
 }
 
 bool StartsProcesses(const HostGaps& host) {

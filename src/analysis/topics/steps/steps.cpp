@@ -221,17 +221,19 @@ double IdlePercent(const StepTimes& times) {
   return times.total_ns == 0 ? 0 : 100 * idle_ns / static_cast<double>(times.total_ns);
 }
 
-// How many there would be if all were like that one.
-std::string PerSecond(double median_ns) {
-  if (median_ns <= 0) return "";
-  const double rate = 1e9 / median_ns;
+// How often one began after the warm-up: with what lies between them, such as a wait for the next batch.
+std::string PerSecond(const StepTimes& times) {
+  if (times.count < 2) return "";
+  const int64_t all_ns = times.iterations.back().start_ns - (times.iterations.begin() + times.warmups)->start_ns;
+  if (all_ns <= 0) return "";
+  const double rate = 1e9 * static_cast<double>(times.count - 1) / static_cast<double>(all_ns);
   return " (" + (rate < 10 ? fmt::format("{:.2f}", rate) : FormatCount(std::llround(rate))) + "/s)";
 }
 
 // "39 "step" iterations, median 813.05 us (1,230/s), GPU idle 94.1% of step time (most: host)"
 std::string Headline(const StepTimes& times, const std::string& name) {
   std::string text = FormatCount(static_cast<int64_t>(times.iterations.size())) + " \"" + name +
-                     "\" iterations, median " + FormatNs(times.steady_median_ns) + PerSecond(times.steady_median_ns);
+                     "\" iterations, median " + FormatNs(times.steady_median_ns) + PerSecond(times);
   if (times.device == kNone) return text;
   text += ", GPU idle " + FormatPercent(IdlePercent(times)) + " of step time";
   const auto first = times.total_parts_ns.begin() + kStepIdle, last = times.total_parts_ns.begin() + kStepOutside;
