@@ -77,6 +77,8 @@ int64_t CopyingCalls(const Trace& trace) {
 // What the calls tell.
 std::string StateOf(const Trace& trace) {
   const std::string calls = CountOf(static_cast<int64_t>(trace.api_calls.size()), "CUDA call");
+  const auto pending = std::ranges::count_if(trace.in_progress, &InProgress::IsGpuWork);
+  if (pending > 0) return CountOf(pending, "GPU operation") + " had begun or been launched, and none had ended.";
   if (trace.health.unmatched_launches > 0) {
     return "GPU work was not recorded: " + FormatCount(static_cast<int64_t>(trace.health.unmatched_launches)) +
            " of the " + calls + " launched some, and none of it is in the trace.";

@@ -24,7 +24,9 @@ class Walkthroughs(support.GpuTest):
         tools = self.folder / "bin"
         tools.mkdir()
         (tools / "gprof-cli").symlink_to(support.COMMAND)
-        (tools / "python3").symlink_to(sys.executable)
+        # A link to the interpreter of a virtual environment is one without its packages.
+        (tools / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+        (tools / "python3").chmod(0o755)
         for script in (support.EXAMPLES / SCRIPTS[page]).glob("*.py"):
             (self.folder / script.name).symlink_to(script)
         env = support.environment(PATH=f"{tools}:{os.environ['PATH']}", PYTHONPATH=support.python_path(), NO_COLOR="1")

@@ -29,6 +29,7 @@ bool HasRoomFor(const std::string& end, const Finding& finding) {
 }
 
 void AddPlace(std::string place, Finding* finding) {
+  if (place.empty()) return;
   if (const std::string end = "; " + place; HasRoomFor(end, *finding)) {
     finding->message += end;
     return;

@@ -16,15 +16,9 @@ constexpr int64_t kDeviations = 5;
 constexpr double kLeastPercent = 2;  // of what the median rank spends on itself
 constexpr size_t kFewRanks = 4;      // too few for a deviation that means anything
 constexpr double kFewPercent = 10;
-// Who is seldom the last in a collective holds nobody up, however much of its own time it has: less often than twice
-// its share, or half of the time where there are few.
-constexpr int64_t kTimesItsShare = 2, kFewestCollectives = 16;
-
-bool IsSeldomLast(const Arrivals& arrivals, size_t ranks) {
-  if (arrivals.collectives < kFewestCollectives) return false;
-  const int64_t share = kTimesItsShare * arrivals.collectives / static_cast<int64_t>(ranks);
-  return arrivals.last < std::min(share, arrivals.collectives / 2);
-}
+// Who is not much later in collectives than ranks are on average holds nobody up, however much of its own time it has.
+constexpr double kTimesTheMean = 1.75;
+constexpr int64_t kFewestCollectives = 16;
 
 template <class F>
 std::vector<int64_t> OfEach(const std::vector<RankVerdict*>& ranks, F of) {
@@ -41,6 +35,16 @@ int64_t LimitOf(const std::vector<int64_t>& values) {
   std::vector<int64_t> deviations;
   for (const int64_t value : values) deviations.push_back(std::abs(value - median));
   return median + std::max(kDeviations * MedianOf(std::move(deviations)), percent(kLeastPercent));
+}
+
+// By how much a rank has to be late in all collectives to matter; 0: nothing is known of that.
+double LateFrom(const std::vector<RankVerdict*>& ranks) {
+  const bool is_known = ranks.size() > kFewRanks && std::ranges::all_of(ranks, [](const RankVerdict* rank) {
+                          return rank->arrivals.collectives >= kFewestCollectives;
+                        });
+  double all_ns = 0;
+  for (const RankVerdict* rank : ranks) all_ns += static_cast<double>(rank->arrivals.late_ns);
+  return is_known ? kTimesTheMean * all_ns / static_cast<double>(ranks.size()) : 0;
 }
 
 bool IsWork(const RankKernel& kernel) {
@@ -163,12 +167,14 @@ void CompareRanks(const std::vector<RankVerdict*>& ranks) {
   const int64_t kernels = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return r.rank->kernels; }));
   const int64_t bytes = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return CopiedBytes(*r.rank); }));
   const int64_t preempted_ns = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return r.rank->preempted_ns; }));
+  const double late_from_ns = LateFrom(ranks);
   for (RankVerdict* rank : ranks) {
     rank->median_preempted_ns = std::max<int64_t>(preempted_ns, 0);
     rank->above_median_ns = rank->own_ns - median_ns;
     rank->excess_ns[static_cast<size_t>(Excess::kCopies)] = rank->rank->CopyNs() - copy_ns;
     rank->median_kernels = kernels, rank->median_bytes = bytes;
-    rank->is_straggler = ranks.size() > 1 && rank->own_ns > limit_ns && !IsSeldomLast(rank->arrivals, ranks.size());
+    rank->is_straggler =
+        ranks.size() > 1 && rank->own_ns > limit_ns && static_cast<double>(rank->arrivals.late_ns) >= late_from_ns;
   }
   ComparePlaces(ranks);
 }
