@@ -30,6 +30,7 @@ bool IsForgettable(uint16_t kind) {
     case RecordKind::kCounterPlan:
     case RecordKind::kCalibration:
     case RecordKind::kInstruction:
+    case RecordKind::kInProgress:  // CUPTI tells once of what has not ended
     case RecordKind::kNotice:
     case RecordKind::kEnd:
       return false;

@@ -13,7 +13,7 @@ class Starved(support.GpuTest):
         self.assertIn(words, recorded.words_of(first))
 
     def test_small_reads(self):
-        self.check("io", "os.small_pieces", "called from ReadSamples")
+        self.check("io", "os.small_pieces", "ReadSamples")
 
     def test_lock_of_another_thread(self):
         self.check("lock", "os.lock", "Held by prefetcher")

@@ -128,6 +128,24 @@ void Claim(const Finding& finding, Ledger* ledger, RankedFinding* ranked) {
   if (2 * ranked->gain_ns < finding.gain_ns) ranked->leader = ledger->MainClaimant(finding, *info);
 }
 
+// That a kernel is bound by something follows what says why, where that is a good part of it.
+void FollowWhy(std::vector<RankedFinding>* ranked) {
+  constexpr int64_t kLeastPart = 4;  // a quarter
+  const auto is_of_counters = [](const Finding& finding) {
+    const FindingInfo* info = FindFinding(finding.id);
+    return info != nullptr && info->table == "counters" && !finding.subject.kernel.empty();
+  };
+  for (RankedFinding& r : *ranked) {
+    if (!is_of_counters(*r.finding) || LayerOf(*r.finding) != Layer::kPlace || r.leader != nullptr) continue;
+    for (const RankedFinding& other : *ranked) {
+      const bool says_why = is_of_counters(*other.finding) && LayerOf(*other.finding) < Layer::kPlace &&
+                            other.finding->subject.kernel == r.finding->subject.kernel &&
+                            kLeastPart * other.finding->gain_ns >= r.finding->gain_ns;
+      if (says_why && (r.leader == nullptr || other.finding->gain_ns > r.leader->gain_ns)) r.leader = other.finding;
+    }
+  }
+}
+
 // What nobody should begin with: information, less than 1 % of the GPU's window, and less than a tenth of the largest
 // saving that there is in each repetition.
 void MarkMinor(const JudgedBasis& judged, std::vector<RankedFinding>* ranked) {
@@ -170,6 +188,7 @@ std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, s
   Ledger ledger(totals);
   std::vector<RankedFinding> ranked(order.size());
   for (size_t i = 0; i < order.size(); ++i) Claim(*order[i], &ledger, &ranked[i]);
+  FollowWhy(&ranked);
   MarkMinor(judged, &ranked);
   std::ranges::stable_sort(ranked, [&](const RankedFinding& a, const RankedFinding& b) {
     const auto key = [&](const RankedFinding& r) {

@@ -1,4 +1,6 @@
 // gprof-cli record, snapshot: keep the last seconds of a program, and write them down. docs/commands/record.md
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <string>
@@ -17,6 +19,7 @@
 #include "cli/talk.h"
 #include "gprof/error.h"
 #include "launch/run/launch.h"
+#include "launch/run/trace_output.h"
 #include "recorder/recorder.h"
 
 namespace gprof::cli {
@@ -143,9 +146,7 @@ class Record : public Command {
     app.add_option("--on-idle", idle_, "when a GPU that has worked is idle for this long")
         ->type_name("TIME")
         ->group(kTriggers);
-    app.add_option("--on-hang", hang_, "when APP makes no progress for this long")
-        ->type_name("TIME")
-        ->group(kTriggers);
+    app.add_option("--on-hang", hang_, "when APP makes no progress for this long")->type_name("TIME")->group(kTriggers);
     app.add_option("--on-signal", signal_, "when gprof-cli receives this signal, for example SIGUSR1")
         ->type_name("SIGNAL")
         ->group(kTriggers);
@@ -176,8 +177,9 @@ class Record : public Command {
     settings.file = file_;
     settings.cooldown_ns = ReadTime("--cooldown", cooldown_);
     settings.most = most_;
-    settings.settings = SettingsText(settings, output_);
-    settings.open_output = [output = output_] { return OpenDefaultOutput(output, 1, false); };
+    const std::string output = ExpandPattern(output_, getpid(), 1);
+    settings.settings = SettingsText(settings, output);
+    settings.open_output = [output] { return OpenDefaultOutput(output, 1, false); };
     settings.say = options.say;
     settings.warn = Warn;
     return settings;

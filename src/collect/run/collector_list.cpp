@@ -8,8 +8,8 @@
 #include "collect/host/cpu_samples.h"
 #include "collect/host/host_load_collector.h"
 #include "collect/host/python_samples.h"
-#include "collect/host/thread_load.h"
-#include "collect/host/thread_states.h"
+#include "collect/host/threads/thread_load.h"
+#include "collect/host/threads/thread_states.h"
 
 namespace gprof {
 namespace {

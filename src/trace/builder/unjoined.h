@@ -143,7 +143,8 @@ struct UnjoinedTrace {
   std::vector<uint32_t> missing_names;  // placeholders `<name #12>`, sorted
   std::vector<LateName> late_names;
   std::vector<LateShape> late_shapes;
-  trace::ForEachType<LateStreams, trace::RecordTypes<Sync, MemoryEvent, EventRecord, ManagedMemory, InProgress>> late_streams;
+  trace::ForEachType<LateStreams, trace::RecordTypes<Sync, MemoryEvent, EventRecord, ManagedMemory, InProgress>>
+      late_streams;
   std::vector<CaptureBorder> capture_borders;
   std::vector<int64_t> end_times_ns;   // of end records, by process
   std::vector<int64_t> stop_times_ns;  // of those that say that a capture is over and whole: the last, 0 without one

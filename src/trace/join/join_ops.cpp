@@ -143,7 +143,7 @@ LinkedOps LinkOps(UnjoinedTrace& unjoined, const CorrelationIndex& calls, std::s
 
 void LinkOthers(UnjoinedTrace& unjoined, const CorrelationIndex& calls) {
   const auto link = [&](auto& records) {
-    for (auto& r : records) r.api = calls.Find(r.process, r.api);
+    for (auto& r : records) r.api = r.process == kNone ? kNone : calls.Find(r.process, r.api);
   };
   link(unjoined.trace.syncs);
   link(unjoined.trace.memory_events);

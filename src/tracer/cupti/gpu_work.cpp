@@ -23,7 +23,14 @@ void Flush(bool is_last, bool looks) {
   // Long enough for a healthy CUPTI; what comes later is taken by the next flush.
   constexpr uint64_t kPatienceNs = 50u * 1000000u;
   constexpr uint64_t kLastPatienceNs = 2000u * 1000000u;
-  if (CuptiIsActive()) is_complete = FlushActivity(is_last || looks, is_last ? kLastPatienceNs : kPatienceNs);
+  constexpr uint64_t kLookPatienceNs = 500u * 1000000u;
+  const uint64_t patience_ns = is_last ? kLastPatienceNs : looks ? kLookPatienceNs : kPatienceNs;
+  if (CuptiIsActive()) is_complete = FlushActivity(is_last || looks, patience_ns);
+  if (looks && CuptiIsActive() && !is_complete) {
+    Message message;
+    message << "CUPTI did not say which GPU work had not ended: a CUDA call of the program may hold it up";
+    Say(trace::NoticeLevel::kInfo, message);
+  }
   if (!is_last || is_complete) return;
   Message message;
   message << "CUPTI did not deliver its last records; GPU work after the last one in the trace is missing";

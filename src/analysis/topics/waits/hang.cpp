@@ -35,13 +35,19 @@ struct StuckThread {
   const InProgress* call = nullptr;    // of CUDA, MPI or the C library
 };
 
-// The last look at each process: those before are of moments after which it went on.
+// Of threads the last look at each process counts. Of GPU work CUPTI tells once, so that it counts from each look after
+// which no GPU began anything.
 std::vector<const InProgress*> LastLook(const Trace& trace) {
   std::map<uint32_t, uint32_t> last;  // by process
   for (const InProgress& one : trace.in_progress) last[one.process] = std::max(last[one.process], one.look);
+  int64_t began_ns = 0;
+  for (const Trace::Slice& ops : trace.device_ops) {
+    if (ops.first < ops.last) began_ns = std::max(began_ns, trace.ops[ops.last - 1].start_ns);
+  }
   std::vector<const InProgress*> seen;
   for (const InProgress& one : trace.in_progress) {
-    if (one.process != kNone && one.look == last[one.process]) seen.push_back(&one);
+    const bool is_current = one.IsGpuWork() ? one.time_ns >= began_ns : one.look == last[one.process];
+    if (one.process != kNone && is_current) seen.push_back(&one);
   }
   return seen;
 }
@@ -267,7 +273,7 @@ void AddStreamFinding(const Trace& trace, Standstill& still, AnalysisResult* res
   const PendingStream& pending = still.streams().at(*root);
   const InProgress& first = *pending.first;
   const bool is_collective = IsNcclKernel(trace.Text(first.name));
-  Finding finding = NewFinding(is_collective ? "hang.collective" : "hang.gpu_work");
+  Finding finding = is_collective ? NewFinding("hang.collective") : NewFinding("hang.gpu_work");
   const std::string name = InMessage(still.NameOf(first));
   const std::optional<int64_t> age_ns = still.AgeNs(first);
   finding.message = name + " in " + StreamName(trace, *root) + " of " + DeviceScope(trace, first.device) +

@@ -1,4 +1,4 @@
-#include "collect/host/thread_load.h"
+#include "collect/host/threads/thread_load.h"
 
 #include <iterator>
 #include <optional>

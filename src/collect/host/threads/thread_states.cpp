@@ -1,4 +1,4 @@
-#include "collect/host/thread_states.h"
+#include "collect/host/threads/thread_states.h"
 
 #include <dirent.h>
 #include <linux/futex.h>
