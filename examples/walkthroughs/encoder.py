@@ -51,7 +51,7 @@ def main():
         run = as_graph(layer, x) if options.mode == "graph" else run
         run(x)
         for _ in range(options.layers):
-            with torch.cuda.nvtx.range("layer"):
+            with torch.cuda.nvtx.range("step"):
                 run(x)
         torch.cuda.synchronize()
 

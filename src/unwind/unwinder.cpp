@@ -175,6 +175,7 @@ StackEnd Unwinder::Unwind(const AddressSpace& space, uint64_t space_number, cons
   Registers now = registers;
   bool is_exact = true;  // the instruction that runs, not the one behind a call
   bool is_guessed = false;
+  const bool was_stopped = registers.Knows(kFramePointer);
   while (frames->size() < kMostFrames) {
     const uint64_t address = is_exact ? now.pc : now.pc - 1;
     const Cached& here = Look(space, space_number, address);
@@ -182,7 +183,7 @@ StackEnd Unwinder::Unwind(const AddressSpace& space, uint64_t space_number, cons
     Step step = here.has_row ? FollowRow(here.row, stack, &now) : FollowFramePointer(space, stack, &now);
     is_guessed = !here.has_row;
     is_exact = here.has_row && here.row.is_signal_frame;
-    if (step == Step::kUnknown) {
+    if (step == Step::kUnknown && !was_stopped) {
       step = FindFrame(space, stack, &now);
       is_guessed = true, is_exact = false;
     }

@@ -34,7 +34,8 @@ class Walkthroughs(support.GpuTest):
         for block in re.findall(r"^```sh\n(.*?)^```", (PAGES / page).read_text(encoding="utf-8"), re.M | re.S):
             for line in block.splitlines():
                 done = support.run("sh", "-c", line, env=env, cwd=self.folder)
-                self.assertEqual(done.returncode, 0, f"{line}\n{done.stdout}\n{done.stderr}")
+                # A diff ends with 1 where steps got slower, as they may on a busy machine.
+                self.assertIn(done.returncode, (0, 1) if line.startswith("gprof-cli diff") else (0,), f"{line}\n{done.stdout}\n{done.stderr}")
                 printed[line] = " ".join(done.stdout.split())
         return printed
 
