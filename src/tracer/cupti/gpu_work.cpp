@@ -23,7 +23,7 @@ void Flush(bool is_last, bool looks) {
   // Long enough for a healthy CUPTI; what comes later is taken by the next flush.
   constexpr uint64_t kPatienceNs = 50u * 1000000u;
   constexpr uint64_t kLastPatienceNs = 2000u * 1000000u;
-  constexpr uint64_t kLookPatienceNs = 500u * 1000000u;
+  constexpr uint64_t kLookPatienceNs = 2000u * 1000000u;
   const uint64_t patience_ns = is_last ? kLastPatienceNs : looks ? kLookPatienceNs : kPatienceNs;
   if (CuptiIsActive()) is_complete = FlushActivity(is_last || looks, patience_ns);
   if (looks && CuptiIsActive() && !is_complete) {
