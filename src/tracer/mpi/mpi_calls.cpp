@@ -8,6 +8,7 @@
 #include "tracer/store/interned_names.h"
 #include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
+#include "tracer/writing/thread_rows.h"
 
 namespace gprof::tracer {
 namespace {
@@ -71,12 +72,7 @@ void TellOpenCallOf(ThreadLog* log, uint32_t look) {
   const uint64_t start = log->open_mpi_call.start.load(std::memory_order_acquire);
   const uint8_t function = log->open_mpi_call.function;
   if (start == 0 || function >= kMpiNumbers || !Exists(function)) return;
-  trace::InProgressRecord r;
-  r.look = look;
-  r.time_ns = MonotonicNs();
-  r.since_ns = StampClock().ToNs(start);
-  r.tid = log->tid;
-  r.progress_kind = static_cast<uint8_t>(trace::ProgressKind::kMpiCall);
+  trace::InProgressRecord r = InProgressOf(log, look, trace::ProgressKind::kMpiCall, start);
   r.name = Names().Intern(SymbolOf(function).text + 1);
   Output().Add(r);
 }

@@ -174,12 +174,7 @@ void TellOpenCallOf(ThreadLog* log, uint32_t look) {
   const uint64_t start = log->open_os_call.start.load(std::memory_order_acquire);
   const WrappedFunction* const function = FunctionAt(log->open_os_call.function);
   if (start == 0 || function == nullptr) return;
-  trace::InProgressRecord r;
-  r.look = look;
-  r.time_ns = MonotonicNs();
-  r.since_ns = StampClock().ToNs(start);
-  r.tid = log->tid;
-  r.progress_kind = static_cast<uint8_t>(trace::ProgressKind::kOsCall);
+  trace::InProgressRecord r = InProgressOf(log, look, trace::ProgressKind::kOsCall, start);
   r.name = Names().Intern(function->name);
   Output().Add(r);
 }

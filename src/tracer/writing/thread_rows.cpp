@@ -47,6 +47,16 @@ void AddRow(const RowHeader* row, ThreadLog* log, Cursor cursor) {
   ConvertRow(row, {log, cursor, StampClock(), &Output()});
 }
 
+trace::InProgressRecord InProgressOf(const ThreadLog* log, uint32_t look, trace::ProgressKind kind, uint64_t start) {
+  trace::InProgressRecord r;
+  r.look = look;
+  r.time_ns = MonotonicNs();
+  r.since_ns = StampClock().ToNs(start);
+  r.tid = log->tid;
+  r.progress_kind = static_cast<uint8_t>(kind);
+  return r;
+}
+
 uint64_t TakeRowsOf(ThreadLog* log) {
   if (!is_salvage && log->state.load(std::memory_order_acquire) == LogState::kLive) EndLogOfGoneThread(log);
   const LogState state = log->state.load(std::memory_order_acquire);

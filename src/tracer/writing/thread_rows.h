@@ -2,6 +2,7 @@
 // [writer thread, or salvage]
 #pragma once
 
+#include "gprof/trace/record.h"
 #include "tracer/core/collectors.h"
 #include "tracer/store/thread_log.h"
 
@@ -11,6 +12,8 @@ namespace gprof::tracer {
 uint64_t TakeRowsOf(ThreadLog* log);
 // Makes records of one row, after that of its thread.
 void AddRow(const RowHeader* row, ThreadLog* log, Cursor cursor);
+// What a thread is in since this stamp, as of now: what a look tells of. The name is left to whoever knows the call.
+trace::InProgressRecord InProgressOf(const ThreadLog* log, uint32_t look, trace::ProgressKind kind, uint64_t start);
 
 void StartThreadRows();
 void RetellThreads();

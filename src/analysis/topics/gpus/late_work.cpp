@@ -50,17 +50,16 @@ class Meanwhile {
   // What it did more of than these: all ranks run their kernels before they meet.
   std::string TextBeside(const std::vector<Meanwhile>& others) {
     const auto share = [&](int64_t ns) { return ns / static_cast<int64_t>(std::max<size_t>(others.size(), 1)); };
+    const auto subtract = [&](auto& own, const auto& of_other) {
+      for (auto& [what, ns] : own) {
+        if (const auto it = of_other.find(what); it != of_other.end()) ns -= share(it->second);
+      }
+    };
     for (const Meanwhile& other : others) {
       work_ns_ -= share(other.work_ns_), collectives_ns_ -= share(other.collectives_ns_);
       host_ns_ -= share(other.host_ns_);
-      for (auto& [cause, ns] : causes_ns_) {
-        const auto of_other = other.causes_ns_.find(cause);
-        if (of_other != other.causes_ns_.end()) ns -= share(of_other->second);
-      }
-      for (auto& [kernel, ns] : kernels_ns_) {
-        const auto of_other = other.kernels_ns_.find(kernel);
-        if (of_other != other.kernels_ns_.end()) ns -= share(of_other->second);
-      }
+      subtract(causes_ns_, other.causes_ns_);
+      subtract(kernels_ns_, other.kernels_ns_);
     }
     return Text();
   }
@@ -68,13 +67,12 @@ class Meanwhile {
   std::string Text() const {
     const auto [kernel, kernel_ns] = Most(kernels_ns_);
     const auto [cause, idle_ns] = Most(causes_ns_);
-    const int64_t host_ns = host_ns_;
-    if (std::max({work_ns_, collectives_ns_, idle_ns, host_ns}) <= 0) return "";
-    if (work_ns_ >= std::max({collectives_ns_, idle_ns, host_ns})) {
+    if (std::max({work_ns_, collectives_ns_, idle_ns, host_ns_}) <= 0) return "";
+    if (work_ns_ >= std::max({collectives_ns_, idle_ns, host_ns_})) {
       return "ran other kernels, mostly " + ShortenMiddle(KernelName(trace_, kernel), kLongestKernelName);
     }
-    if (collectives_ns_ >= std::max(idle_ns, host_ns)) return "was in other collectives";
-    return host_ns >= idle_ns ? HostText() : CauseText(cause);
+    if (collectives_ns_ >= std::max(idle_ns, host_ns_)) return "was in other collectives";
+    return host_ns_ >= idle_ns ? HostText() : CauseText(cause);
   }
 
  private:

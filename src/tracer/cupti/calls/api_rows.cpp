@@ -97,12 +97,7 @@ void TellOpenCallOf(ThreadLog* log, uint32_t look) {
   const OpenCall& call = log->open_call;
   const uint64_t start = call.start.load(std::memory_order_acquire);
   if (!IsOfThisCapture(start)) return;
-  trace::InProgressRecord r;
-  r.look = look;
-  r.time_ns = MonotonicNs();
-  r.since_ns = StampClock().ToNs(start);
-  r.tid = log->tid;
-  r.progress_kind = static_cast<uint8_t>(trace::ProgressKind::kCudaCall);
+  trace::InProgressRecord r = InProgressOf(log, look, trace::ProgressKind::kCudaCall, start);
   r.name = ApiName(call.domain, call.cbid);
   r.correlation = call.correlation;
   r.stack = call.stack;
