@@ -161,6 +161,7 @@ struct Finding {
   std::string advice;   // what to do about it
   int64_t gain_ns = 0;  // time to be won at most, 0 when not estimated; findings are ordered by it
   std::string basis;    // what the gain rests on
+  bool is_measured = false;  // the gain is what `what-if` measured, and no estimate
   Subject subject{};
   int64_t about_ns = 0;  // the time that it is about, where only a part of that could be won
   // The numbers and names behind the message, a line for each; what is worth most comes first.

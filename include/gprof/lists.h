@@ -64,6 +64,8 @@ inline constexpr auto kLists = std::make_tuple(
                        "what had not ended when a snapshot was taken"},
     ListOf<WorkRate>{"work_rates", &Trace::work_rates, Role::kPlain, true, "work_rate",
                      "how often a function was called in windows with recording and without"},
+    ListOf<DelayWindow>{"delay_windows", &Trace::delay_windows, Role::kPlain, true, "delay_window",
+                        "windows in which something was delayed on purpose"},
     ListOf<Calibration>{"calibrations", &Trace::calibrations, Role::kPlain, false, "calibration",
                         "what recording an operation costs on the machine of the run"},
     ListOf<Module>{"modules", &Trace::modules, Role::kModule, false, "module",

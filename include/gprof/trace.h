@@ -118,6 +118,27 @@ struct GpuPause {
   }
 };
 
+// A window of `what-if`: each instance of one thing was delayed, or none was.
+struct DelayWindow {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t process = kNone;
+  uint32_t number = 0;  // counts the windows of the process from 1
+  NameId thing;         // "launches", "range:NAME"; empty: nothing was delayed
+  int64_t delay_ns = 0;
+  int64_t instances = 0, inserted_ns = 0;  // delayed, and by which threads waited in all
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"number"}, m.number);
+    v(FieldOf{"thing"}, m.thing);
+    v(FieldOf{"delay_ns"}, m.delay_ns);
+    v(FieldOf{"instances"}, m.instances);
+    v(FieldOf{"inserted_ns"}, m.inserted_ns);
+  }
+};
+
 // How often a process called a CUDA function in a window with recording, or in one without (profile
 // --measure-overhead).
 struct WorkRate {
@@ -604,6 +625,7 @@ struct Trace : TraceHead {
   std::vector<GpuPause> gpu_pauses;          // sorted by start
   std::vector<InProgress> in_progress;       // sorted by time
   std::vector<WorkRate> work_rates;          // sorted by start
+  std::vector<DelayWindow> delay_windows;    // sorted by start
   std::vector<Calibration> calibrations;
   std::vector<MetricSource> metric_sources;
   std::vector<MetricSample> metric_samples;  // sorted by source, then start

@@ -57,6 +57,7 @@ Json FindingJson(const RankedFinding& ranked) {
           {"gain_percent_of_run", percent ? Json(*percent) : Json()},
           {"claims", ranked.claims},
           {"basis", finding.basis},
+          {"is_measured", finding.is_measured},
           {"same_as", ranked.leader == nullptr ? Json() : Json(ranked.leader->id)},
           {"is_minor", ranked.is_minor},
           {"table", info == nullptr ? std::string_view() : info->table},

@@ -38,6 +38,7 @@ inline constexpr char kManagedMemory[] = "GPROF_MANAGED_MEMORY";
 inline constexpr char kPythonStacks[] = "GPROF_PYTHON_STACKS";
 inline constexpr char kPytorch[] = "GPROF_PYTORCH";
 inline constexpr char kCounters[] = "GPROF_COUNTERS";
+inline constexpr char kDelays[] = "GPROF_DELAYS";
 inline constexpr char kCalibration[] = "GPROF_CALIBRATION";
 inline constexpr char kOnlyPid[] = "GPROF_ONLY_PID";
 inline constexpr char kNextCudaInjection[] = "GPROF_NEXT_CUDA_INJECTION";
@@ -75,6 +76,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kPythonStacks, "1 records the Python stack of CUDA calls, where the process has a Python"},
     {env::kPytorch, "what to record of PyTorch, a list of `ops`, `autograd-nvtx`, `autograd-shapes-nvtx` and `modules`, read by `lib/gprof-cli/hooks/sitecustomize.py`, which is put on PYTHONPATH, and `memory`, read by the tracer"},
     {env::kCounters, "absolute path of a file that says which kernel counters to collect, and of what (counter_request.h)"},
+    {env::kDelays, "absolute path of a file that says what to delay, and by how much (delay_request.h)"},
     {env::kCalibration, "absolute path of a file that says what recording costs on this machine (`doctor --calibrate`); for gprof-cli itself, the file to use in place of the one in the state folder, empty for none"},
     {env::kOnlyPid, "the only process to record; its children are left alone"},
     {env::kNextCudaInjection, "CUDA_INJECTION64_PATH as the user had set it: loaded in processes that record no CUDA"},

@@ -74,6 +74,7 @@ enum class RecordKind : uint16_t {
   kNcclTransfer = 57,
   kGpuPause = 58,
   kInProgress = 59,
+  kDelayWindow = 60,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -934,6 +935,30 @@ struct WorkRateRecord {
     v(FieldInfo{"calls", Shape::kPlain, "how many of them returned"}, r.calls);
     v(FieldInfo{"span_ns", Shape::kPlain, "from the first of them to the last"}, r.span_ns);
     v(FieldInfo{"threads", Shape::kPlain, "that made them"}, r.threads);
+  }
+};
+
+struct DelayWindowRecord {
+  static constexpr RecordKind kKind = RecordKind::kDelayWindow;
+  static constexpr const char* kName = "delay_window";
+  static constexpr const char* kMeaning =
+      "a window in which each instance of one thing was delayed on purpose, or none was (`what-if`)";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t number = 0;
+  StringId thing;
+  uint64_t delay_ns = 0;
+  uint64_t instances = 0, inserted_ns = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "when it began"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "how long it lasted"}, r.duration_ns);
+    v(FieldInfo{"number", Shape::kPlain, "counts the windows of the process from 1"}, r.number);
+    v(FieldInfo{"thing", Shape::kPlain, "what was delayed: `launches`, `range:NAME`; empty for nothing"}, r.thing);
+    v(FieldInfo{"delay_ns", Shape::kPlain, "of each instance; 0 also for things that were handled and not delayed"},
+      r.delay_ns);
+    v(FieldInfo{"instances", Shape::kPlain, "that were delayed"}, r.instances);
+    v(FieldInfo{"inserted_ns", Shape::kPlain, "by which threads waited for them, in all; on the GPU it is not known"},
+      r.inserted_ns);
   }
 };
 
@@ -1802,7 +1827,7 @@ using AllRecords =
                 SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
                 MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
                 WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
-                TensorBlockRecord, NcclTransferRecord, GpuPauseRecord, InProgressRecord>;
+                TensorBlockRecord, NcclTransferRecord, GpuPauseRecord, InProgressRecord, DelayWindowRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

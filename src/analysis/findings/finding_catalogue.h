@@ -81,6 +81,9 @@ struct FindingInfo {
   // Its gain is all the idle time of its causes, or of all short gaps: less what findings claimed that say why
   // (JudgeFindings).
   bool is_all_of_its_causes = false;
+  // What `what-if` delays to measure its gain: launches, copies, or the kernel or the range of its subject. Empty: its
+  // gain cannot be measured so.
+  std::string_view delayed{};
 };
 
 std::span<const FindingInfo> FindingCatalogue();

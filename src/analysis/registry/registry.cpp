@@ -48,6 +48,7 @@ constexpr Analysis kAnalyses[] = {
     {"counters", "kernel counters: speed of light, memory, occupancy, stalls, roofline, what limits each kernel",
      RunCounters},
     {"source", "instruction samples of kernels: hottest source lines and instructions, and stalls", RunSource},
+    {"delays", "what a nanosecond of a thing is worth, measured by delaying it", RunDelays},
     {"health", "data quality: known losses in the trace", RunHealth},
 };
 

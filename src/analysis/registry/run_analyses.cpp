@@ -40,6 +40,7 @@ std::vector<AnalysisResult> RunAll(const AnalysisInput& input, std::span<const A
   });
   NameLines(input, &results);
   AdviseInItsWords(input, &results);
+  MeasureSavings(input, options, &results);
   DropUnknownMetrics(UnknownFacts(input.trace()), results);
   return results;
 }

@@ -17,4 +17,7 @@ std::vector<AnalysisResult> RunAll(const AnalysisInput& input, std::span<const A
 // Where most of what a finding is about comes from one line of the program, its subject and its sentence say which.
 void NameLines(const AnalysisInput& input, std::vector<AnalysisResult>* results);
 
+// measured_savings.cpp: of a trace that `what-if` recorded, what it measured takes the place of what was estimated.
+void MeasureSavings(const AnalysisInput& input, const AnalysisOptions& options, std::vector<AnalysisResult>* results);
+
 }  // namespace gprof

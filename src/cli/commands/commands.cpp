@@ -68,6 +68,11 @@ constexpr std::array kCommands = {
                 "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
                 "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
                 true, MakeCompare},
+    CommandInfo{"what-if", "measure what a faster launch, copy, range or kernel would be worth",
+                "[options] [--] APP [ARGS...]",
+                "gprof-cli what-if python train.py\n"
+                "gprof-cli what-if --of 'range:load,kernel:gemm' --progress step ./app",
+                true, MakeWhatIf},
     CommandInfo{"ranks", "find the ranks of a large run that hold up the others", "INPUT... [options]",
                 "gprof-cli ranks traces/\n"
                 "gprof-cli ranks all.gpart --format json\n"

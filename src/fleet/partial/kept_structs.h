@@ -31,7 +31,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(KeptAmount, key, count)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Subject, device, stream, thread, process, kernel, range, function,
                                                 direction, trace, line, causes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Finding, id, severity, message, evidence, advice, gain_ns, about_ns,
-                                                basis, subject)
+                                                basis, is_measured, subject)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ThreadCost, thread, calls, nvtx, calls_ns, nvtx_ns, cupti_ns, active_ns,
                                                 gpu_cost_ns, gpu_window_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(SlowDown, least_percent, most_percent)

@@ -104,6 +104,8 @@ void Environment::SetRunFolder(const std::string& path) { Set(env::kRunFolder, p
 
 void Environment::SetCounters(const std::string& path) { Set(env::kCounters, path); }
 
+void Environment::SetDelays(const std::string& path) { Set(env::kDelays, path); }
+
 void Environment::SetOnlyPid(pid_t pid) { Set(env::kOnlyPid, std::to_string(pid)); }
 
 void Environment::SetOutput(const std::string& absolute_path, const std::string& run_id) {

@@ -21,6 +21,7 @@ class Environment {
   void SetOutput(const std::string& absolute_path, const std::string& run_id);
   void SetRunFolder(const std::string& path);
   void SetCounters(const std::string& path);
+  void SetDelays(const std::string& path);
   void SetOnlyPid(pid_t pid);
   std::optional<std::string> Get(std::string_view name) const;
 

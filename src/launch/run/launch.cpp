@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gprof/error.h"
+#include "gprof/trace/delay_request.h"
 #include "gprof/trace/run_folder.h"
 #include "launch/run/attendant.h"
 #include "launch/run/child.h"
@@ -192,19 +193,26 @@ int64_t UnixNs() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// Tracers read it when they start.
-void WriteCounterRequest(const std::string& request, const RunFolder* folder, Environment* environment) {
+// Tracers read it when they start. The path comes back.
+std::string WriteRequest(const std::string& request, const char* name, const char* what, const RunFolder* folder) {
   if (folder == nullptr)
-    throw Error(ExitCode::kLaunchFailed, "kernel counters need shared memory for the run",
+    throw Error(ExitCode::kLaunchFailed, std::string(what) + " need shared memory for the run",
                 "run gprof-cli doctor for advice");
-  const std::string path = folder->path() + "/" + trace::kCounterRequestFile;
+  const std::string path = folder->path() + "/" + name;
   std::ofstream file(path, std::ios::binary);
   file << request;
   file.close();
   if (!file)
     throw Error(ExitCode::kLaunchFailed, "cannot write '" + path + "'",
                 "check that there is space left in shared memory");
-  environment->SetCounters(path);
+  return path;
+}
+
+void WriteRequests(const LaunchOptions& options, const RunFolder* folder, Environment* environment) {
+  if (!options.counters.empty())
+    environment->SetCounters(WriteRequest(options.counters, trace::kCounterRequestFile, "kernel counters", folder));
+  if (!options.delays.empty())
+    environment->SetDelays(WriteRequest(options.delays, trace::delay_request::kFile, "delays", folder));
 }
 
 // The program has not run yet: what fails from here to its start costs no trace.
@@ -215,7 +223,7 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   const std::unique_ptr<RunFolder> folder = MakeRunFolder(options);
   std::optional<OutputFile> output = MakeOutput(options, child.pid(), folder.get(), environment);
   if (folder) environment->SetRunFolder(folder->path());
-  if (!options.counters.empty()) WriteCounterRequest(options.counters, folder.get(), environment);
+  WriteRequests(options, folder.get(), environment);
   if (!options.trace_children) environment->SetOnlyPid(child.pid());
 
   std::optional<Companions> companions;

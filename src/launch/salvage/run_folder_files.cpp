@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/machine/descriptor.h"
+#include "gprof/trace/delay_request.h"
 #include "gprof/trace/env.h"
 #include "gprof/trace/write_notes.h"
 
@@ -357,6 +358,7 @@ void RemoveRunFolder(const std::string& path) {
   // A process may make its arena just now: then the folder is not empty, and the control page is the last to go.
   unlink((path + "/" + trace::kSocketFile).c_str());
   unlink((path + "/" + trace::kCounterRequestFile).c_str());
+  unlink((path + "/" + trace::delay_request::kFile).c_str());
   unlink((path + "/" + trace::kMonitorsFile).c_str());
   unlink((path + "/" + trace::kWriteNotesFile).c_str());
   unlink((path + "/" + trace::kAttachLibraryFile).c_str());

@@ -65,6 +65,7 @@ class KeptJoin {
     JoinMetrics();
     JoinCounters();
     Join<trace::WorkRateRecord, WorkRate>();
+    Join<trace::DelayWindowRecord, DelayWindow>();
     JoinGpuPauses();
     Join<trace::InProgressRecord, InProgress>([&](const trace::InProgressRecord& r, InProgress* work) {
       work->other_thread = by_pid_.ThreadAnywhere(work->process, r.other_tid, work->time_ns);

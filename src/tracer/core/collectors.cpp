@@ -6,11 +6,13 @@
 #include "tracer/capture/calibration_collector.h"
 #include "tracer/capture/capture.h"
 #include "tracer/capture/control.h"
+#include "tracer/capture/delays.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
 #include "tracer/core/strict_mode.h"
 #include "tracer/counters/counter_collector.h"
 #include "tracer/cupti/calls/api_rows.h"
+#include "tracer/cupti/delays/delayed_calls.h"
 #include "tracer/cupti/gpu_work.h"
 #include "tracer/directives/directive_collector.h"
 #include "tracer/gemm/gemm_calls.h"
@@ -39,7 +41,7 @@ constexpr Collector kCollectors[] = {
     kCaptureCollector,      kNvtxCollector,        kOsCallCollector,    kMpiCallCollector,      kGemmCollector,
     kNcclCollector,         kLibraryCallCollector, kDirectiveCollector, kTensorMemoryCollector, kImportCollector,
     kSignalSampleCollector, kOperatorCollector,    kPythonCollector,    kNativeStackCollector,  kCounterCollector,
-    kCalibrationCollector,  kStrictModeCollector,  kNoticeCollector,
+    kCalibrationCollector,  kDelayCollector,       kDelayedCallCollector, kStrictModeCollector,   kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

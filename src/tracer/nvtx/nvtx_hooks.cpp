@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "tracer/capture/delays.h"
 #include "tracer/core/tracer.h"
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/store/interned_names.h"
@@ -130,6 +131,7 @@ int WatchedPush(ThreadLog* log, uint32_t domain, const NvtxText& given, const Nv
   const NvtxText text = given.Measured();
   OnPushSeen(log, domain, text.id, text.data, text.size);
   if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
+  DelayRange(text.id, text.data, text.size);
   return Deeper(log, domain);
 }
 
@@ -143,6 +145,7 @@ void WatchedStart(ThreadLog* log, uint32_t domain, const NvtxText& given, const 
   const NvtxText text = given.Measured();
   OnStartSeen(attributes.range, domain, text.id, text.data, text.size);
   if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kStart, domain, text, &attributes, 0);
+  DelayRange(text.id, text.data, text.size);
 }
 
 void WatchedEnd(ThreadLog* log, uint32_t domain, const NvtxAttributes& attributes, uint64_t stamp) {

@@ -7,10 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "tracer/capture/capture.h"
 #include "tracer/capture/control.h"
+#include "tracer/capture/delays.h"
 #include "tracer/capture/windows.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
@@ -184,6 +186,7 @@ class Pace {
 bool DoRound(Pace* pace, uint32_t* idle_rounds, bool* is_busy) {
   CarryOutOrder();
   CarryOutWindow();
+  CarryOutDelayWindow();
   if (pace->LeftNs() > 0) {
     *is_busy = Drain(Depth::kReady).rows > kBusyRows;
     return true;
@@ -208,8 +211,7 @@ void* RunWriterThread(void* name) {
   bool is_busy = false;
   while (true) {
     if (FirstLog() != nullptr) Pages().PrepareSlab();
-    const uint64_t flush_ns = pace.LeftNs(), window_ns = WindowLeftNs();
-    const uint64_t left_ns = flush_ns < window_ns ? flush_ns : window_ns;
+    const uint64_t left_ns = std::min({pace.LeftNs(), WindowLeftNs(), DelayWindowLeftNs()});
     if (left_ns > 0) WaitForBell(is_busy && left_ns > kBusyPollNs ? kBusyPollNs : left_ns);
     const Request what = request.load(std::memory_order_acquire);
     if (what != Request::kNone ? Answer(what) : !DoRound(&pace, &idle_rounds, &is_busy)) return nullptr;

@@ -16,6 +16,7 @@
 #include "tracer/cupti/activity/stream_ids.h"
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/calls/call_counts.h"
+#include "tracer/cupti/calls/call_names.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/callback_switches.h"
 #include "tracer/cupti/calls/graph_level.h"
@@ -104,17 +105,6 @@ constexpr DutyRow kDuties[] = {{"cudaStreamSynchronize", kStreamSync},   {"cuStr
                                {"cuProfilerStart", kProfilerStart},      {"cudaProfilerStop", kProfilerStop},
                                {"cuProfilerStop", kProfilerStop},        {"cudaGraphConditional*", kConditional},
                                {"cuGraphConditional*", kConditional}};
-
-// Length without "_v3020" and "_ptsz", which say how a function was declared and not which it is. Short versions
-// ("_v2") stay: cuMemcpyHtoD and cuMemcpyHtoD_v2 are two functions.
-std::size_t PlainLength(const char* name) {
-  std::size_t n = std::strlen(name);
-  std::size_t digits = 0;
-  while (digits < n && name[n - 1 - digits] >= '0' && name[n - 1 - digits] <= '9') ++digits;
-  if (digits >= 4 && n > digits + 2 && std::strncmp(name + n - digits - 2, "_v", 2) == 0) n -= digits + 2;
-  if (n > 5 && (std::strncmp(name + n - 5, "_ptsz", 5) == 0 || std::strncmp(name + n - 5, "_ptds", 5) == 0)) n -= 5;
-  return n;
-}
 
 bool Matches(const char* name, std::size_t n, const char* pattern) {
   const std::size_t size = std::strlen(pattern);
@@ -423,9 +413,8 @@ void PrepareFunction(CUpti_CallbackDomain domain, uint32_t cbid, const char* nam
   function->kind = KindOf(name);
   function->is_wanted = Config().wants_all_apis || !IsQuery(name, n);
   if (!function->is_wanted) return;
-  // From CUDA 13 on `<<<>>>` calls __cudaLaunchKernel, which programs and their authors know as cudaLaunchKernel.
-  const std::size_t hidden = std::strncmp(name, "__cuda", 6) == 0 ? 2 : 0;
-  names[TableOf(domain)][cbid] = Names().Intern(name + hidden, n - hidden);
+  const char* const shown = ShownName(name);
+  names[TableOf(domain)][cbid] = Names().Intern(shown, n - static_cast<std::size_t>(shown - name));
   if (IsAlwaysOn(function->duty)) Cupti().cuptiEnableCallback(1, subscriber, domain, cbid);
 }
 

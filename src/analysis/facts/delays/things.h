@@ -1,0 +1,29 @@
+// What can be delayed, and how much of it a program does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/facts/delays/progress.h"
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+enum class ThingKind : uint8_t { kLaunches, kSync, kCopies, kApi, kRange, kKernel };
+
+struct ThingUse {
+  ThingKind kind{};
+  std::string name;  // "launches", "range:load", "kernel:" and its whole name
+  int64_t instances = 0, time_ns = 0;
+  std::vector<std::string> symbols;  // of a kernel: as the driver knows it
+};
+
+// Of the process that makes the progress, as far as it began in one of these times, which are in order and apart. The
+// step itself and what encloses it are left out.
+std::vector<ThingUse> UsesIn(const AnalysisInput& input, const ProgramProgress& progress, const std::vector<Interval>& times);
+
+// Null where there is none of that name.
+const ThingUse* FindUse(const std::vector<ThingUse>& uses, const std::string& name);
+
+}  // namespace gprof

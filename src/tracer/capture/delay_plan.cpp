@@ -1,0 +1,115 @@
+#include "tracer/capture/delay_plan.h"
+
+#include <stdlib.h>
+
+#include <cstring>
+
+#include "gprof/trace/env.h"
+#include "tracer/core/notice.h"
+#include "tracer/system/proc_file.h"
+#include "tracer/system/settings.h"
+
+namespace gprof::tracer {
+namespace {
+
+namespace request = trace::delay_request;
+
+DelayPlan plan;
+const DelayPlan* read_plan = nullptr;
+bool was_read = false;
+
+struct Word {
+  const char* text;
+  Delayed what;
+};
+constexpr Word kWords[] = {{request::kLaunches, Delayed::kLaunches}, {request::kSync, Delayed::kSync},
+                           {request::kCopies, Delayed::kCopies},     {request::kApi, Delayed::kApi},
+                           {request::kRange, Delayed::kRange},       {request::kKernel, Delayed::kKernel}};
+
+// What follows the word on the line; null where the line begins with another one.
+char* ValueOf(char* line, const char* word) {
+  const std::size_t n = std::strlen(word);
+  return std::strncmp(line, word, n) == 0 && line[n] == ' ' ? line + n + 1 : nullptr;
+}
+
+// Numbers with commas between, up to a space, behind which `at` then is.
+template <class Number>
+uint32_t ReadNumbers(char** at, Number* numbers, std::size_t most) {
+  uint32_t count = 0;
+  while (**at != 0 && **at != ' ') {
+    const uint64_t number = strtoull(*at, at, 10);
+    if (count < most) numbers[count++] = static_cast<Number>(number);
+    if (**at != ',') break;
+    ++*at;
+  }
+  if (**at == ' ') ++*at;
+  return count;
+}
+
+void ReadThing(Delayed what, char* at) {
+  if (plan.count == request::kMostThings) return;
+  DelayedThing& thing = plan.things[plan.count];
+  thing.what = what;
+  thing.delays = ReadNumbers(&at, thing.delays_ns, request::kMostDelays);
+  if (what == Delayed::kKernel) thing.symbol_count = ReadNumbers(&at, thing.symbols, request::kMostSymbols);
+  thing.name = at;
+  const char* const colon = std::strchr(at, ':');
+  thing.pattern = colon == nullptr ? "" : colon + 1;
+  if (thing.delays > 0) ++plan.count;
+}
+
+void ReadLine(char* line) {
+  if (const char* value = ValueOf(line, request::kSeed); value != nullptr) plan.seed = strtoull(value, nullptr, 10);
+  if (const char* value = ValueOf(line, request::kWindow); value != nullptr)
+    plan.window_ns = strtoull(value, nullptr, 10);
+  for (const Word& word : kWords) {
+    if (char* value = ValueOf(line, word.text); value != nullptr) ReadThing(word.what, value);
+  }
+}
+
+}  // namespace
+
+bool DelayPlan::Has(Delayed what) const {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (things[i].what == what) return true;
+  }
+  return false;
+}
+
+uint32_t DelayPlan::Steps() const {
+  uint32_t steps = 0;
+  for (uint32_t i = 0; i < count; ++i) steps += things[i].delays;
+  return steps;
+}
+
+const DelayPlan* ReadDelayPlan() {
+  static char text[request::kMostBytes];  // names point into it
+  if (was_read) return read_plan;
+  was_read = true;
+  const char* const path = Setting(trace::env::kDelays);
+  if (path == nullptr) return nullptr;
+  if (ReadProcFile(path, text, sizeof text) <= 0) {
+    Message message;
+    message << "nothing is delayed: cannot read '" << path << "'";
+    Say(trace::NoticeLevel::kWarning, message);
+    return nullptr;
+  }
+  for (char* line = text; line != nullptr;) {
+    char* const end = std::strchr(line, '\n');
+    if (end != nullptr) *end = 0;
+    ReadLine(line);
+    line = end == nullptr ? nullptr : end + 1;
+  }
+  return read_plan = plan.count > 0 ? &plan : nullptr;
+}
+
+const DelayPlan* TheDelayPlan() { return read_plan; }
+
+bool MatchesPattern(const char* pattern, const char* text, uint64_t size) {
+  const std::size_t n = std::strlen(pattern);
+  const bool is_open = n > 0 && pattern[n - 1] == '*';
+  const std::size_t compared = is_open ? n - 1 : n;
+  return (is_open ? size >= compared : size == compared) && std::memcmp(pattern, text, compared) == 0;
+}
+
+}  // namespace gprof::tracer

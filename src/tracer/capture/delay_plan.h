@@ -1,0 +1,40 @@
+// What is to be delayed, as the launcher has planned it (include/gprof/trace/delay_request.h).
+#pragma once
+
+#include <cstdint>
+
+#include "gprof/trace/delay_request.h"
+#include "gprof/trace/record.h"
+
+namespace gprof::tracer {
+
+enum class Delayed : uint8_t { kLaunches, kSync, kCopies, kApi, kRange, kKernel };
+
+struct DelayedThing {
+  Delayed what{};
+  const char* name = "";     // "range:load"
+  const char* pattern = "";  // "load"
+  uint32_t delays_ns[trace::delay_request::kMostDelays] = {};
+  uint32_t delays = 0;
+  uint64_t symbols[trace::delay_request::kMostSymbols] = {};  // hashes
+  uint32_t symbol_count = 0;
+};
+
+struct DelayPlan {
+  uint64_t seed = 1, window_ns = 100'000'000;
+  DelayedThing things[trace::delay_request::kMostThings];
+  uint32_t count = 0;
+
+  bool Has(Delayed what) const;
+  uint32_t Steps() const;  // pairs of a thing and a delay
+};
+
+// Null: nothing is to be delayed, or the file cannot be read. Read once. [starting thread]
+const DelayPlan* ReadDelayPlan();
+// Null before it was read. [any thread]
+const DelayPlan* TheDelayPlan();
+
+// A trailing * stands for any ending.
+bool MatchesPattern(const char* pattern, const char* text, uint64_t size);
+
+}  // namespace gprof::tracer

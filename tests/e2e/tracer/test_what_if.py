@@ -1,0 +1,114 @@
+"""what-if on a program of known steps: what is delayed is delayed by as much as the plan says, nothing else is, and the
+program does not notice. How much a delay is worth is a matter of time, which unit tests and the GPU judge."""
+import json
+import subprocess
+
+import harness
+
+
+class WhatIf(harness.Case):
+    def what_if(self, *options, command=("600",), code=0):
+        words = [str(harness.GPROF), "what-if", "--only-trace", "-t", "cuda,nvtx", "-o", str(self.folder / "out"), *options, "--",
+                 *self.command("steps", command)]
+        done = subprocess.run(words, capture_output=True, timeout=harness.DEADLINE_S, check=False, cwd=self.folder,
+                              env=self.environment("13.0", None), stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, code, done.stdout.decode() + done.stderr.decode())
+        violations = self.folder / "violations"
+        self.assertEqual(violations.read_text() if violations.exists() else "", "")
+        return done.stdout.decode(), done.stderr.decode()
+
+    def trace(self):
+        return harness.Trace(self.folder / "out" / "delayed-1.trace")
+
+    def windows(self, trace):
+        return sorted(trace.of("delay_window"), key=lambda r: r["number"])
+
+    def ranges(self, trace, name):
+        """Start and end of each, on one thread."""
+        spans, open_ranges = [], []
+        for event in sorted(trace.of("nvtx"), key=lambda r: r["time_ns"]):
+            if event["event"] == 2:
+                open_ranges.append((event["message"], event["time_ns"]))
+            elif event["event"] == 3:
+                message, start = open_ranges.pop()
+                spans += [(start, event["time_ns"])] if message == name else []
+        return spans
+
+    def test_every_other_window_is_without_delays(self):
+        self.what_if("-n", "1", "--of", "range:load")
+        windows = self.windows(self.trace())
+        self.assertGreaterEqual(len(windows), 4)
+        self.assertEqual([r["number"] for r in windows], list(range(1, len(windows) + 1)))
+        for window in windows:
+            self.assertEqual(window["thing"], "range:load" if window["number"] % 2 == 0 else "", window)
+            if window["thing"] == "":
+                self.assertEqual((window["delay_ns"], window["instances"], window["inserted_ns"]), (0, 0, 0))
+            else:
+                self.assertGreaterEqual(window["inserted_ns"], window["delay_ns"] * window["instances"])
+        for before, after in zip(windows, windows[1:]):
+            self.assertGreaterEqual(after["start_ns"], before["start_ns"] + before["duration_ns"])
+
+    def test_a_delayed_range_is_longer_by_the_delay(self):
+        self.what_if("-n", "1", "--of", "range:load")
+        trace = self.trace()
+        spans = self.ranges(trace, "load")
+        self.assertEqual(len(spans), 600)
+        for window in self.windows(trace):
+            if window["thing"] == "":
+                continue
+            end = window["start_ns"] + window["duration_ns"]
+            within = [stop - start for start, stop in spans if window["start_ns"] < start and stop < end]
+            self.assertTrue(within)
+            # What began just before the window was switched is not delayed.
+            self.assertGreaterEqual(sorted(within)[min(1, len(within) - 1)], 1_000_000 + window["delay_ns"])
+            self.assertLessEqual(abs(window["instances"] - len(within)), 2)
+
+    def test_calls_are_delayed_once(self):
+        """A call of the runtime and the driver's within it are one."""
+        self.what_if("-n", "1", "--of", "launches,sync")
+        trace = self.trace()
+        launches = [r["start_ns"] for r in trace.of("api") if "Launch" in r["function"]]
+        waits = [r["start_ns"] for r in trace.of("api") if "Synchronize" in r["function"]]
+        self.assertEqual((len(launches), len(waits)), (600, 600))
+        seen = set()
+        for window in self.windows(trace):
+            if window["thing"] == "":
+                continue
+            seen.add(window["thing"])
+            calls = launches if window["thing"] == "launches" else waits
+            within = sum(window["start_ns"] <= start < window["start_ns"] + window["duration_ns"] for start in calls)
+            self.assertLessEqual(abs(window["instances"] - within), 1, window)
+        self.assertEqual(seen, {"launches", "sync"})
+
+    def test_the_same_seed_is_the_same_order(self):
+        orders = []
+        for seed in ("5", "5", "6"):
+            self.what_if("-n", "1", "--seed", seed, "--of", "launches,sync,range:load")
+            orders.append([(r["thing"], r["delay_ns"] > 0) for r in self.windows(self.trace())])
+        shortest = min(map(len, orders))
+        self.assertGreaterEqual(shortest, 8)
+        self.assertEqual([thing for thing, _ in orders[0][:shortest]], [thing for thing, _ in orders[1][:shortest]])
+
+    def test_json_has_the_table(self):
+        out, err = self.what_if("-n", "2", "--of", "range:load", "--format", "json")
+        result = json.loads(out)
+        self.assertEqual((result["schema"], result["progress"], result["runs"]), ("gprof.what_if/1", "step", 2))
+        self.assertEqual([row["thing"] for row in result["table"]["rows"]], ["range:load"])
+        self.assertIn("run 2 of 2 with delays", err)
+        report = subprocess.run([harness.GPROF, "report", self.folder / "out" / "delayed-2.trace", "--only", "delays"], capture_output=True,
+                                timeout=harness.DEADLINE_S, check=False)
+        self.assertIn(b"range:load", report.stdout)
+
+    def test_what_cannot_be_measured(self):
+        _, err = self.what_if("--of", "range:nothing", code=4)
+        self.assertIn("nothing to delay", err)
+        _, err = self.what_if("--progress", "epoch", code=4)
+        self.assertIn("no NVTX range 'epoch' repeats", err)
+        _, err = self.what_if("--of", "everything", code=2)
+        self.assertIn("nothing that can be delayed", err)
+        _, err = self.what_if(command=("50", "7"), code=125)
+        self.assertIn("ended with exit code 7", err)
+
+
+if __name__ == "__main__":
+    harness.main()
