@@ -157,10 +157,10 @@ struct Subject {
 struct Finding {
   std::string id;  // memcpy.pageable, streams.one_used, …: stable, see src/analysis/findings/finding_catalogue.cpp
   Severity severity = Severity::kNote;
-  std::string message;  // what is wrong, what it costs and where: at most 160 characters
-  std::string advice;   // what to do about it
-  int64_t gain_ns = 0;  // time to be won at most, 0 when not estimated; findings are ordered by it
-  std::string basis;    // what the gain rests on
+  std::string message;       // what is wrong, what it costs and where: at most 160 characters
+  std::string advice;        // what to do about it
+  int64_t gain_ns = 0;       // time to be won at most, 0 when not estimated; findings are ordered by it
+  std::string basis;         // what the gain rests on
   bool is_measured = false;  // the gain is what `what-if` measured, and no estimate
   Subject subject{};
   int64_t about_ns = 0;  // the time that it is about, where only a part of that could be won

@@ -333,8 +333,8 @@ std::string GainText(const RankedFinding& ranked) {
   const bool is_led = ranked.leader != nullptr;
   const int64_t gain_ns = ranked.GainNs();
   const std::optional<double> percent = ranked.PercentOfRun();
-  std::string text = (finding.is_measured ? "Measured saving: " : "Potential saving: up to ") + (percent ? FormatPercent(*percent) + " of the run, " : "") +
-                     FormatNs(gain_ns) +
+  std::string text = (finding.is_measured ? "Measured saving: " : "Potential saving: up to ") +
+                     (percent ? FormatPercent(*percent) + " of the run, " : "") + FormatNs(gain_ns) +
                      (ranked.gpus > 1 ? ", summed over " + std::to_string(ranked.gpus) + " GPUs" : "") +
                      (finding.basis.empty() ? "" : " (" + finding.basis + ")") + ".";
   if (is_led) {

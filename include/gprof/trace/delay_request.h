@@ -1,5 +1,5 @@
-// What `what-if` delays in the running program: a file that the launcher writes and GPROF_DELAYS names. Each line is one
-// of these words, a space and a value. Lines that a tracer does not know are left out.
+// What `what-if` delays in the running program: a file that the launcher writes and GPROF_DELAYS names. Each line is
+// one of these words, a space and a value. Lines that a tracer does not know are left out.
 #pragma once
 
 #include <cstddef>

@@ -25,9 +25,10 @@ void Measure(const Worth& worth, Finding* finding) {
   const auto of = [gain_ns = finding->gain_ns](double slope) {
     return static_cast<int64_t>(std::clamp(slope, 0.0, 1.0) * static_cast<double>(gain_ns));
   };
-  finding->basis = fmt::format("{} to {}: 1 ns of it costs {:.2f} ns of a step, {:.2f} to {:.2f}; estimated without delays: {}",
-                               FormatNs(of(worth.slope.low)), FormatNs(of(worth.slope.high)), worth.slope.value,
-                               worth.slope.low, worth.slope.high, FormatNs(finding->gain_ns));
+  finding->basis =
+      fmt::format("{} to {}: 1 ns of it costs {:.2f} ns of a step, {:.2f} to {:.2f}; estimated without delays: {}",
+                  FormatNs(of(worth.slope.low)), FormatNs(of(worth.slope.high)), worth.slope.value, worth.slope.low,
+                  worth.slope.high, FormatNs(finding->gain_ns));
   finding->gain_ns = of(worth.slope.value);
   finding->is_measured = true;
 }

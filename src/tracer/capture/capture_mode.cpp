@@ -1,5 +1,6 @@
 #include "tracer/capture/capture_mode.h"
 
+#include "tracer/capture/delayed_things.h"
 #include "tracer/core/notice.h"
 #include "tracer/store/interned_names.h"
 
@@ -104,6 +105,7 @@ trace::StringId CaptureModeText(const TracerConfig& config) {
   Message text;
   AddWhat(config, &text);
   AddWhen(config, &text);
+  if (ReadDelayPlan() != nullptr) text << "; with delays on purpose";
   return Names().Intern(text.c_str(), text.size());
 }
 

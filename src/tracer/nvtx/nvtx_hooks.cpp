@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "tracer/capture/delays.h"
+#include "tracer/capture/delay_windows.h"
 #include "tracer/core/tracer.h"
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/store/interned_names.h"

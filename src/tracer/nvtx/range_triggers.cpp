@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "tracer/capture/capture.h"
-#include "tracer/capture/delays.h"
+#include "tracer/capture/delay_windows.h"
 #include "tracer/core/tracer.h"
 #include "tracer/nvtx/given_names.h"
 #include "tracer/store/interned_names.h"
@@ -131,7 +131,8 @@ void ChooseNvtxPath(bool is_capturing) {
   const CaptureStart start = Config().capture_start;
   const bool has_trigger = (start == CaptureStart::kNvtx || start == CaptureStart::kSteps) && !CapturesAreOver();
   const NvtxPath untriggered = is_capturing ? NvtxPath::kRecord : NvtxPath::kIgnore;
-  nvtx_path.store(has_trigger || KeepsOpenRanges() || DelaysRanges() ? NvtxPath::kWatch : untriggered, std::memory_order_relaxed);
+  nvtx_path.store(has_trigger || KeepsOpenRanges() || DelaysRanges() ? NvtxPath::kWatch : untriggered,
+                  std::memory_order_relaxed);
 }
 
 void ResetRangeTriggersAfterFork() {

@@ -12,7 +12,7 @@
 
 #include "tracer/capture/capture.h"
 #include "tracer/capture/control.h"
-#include "tracer/capture/delays.h"
+#include "tracer/capture/delay_windows.h"
 #include "tracer/capture/windows.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"

@@ -1,5 +1,5 @@
-// Programs whose steps hold a thing that can take half as long, so that what that saves can be measured and compared with
-// what `what-if` says of it beforehand.
+// Programs whose steps hold a thing that can take half as long, so that what that saves can be measured and compared
+// with what `what-if` says of it beforehand.
 //   gpu_proof_pairs NAME [--half] [--seconds S]   prints the mean time of a step in ns
 //   gpu_proof_pairs --list                        name, and what to delay
 #include <cuda_runtime_api.h>
@@ -101,7 +101,9 @@ struct Gpu {
   cudaStream_t a() const { return streams[0]; }
   cudaStream_t b() const { return streams[1]; }
   void Work(double microseconds) const { Check(Spin(a(), CyclesOf(microseconds))); }
-  void FillHalfOf(double of) const { Check(Fill(b(), floats.data(), static_cast<std::size_t>(static_cast<double>(kFloats) * of), 1)); }
+  void FillHalfOf(double of) const {
+    Check(Fill(b(), floats.data(), static_cast<std::size_t>(static_cast<double>(kFloats) * of), 1));
+  }
   static void Wait() { Check(cudaDeviceSynchronize()); }
 };
 
@@ -117,13 +119,16 @@ struct Pair {
 };
 
 void CopyIn(double bytes) {
-  Check(cudaMemcpy(TheGpu().device.data(), TheGpu().pageable.data(), static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice));
+  Check(cudaMemcpy(TheGpu().device.data(), TheGpu().pageable.data(), static_cast<std::size_t>(bytes),
+                   cudaMemcpyHostToDevice));
 }
 void CopyOut(double bytes) {
-  Check(cudaMemcpy(TheGpu().pageable.data(), TheGpu().device.data(), static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost));
+  Check(cudaMemcpy(TheGpu().pageable.data(), TheGpu().device.data(), static_cast<std::size_t>(bytes),
+                   cudaMemcpyDeviceToHost));
 }
 void CopyBeside(double bytes) {
-  Check(cudaMemcpyAsync(TheGpu().device.data(), TheGpu().pinned.data(), static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, TheGpu().b()));
+  Check(cudaMemcpyAsync(TheGpu().device.data(), TheGpu().pinned.data(), static_cast<std::size_t>(bytes),
+                        cudaMemcpyHostToDevice, TheGpu().b()));
 }
 
 void LaunchEmpty(double count) {
@@ -168,32 +173,137 @@ void LoadBeside(double load, double beside) {
 }
 
 const std::vector<Pair> kPairs = {
-    {"load_on_path", "range:load", [] { InRange("load", 600 * share); TheGpu().Work(400); Gpu::Wait(); }},
-    {"load_hidden", "range:load", [] { TheGpu().Work(1000); InRange("load", 400 * share); Gpu::Wait(); }},
-    {"load_nearly_hidden", "range:load", [] { TheGpu().Work(1000); InRange("load", 700 * share); Gpu::Wait(); }},
-    {"after_the_wait", "range:post", [] { TheGpu().Work(400); Gpu::Wait(); InRange("post", 300 * share); }},
-    {"kernel_on_path", "kernel:Spin", [] { TheGpu().Work(600 * share); Gpu::Wait(); Busy(200); }},
-    {"kernels_in_a_row", "kernel:Spin", [] { for (int i = 0; i < 4; ++i) TheGpu().Work(150 * share); Gpu::Wait(); Busy(200); }},
-    {"kernel_behind_the_host", "kernel:Spin", [] { TheGpu().Work(300 * share); Busy(1000); Gpu::Wait(); }},
-    {"kernel_beside_another", "kernel:Fill", [] { TheGpu().Work(1200); TheGpu().FillHalfOf(share); Gpu::Wait(); }},
-    {"fill_on_path", "kernel:Fill", [] { TheGpu().FillHalfOf(share); Gpu::Wait(); Busy(100); }},
-    {"launches_on_path", "launches", [] { LaunchEmpty(200 * share); Gpu::Wait(); }},
-    {"launches_hidden", "launches", [] { const int n = share < 1 ? 10 : 20; for (int i = 0; i < n; ++i) TheGpu().Work(1000.0 / n); Gpu::Wait(); }},
-    {"copy_in_on_path", "copies", [] { CopyIn(kBytes * share); TheGpu().Work(200); Gpu::Wait(); }},
-    {"copy_out_on_path", "copies", [] { TheGpu().Work(200); Gpu::Wait(); CopyOut(kBytes * share); }},
-    {"copies_both_ways", "copies", [] { CopyIn(kBytes * share); TheGpu().Work(300); Gpu::Wait(); CopyOut(kBytes * share); }},
-    {"copy_beside", "copies", [] { TheGpu().Work(1000); CopyBeside(kBytes * share); Gpu::Wait(); }},
-    {"allocate", "api:cudaMalloc*", [] { AllocateAndFree(); TheGpu().Work(200); Gpu::Wait(); }},
+    {"load_on_path", "range:load",
+     [] {
+       InRange("load", 600 * share);
+       TheGpu().Work(400);
+       Gpu::Wait();
+     }},
+    {"load_hidden", "range:load",
+     [] {
+       TheGpu().Work(1000);
+       InRange("load", 400 * share);
+       Gpu::Wait();
+     }},
+    {"load_nearly_hidden", "range:load",
+     [] {
+       TheGpu().Work(1000);
+       InRange("load", 700 * share);
+       Gpu::Wait();
+     }},
+    {"after_the_wait", "range:post",
+     [] {
+       TheGpu().Work(400);
+       Gpu::Wait();
+       InRange("post", 300 * share);
+     }},
+    {"kernel_on_path", "kernel:Spin",
+     [] {
+       TheGpu().Work(600 * share);
+       Gpu::Wait();
+       Busy(200);
+     }},
+    {"kernels_in_a_row", "kernel:Spin",
+     [] {
+       for (int i = 0; i < 4; ++i) TheGpu().Work(150 * share);
+       Gpu::Wait();
+       Busy(200);
+     }},
+    {"kernel_behind_the_host", "kernel:Spin",
+     [] {
+       TheGpu().Work(300 * share);
+       Busy(1000);
+       Gpu::Wait();
+     }},
+    {"kernel_beside_another", "kernel:Fill",
+     [] {
+       TheGpu().Work(1200);
+       TheGpu().FillHalfOf(share);
+       Gpu::Wait();
+     }},
+    {"fill_on_path", "kernel:Fill",
+     [] {
+       TheGpu().FillHalfOf(share);
+       Gpu::Wait();
+       Busy(100);
+     }},
+    {"launches_on_path", "launches",
+     [] {
+       LaunchEmpty(200 * share);
+       Gpu::Wait();
+     }},
+    {"launches_hidden", "launches",
+     [] {
+       const int n = share < 1 ? 10 : 20;
+       for (int i = 0; i < n; ++i) TheGpu().Work(1000.0 / n);
+       Gpu::Wait();
+     }},
+    {"copy_in_on_path", "copies",
+     [] {
+       CopyIn(kBytes * share);
+       TheGpu().Work(200);
+       Gpu::Wait();
+     }},
+    {"copy_out_on_path", "copies",
+     [] {
+       TheGpu().Work(200);
+       Gpu::Wait();
+       CopyOut(kBytes * share);
+     }},
+    {"copies_both_ways", "copies",
+     [] {
+       CopyIn(kBytes * share);
+       TheGpu().Work(300);
+       Gpu::Wait();
+       CopyOut(kBytes * share);
+     }},
+    {"copy_beside", "copies",
+     [] {
+       TheGpu().Work(1000);
+       CopyBeside(kBytes * share);
+       Gpu::Wait();
+     }},
+    {"allocate", "api:cudaMalloc*",
+     [] {
+       AllocateAndFree();
+       TheGpu().Work(200);
+       Gpu::Wait();
+     }},
     {"producer_on_path", "range:produce", [] { Pipeline(900 * share, 300); }},
     {"consumer_hidden", "range:consume", [] { Pipeline(900, 300 * share); }},
     {"consumer_on_path", "range:consume", [] { Pipeline(200, 700 * share); }},
-    {"parts_of_four_threads", "range:part", [] { Parts(4, 500 * share); TheGpu().Work(100); Gpu::Wait(); }},
-    {"host_alone", "range:load", [] { InRange("load", 500 * share); Busy(500); }},
+    {"parts_of_four_threads", "range:part",
+     [] {
+       Parts(4, 500 * share);
+       TheGpu().Work(100);
+       Gpu::Wait();
+     }},
+    {"host_alone", "range:load",
+     [] {
+       InRange("load", 500 * share);
+       Busy(500);
+     }},
     {"host_beside_host", "range:beside", [] { LoadBeside(800, 300 * share); }},
     {"host_waits_for_host", "range:beside", [] { LoadBeside(200, 800 * share); }},
-    {"many_short_ranges", "range:item", [] { for (int i = 0; i < 50; ++i) InRange("item", 10 * share); TheGpu().Work(300); Gpu::Wait(); }},
-    {"launch_and_load", "launches", [] { LaunchEmpty(100 * share); InRange("load", 300); Gpu::Wait(); }},
-    {"two_kernels", "kernel:Fill", [] { TheGpu().FillHalfOf(share); Check(cudaStreamSynchronize(TheGpu().b())); TheGpu().Work(300); Gpu::Wait(); }},
+    {"many_short_ranges", "range:item",
+     [] {
+       for (int i = 0; i < 50; ++i) InRange("item", 10 * share);
+       TheGpu().Work(300);
+       Gpu::Wait();
+     }},
+    {"launch_and_load", "launches",
+     [] {
+       LaunchEmpty(100 * share);
+       InRange("load", 300);
+       Gpu::Wait();
+     }},
+    {"two_kernels", "kernel:Fill",
+     [] {
+       TheGpu().FillHalfOf(share);
+       Check(cudaStreamSynchronize(TheGpu().b()));
+       TheGpu().Work(300);
+       Gpu::Wait();
+     }},
 };
 
 }  // namespace

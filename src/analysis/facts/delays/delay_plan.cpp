@@ -15,8 +15,11 @@ namespace request = trace::delay_request;
 // What a unit becomes longer by, if nothing of it is hidden: enough to be seen in some windows, and no more than a user
 // would bear.
 constexpr double kShares[] = {0.05, 0.15};
-// A shorter delay on the GPU is lost in what a launch takes; on the host, in what reading the clock does.
-constexpr int64_t kLeastKernelNs = 4'000, kLeastHostNs = 200;
+// A shorter delay on the host is lost in what reading the clock takes.
+constexpr int64_t kLeastHostNs = 200;
+// A kernel is delayed by a kernel, whose launch takes time as well. While that one waits, the next is launched, which
+// takes a few microseconds: from here on a longer delay costs as much as it is longer.
+constexpr int64_t kLeastKernelNs = 10'000;
 constexpr double kMostOfUnit = 1;
 
 constexpr double kWindowUnits = 12;
@@ -57,13 +60,14 @@ std::vector<ThingUse> Choose(const std::vector<ThingUse>& uses, int64_t whole_ns
 std::vector<int64_t> DelaysOf(ThingKind kind, double unit_ns, double instances) {
   const bool is_kernel = kind == ThingKind::kKernel;
   std::vector<int64_t> delays;
-  if (is_kernel) delays.push_back(0);  // what the launch of the delay costs
+  if (is_kernel) delays.push_back(kLeastKernelNs);  // what the launch of the delay costs
   for (const double share : kShares) {
-    const auto delay_ns = std::max(static_cast<int64_t>(share * unit_ns / instances), is_kernel ? kLeastKernelNs : kLeastHostNs);
+    const auto delay_ns =
+        std::max(static_cast<int64_t>(share * unit_ns / instances), is_kernel ? kLeastKernelNs : kLeastHostNs);
     const bool is_bearable = static_cast<double>(delay_ns) * instances <= kMostOfUnit * unit_ns;
     if (is_bearable && (delays.empty() || delay_ns > delays.back())) delays.push_back(delay_ns);
   }
-  // One delay beside 0 gives a slope as well; 0 alone gives none.
+  // Of one delay alone nobody knows what of it is the launch.
   return is_kernel && delays.size() < 2 ? std::vector<int64_t>() : delays;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/facts/delays/progress.h"
+#include "analysis/facts/delays/program_progress.h"
 #include "analysis/facts/delays/things.h"
 #include "gprof/analysis.h"
 

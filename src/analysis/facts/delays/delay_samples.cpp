@@ -7,7 +7,8 @@
 namespace gprof {
 namespace {
 
-// What the window before has queued, and what the program has run ahead by, is worked off in the first part of a window.
+// What the window before has queued, and what the program has run ahead by, is worked off in the first part of a
+// window.
 constexpr int64_t kSettlePart = 4;
 constexpr int64_t kFewestInWindow = 2;
 
@@ -37,7 +38,8 @@ bool IsKernel(const std::string& thing) { return thing.starts_with("kernel:"); }
 
 double InsertedPerUnit(const DelayWindow& window, const std::string& thing, double unit_ns) {
   const int64_t inserted_ns = IsKernel(thing) ? window.instances * window.delay_ns : window.inserted_ns;
-  return static_cast<double>(inserted_ns) * unit_ns / static_cast<double>(std::max<int64_t>(1, window.end_ns - window.start_ns));
+  return static_cast<double>(inserted_ns) * unit_ns /
+         static_cast<double>(std::max<int64_t>(1, window.end_ns - window.start_ns));
 }
 
 class Reader {
@@ -107,6 +109,15 @@ class Reader {
 };
 
 }  // namespace
+
+double DelaySamples::SlowDownPercent() const {
+  double longer_ns = 0, units = 0;
+  for (const DelaySample& sample : samples) {
+    longer_ns += sample.longer_ns * static_cast<double>(sample.units);
+    units += static_cast<double>(sample.units);
+  }
+  return units == 0 || UnitNs() <= 0 ? 0 : 100 * longer_ns / units / 2 / UnitNs();
+}
 
 DelaySamples ReadDelayWindows(const AnalysisInput& input, const std::string& wanted) {
   DelaySamples result;

@@ -94,7 +94,8 @@ void AddKernels(const AnalysisInput& input, uint32_t process, const Times& times
 
 }  // namespace
 
-std::vector<ThingUse> UsesIn(const AnalysisInput& input, const ProgramProgress& progress, const std::vector<Interval>& times) {
+std::vector<ThingUse> UsesIn(const AnalysisInput& input, const ProgramProgress& progress,
+                             const std::vector<Interval>& times) {
   UseList uses;
   const Times in(times);
   AddCalls(input.trace(), progress.process, in, &uses);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/facts/delays/progress.h"
+#include "analysis/facts/delays/program_progress.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -21,7 +21,8 @@ struct ThingUse {
 
 // Of the process that makes the progress, as far as it began in one of these times, which are in order and apart. The
 // step itself and what encloses it are left out.
-std::vector<ThingUse> UsesIn(const AnalysisInput& input, const ProgramProgress& progress, const std::vector<Interval>& times);
+std::vector<ThingUse> UsesIn(const AnalysisInput& input, const ProgramProgress& progress,
+                             const std::vector<Interval>& times);
 
 // Null where there is none of that name.
 const ThingUse* FindUse(const std::vector<ThingUse>& uses, const std::string& name);

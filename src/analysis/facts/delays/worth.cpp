@@ -22,7 +22,8 @@ double QuantileOf(int64_t degrees) {
          (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
-// A kernel that delays another one takes a launch of its own, however short its delay: what that costs is the intercept.
+// A kernel that delays another one takes a launch of its own, however short its delay: what that costs is the
+// intercept.
 bool HasIntercept(const std::string& thing) { return thing.starts_with("kernel:"); }
 
 // Least squares through the origin, or with an intercept. The errors of windows differ, so the interval is that of
@@ -77,7 +78,7 @@ std::vector<Worth> MeasureWorth(const DelaySamples& samples) {
     worth.thing = thing;
     worth.windows = std::ranges::count_if(of_thing, [](const DelaySample* sample) { return sample->delay_ns > 0; });
     const auto units = static_cast<double>(std::max<int64_t>(1, samples.undelayed_units));
-    worth.unit_ns = samples.undelayed_ns / units;
+    worth.unit_ns = samples.UnitNs();
     if (const ThingUse* use = FindUse(samples.uses, thing); use != nullptr) {
       worth.instances_per_unit = static_cast<double>(use->instances) / units;
       worth.time_per_unit_ns = static_cast<double>(use->time_ns) / units;

@@ -14,8 +14,8 @@ struct Estimate {
 };
 
 enum class WorthVerdict : uint8_t {
-  kCannotTell,    // the interval is too wide
-  kHidden,        // behind other work: it costs nothing
+  kCannotTell,  // the interval is too wide
+  kHidden,      // behind other work: it costs nothing
   kPartlyHidden,
   kOnThePath,     // a nanosecond is a nanosecond
   kHoldsUpOthers  // more than that
@@ -23,9 +23,9 @@ enum class WorthVerdict : uint8_t {
 
 struct Worth {
   std::string thing;
-  int64_t windows = 0;                        // with a delay, that count
-  Estimate slope;                             // ns of a unit of progress for each ns of the thing
-  double unit_ns = 0;                         // of progress, without delays
+  int64_t windows = 0;                                  // with a delay, that count
+  Estimate slope;                                       // ns of a unit of progress for each ns of the thing
+  double unit_ns = 0;                                   // of progress, without delays
   double instances_per_unit = 0, time_per_unit_ns = 0;  // of the thing, without delays
   WorthVerdict verdict = WorthVerdict::kCannotTell;
 

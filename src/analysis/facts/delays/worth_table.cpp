@@ -4,19 +4,28 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 
-#include "base/units.h"
+#include "base/short_names.h"
 
 namespace gprof {
 namespace {
 
-std::string IntervalText(const Estimate& estimate) { return fmt::format("{:.2f} to {:.2f}", estimate.low, estimate.high); }
+std::string IntervalText(const Estimate& estimate) {
+  return fmt::format("{:.2f} to {:.2f}", estimate.low, estimate.high);
+}
 
 std::string SavingText(const Worth& worth) {
   if (!worth.HasSaving()) return "";
   const Estimate saving = worth.SavingPercent();
   if (saving.high < 0.5) return "nothing";
   return fmt::format("{:.1f} to {:.1f}%", saving.low, saving.high);
+}
+
+std::string NameOf(const Worth& worth) {
+  constexpr std::string_view kKernel = "kernel:";
+  if (!worth.thing.starts_with(kKernel)) return worth.thing;
+  return std::string(kKernel) + BriefName(worth.thing.substr(kKernel.size()));
 }
 
 template <class T>
@@ -65,7 +74,7 @@ Table WorthTable(const std::vector<Worth>& worths) {
     const Estimate saving = worth.SavingPercent();
     const auto if_saving = [&](double percent) { return worth.HasSaving() ? Cell(percent) : Cell(); };
     const bool is_fitted = worth.slope.high > worth.slope.low && std::isfinite(worth.slope.high);
-    table.rows.push_back({worth.thing, std::string(WordOf(worth.verdict)), IfTold(worth, worth.slope.value),
+    table.rows.push_back({NameOf(worth), std::string(WordOf(worth.verdict)), IfTold(worth, worth.slope.value),
                           is_fitted ? Cell(IntervalText(worth.slope)) : Cell(), IfTold(worth, worth.slope.low),
                           IfTold(worth, worth.slope.high), worth.windows, worth.instances_per_unit,
                           static_cast<int64_t>(worth.time_per_unit_ns), SavingText(worth), if_saving(saving.low),

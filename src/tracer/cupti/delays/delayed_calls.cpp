@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "tracer/capture/delays.h"
+#include "tracer/capture/delay_windows.h"
 #include "tracer/cupti/calls/call_names.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/callbacks.h"

@@ -1,5 +1,5 @@
-// Steps that other tests delay: steps COUNT loads for a millisecond, launches and waits in each, and says at the end how
-// often it did.
+// Steps that other tests delay: steps COUNT loads for a millisecond, launches and waits in each, and says at the end
+// how often it did.
 #include <nvtx3/nvToolsExt.h>
 #include <time.h>
 

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -14,7 +13,7 @@
 
 #include "analysis/facts/delays/delay_plan.h"
 #include "analysis/facts/delays/delay_samples.h"
-#include "analysis/facts/delays/progress.h"
+#include "analysis/facts/delays/program_progress.h"
 #include "analysis/facts/delays/worth_table.h"
 #include "base/expression/regular_expression.h"
 #include "base/machine/scratch_folder.h"
@@ -67,7 +66,6 @@ IsWanted WantedBy(const std::string& word) {
 
 struct Runs {
   DelaySamples samples;
-  int64_t undelayed_wall_ns = 0, delayed_wall_ns = 0;  // of a run, on average
   uint32_t count = 0;
 };
 
@@ -75,16 +73,18 @@ class WhatIf : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     constexpr char kGroup[] = "Delays";
-    app.add_option("--of", things_,
-                   "what to delay, comma-separated: launches, sync, copies, api:NAME, kernel:REGEX, range:NAME (default: "
-                   "launches, copies, waits, and the largest NVTX ranges and kernels)")
+    app.add_option(
+           "--of", things_,
+           "what to delay, comma-separated: launches, sync, copies, api:NAME, kernel:REGEX, range:NAME (default: "
+           "launches, copies, waits, and the largest NVTX ranges and kernels)")
         ->type_name("LIST")
         ->delimiter(',')
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->group(kGroup);
-    app.add_option("--progress", progress_,
-                   "NVTX range that counts as progress, by name or path (default: the step, or else the kernel with the "
-                   "most GPU time)")
+    app.add_option(
+           "--progress", progress_,
+           "NVTX range that counts as progress, by name or path (default: the step, or else the kernel with the "
+           "most GPU time)")
         ->type_name("NAME|PATH")
         ->group(kGroup);
     app.add_option("-n,--runs", runs_, "runs with delays (default: as many as are needed, at most 50)")
@@ -107,7 +107,8 @@ class WhatIf : public Command {
     IsWanted is_wanted = Wanted();
     LaunchOptions launch = program_.Read(kWhatIfUsage);
     std::optional<ScratchFolder> temporary;
-    if (folder_.empty()) temporary.emplace("what-if", ExitCode::kLaunchFailed, "choose a folder for the traces with -o");
+    if (folder_.empty())
+      temporary.emplace("what-if", ExitCode::kLaunchFailed, "choose a folder for the traces with -o");
     const std::string folder = temporary ? temporary->path() : folder_;
     std::filesystem::create_directories(folder);
     launch.may_overwrite = true;
@@ -116,7 +117,6 @@ class WhatIf : public Command {
     const LaunchResult first = RunOnce(launch, folder + "/undelayed.trace");
     if (first.stop_signal != 0) return 128 + first.stop_signal;
     Runs all;
-    all.undelayed_wall_ns = first.wall_ns;
     const PlannedDelays plan = Plan(first.trace_path, is_wanted, &all);
     const uint32_t runs = RunsFor(plan, launch);
     for (uint32_t number = 1; number <= runs; ++number) {
@@ -124,13 +124,11 @@ class WhatIf : public Command {
       launch.delays = DelayRequest(plan, seed_ * 1000 + number);
       const LaunchResult result = RunOnce(launch, fmt::format("{}/delayed-{}.trace", folder, number));
       if (result.stop_signal != 0) break;  // what is known so far is told
-      all.delayed_wall_ns += result.wall_ns;
       ++all.count;
       const Trace trace = ReadTrace(result.trace_path);
       Join(ReadDelayWindows(AnalysisInput(trace), progress_), &all.samples);
     }
     if (all.count == 0) throw Error(ExitCode::kInconclusive, "stopped before a run with delays was complete");
-    all.delayed_wall_ns /= all.count;
     return Tell(all);
   }
 
@@ -139,7 +137,8 @@ class WhatIf : public Command {
     if (things_.empty()) return nullptr;
     std::vector<IsWanted> any;
     for (const std::string& word : things_) any.push_back(WantedBy(word));
-    return [any](const ThingUse& use) { return std::ranges::any_of(any, [&](const IsWanted& one) { return one(use); }); };
+    return
+        [any](const ThingUse& use) { return std::ranges::any_of(any, [&](const IsWanted& one) { return one(use); }); };
   }
 
   LaunchResult RunOnce(LaunchOptions launch, const std::string& path) {
@@ -150,9 +149,10 @@ class WhatIf : public Command {
     const int late = SettleSignals();
     if (result.stop_signal == 0) result.stop_signal = late;
     if (result.exit_code != 0 && result.stop_signal == 0) {
-      throw Error(ExitCode::kLaunchFailed,
-                  "'" + launch.command.front() + "' " + EndingText(result.exit_code, result.signal) + "; nothing was measured",
-                  launch.program_output == ProgramOutput::kOnStderr ? "" : "-w true shows the output of the program");
+      throw Error(
+          ExitCode::kLaunchFailed,
+          "'" + launch.command.front() + "' " + EndingText(result.exit_code, result.signal) + "; nothing was measured",
+          launch.program_output == ProgramOutput::kOnStderr ? "" : "-w true shows the output of the program");
     }
     return result;
   }
@@ -163,16 +163,18 @@ class WhatIf : public Command {
     const std::optional<ProgramProgress> progress = FindProgress(input, progress_);
     if (!progress) {
       throw Error(ExitCode::kInconclusive,
-                  progress_.empty() ? "no progress to measure: the program has no step that repeats at least five times, "
-                                      "and no kernel that is launched at least 20 times"
-                                    : "no NVTX range '" + progress_ + "' repeats at least five times",
+                  progress_.empty()
+                      ? "no progress to measure: the program has no step that repeats at least five times, "
+                        "and no kernel that is launched at least 20 times"
+                      : "no NVTX range '" + progress_ + "' repeats at least five times",
                   "put an NVTX range around an iteration, and name it with --progress");
     }
     steady_ns_ = progress->window().DurationNs();
     is_kernel_ = progress->is_kernel;
     const PlannedDelays plan = PlanDelays(input, *progress, is_wanted);
     if (plan.things.empty()) {
-      throw Error(ExitCode::kInconclusive, "nothing to delay: the program does nothing of that within '" + progress->name + "'",
+      throw Error(ExitCode::kInconclusive,
+                  "nothing to delay: the program does nothing of that within '" + progress->name + "'",
                   "gprof-cli report shows what it does; what runs within CUDA graphs cannot be delayed");
     }
     all->samples.progress = progress->name;
@@ -184,38 +186,39 @@ class WhatIf : public Command {
     const auto needed = static_cast<uint32_t>(
         std::clamp<int64_t>((needed_ns + steady_ns_ - 1) / std::max<int64_t>(1, steady_ns_), 1, kMostRuns));
     const uint32_t runs = runs_ != 0 ? runs_ : needed;
-    launch.say(fmt::format("{} to delay, a window is {}; {} of about {} each", CountOf(static_cast<int64_t>(plan.things.size()), "thing"),
-                           FormatNs(plan.window_ns), CountOf(runs, "run"), FormatNs(steady_ns_)));
+    launch.say(fmt::format("{} to delay, a window is {}; {} of about {} each",
+                           CountOf(static_cast<int64_t>(plan.things.size()), "thing"), FormatNs(plan.window_ns),
+                           CountOf(runs, "run"), FormatNs(steady_ns_)));
     return runs;
   }
 
   int Tell(const Runs& all) const {
     const std::vector<Worth> worths = MeasureWorth(all.samples);
-    const bool is_told = std::ranges::any_of(worths, [](const Worth& worth) { return worth.verdict != WorthVerdict::kCannotTell; });
+    const bool is_told =
+        std::ranges::any_of(worths, [](const Worth& worth) { return worth.verdict != WorthVerdict::kCannotTell; });
     WriteResult(format_ == "json" ? JsonOf(all, worths) : TextOf(all, worths));
     return CodeOf(is_told ? ExitCode::kGood : ExitCode::kInconclusive);
-  }
-
-  static double SlowDownPercent(const Runs& all) {
-    return 100 * (static_cast<double>(all.delayed_wall_ns) / static_cast<double>(std::max<int64_t>(1, all.undelayed_wall_ns)) - 1);
   }
 
   std::string UnitWord() const { return is_kernel_ ? "launch" : "step"; }
 
   std::string TextOf(const Runs& all, const std::vector<Worth>& worths) const {
     const DelaySamples& samples = all.samples;
-    const double unit_ns = samples.undelayed_ns / static_cast<double>(std::max<int64_t>(1, samples.undelayed_units));
-    std::string text = fmt::format("Progress   {} '{}', {} without delays ({} of them)\n", is_kernel_ ? "launches of" : "step",
-                                   samples.progress, FormatNs(static_cast<int64_t>(unit_ns)), samples.undelayed_units);
+    std::string text =
+        fmt::format("Progress   {} '{}', {} without delays ({} of them)\n", is_kernel_ ? "launches of" : "step",
+                    samples.progress, FormatNs(static_cast<int64_t>(samples.UnitNs())), samples.undelayed_units);
     text += fmt::format("Delays     {} in {}", CountOf(samples.windows, "window"), CountOf(all.count, "run"));
-    if (samples.unusable > 0) text += fmt::format(", {} not used: too little progress in or beside them", samples.unusable);
-    text += fmt::format("\nCost       runs with delays took {:+.1f}% of the time of one without\n\n", SlowDownPercent(all));
+    if (samples.unusable > 0)
+      text += fmt::format(", {} not used: too little progress in or beside them", samples.unusable);
+    text += fmt::format("\nCost       the delays made the program {:.1f}% slower on average\n\n",
+                        std::max(0.0, samples.SlowDownPercent()));
     const Table table = WorthTable(worths);
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
     text += RenderTable(cli::TextOf(table, terminal.columns / 3), terminal.columns, Style(terminal.has_color), kMargin);
     text += "\n" + std::string(kMargin, ' ') + "1 ns costs: ns of a " + UnitWord() +
             " for each ns of the thing; 0 is hidden behind other work, 1 on the path.\n";
-    text += std::string(kMargin, ' ') + "Halving saves: of a " + UnitWord() + ", where the slope holds that far; at most that, as other work may then be in the way.\n";
+    text += std::string(kMargin, ' ') + "Halving saves: of a " + UnitWord() +
+            ", where the slope holds that far; at most that, as other work may then be in the way.\n";
     return text;
   }
 
@@ -223,12 +226,12 @@ class WhatIf : public Command {
     Json json;
     json["schema"] = "gprof.what_if/1";
     json["progress"] = all.samples.progress;
-    json["step_ns"] = all.samples.undelayed_ns / static_cast<double>(std::max<int64_t>(1, all.samples.undelayed_units));
+    json["step_ns"] = all.samples.UnitNs();
     json["steps"] = all.samples.undelayed_units;
     json["runs"] = all.count;
     json["windows"] = all.samples.windows;
     json["windows_not_used"] = all.samples.unusable;
-    json["slow_down_percent"] = SlowDownPercent(all);
+    json["slow_down_percent"] = all.samples.SlowDownPercent();
     json["table"] = TableJson(WorthTable(worths), "delays");
     return ToText(json);
   }

@@ -1,4 +1,4 @@
-#include "tracer/capture/delay_plan.h"
+#include "tracer/capture/delayed_things.h"
 
 #include <stdlib.h>
 

@@ -14,11 +14,11 @@ namespace gprof {
 
 struct ProgramProgress {
   uint32_t process = kNone;
-  std::string name;   // "step", or the kernel
-  NameId step;        // the name of the range; empty where it is a kernel
+  std::string name;  // "step", or the kernel
+  NameId step;       // the name of the range; empty where it is a kernel
   bool is_kernel = false;
-  // In order. A unit is done when the last operation that was launched in it has ended; where units launch nothing, when
-  // the next begins.
+  // In order. A unit is done when the last operation that was launched in it has ended; where units launch nothing,
+  // when the next begins.
   std::vector<int64_t> begin_ns, done_ns;
 
   size_t size() const { return begin_ns.size(); }

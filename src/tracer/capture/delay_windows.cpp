@@ -1,4 +1,4 @@
-#include "tracer/capture/delays.h"
+#include "tracer/capture/delay_windows.h"
 
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
@@ -26,7 +26,8 @@ class Rounds {
     random_ = plan.seed * 2 + 1;
     count_ = next_ = 0;
     for (uint32_t thing = 0; thing < plan.count; ++thing) {
-      for (uint32_t i = 0; i < plan.things[thing].delays; ++i) steps_[count_++] = {thing, plan.things[thing].delays_ns[i]};
+      for (uint32_t i = 0; i < plan.things[thing].delays; ++i)
+        steps_[count_++] = {thing, plan.things[thing].delays_ns[i]};
     }
   }
   Step Next() {

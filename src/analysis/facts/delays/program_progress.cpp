@@ -1,4 +1,4 @@
-#include "analysis/facts/delays/progress.h"
+#include "analysis/facts/delays/program_progress.h"
 
 #include <algorithm>
 
@@ -69,15 +69,13 @@ std::optional<ProgramProgress> OfKernel(const AnalysisInput& input) {
   for (const Operation op : OperationsOf(trace)) {
     if (kernels.of_traits()[op.kind_number()] != most) continue;
     if (progress.process == kNone) progress.process = op.shared().process;
-    if (op.shared().process == progress.process)
-      units.push_back({input.shared().ops().LaunchNs(op), op.end_ns()});
+    if (op.shared().process == progress.process) units.push_back({input.shared().ops().LaunchNs(op), op.end_ns()});
   }
   if (units.size() < static_cast<size_t>(kFewestLaunches)) return std::nullopt;
   std::ranges::sort(units, {}, &Interval::start_ns);
   for (const Interval& unit : units) {
     progress.begin_ns.push_back(unit.start_ns);
-    progress.done_ns.push_back(progress.done_ns.empty() ? unit.end_ns
-                                                        : std::max(unit.end_ns, progress.done_ns.back()));
+    progress.done_ns.push_back(progress.done_ns.empty() ? unit.end_ns : std::max(unit.end_ns, progress.done_ns.back()));
   }
   return progress;
 }

@@ -1,11 +1,11 @@
-// Delays on purpose, for `what-if`: in windows each instance of one thing comes later, in those between nothing does, so
-// that the program's own progress says what a nanosecond of the thing is worth. Recording goes on all the while.
+// Delays on purpose, for `what-if`: in windows each instance of one thing comes later, in those between nothing does,
+// so that the program's own progress says what a nanosecond of the thing is worth. Recording goes on all the while.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
-#include "tracer/capture/delay_plan.h"
+#include "tracer/capture/delayed_things.h"
 #include "tracer/core/collectors.h"
 
 namespace gprof::tracer {
