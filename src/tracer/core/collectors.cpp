@@ -21,6 +21,7 @@
 #include "tracer/mpi/mpi_calls.h"
 #include "tracer/nccl/collectives.h"
 #include "tracer/nvtx/nvtx_records.h"
+#include "tracer/nvtx/stuck_children.h"
 #include "tracer/osrt/os_call_collector.h"
 #include "tracer/python/python_stacks.h"
 #include "tracer/pytorch/operator_collector.h"
@@ -41,7 +42,8 @@ constexpr Collector kCollectors[] = {
     kCaptureCollector,      kNvtxCollector,        kOsCallCollector,      kMpiCallCollector,      kGemmCollector,
     kNcclCollector,         kLibraryCallCollector, kDirectiveCollector,   kTensorMemoryCollector, kImportCollector,
     kSignalSampleCollector, kOperatorCollector,    kPythonCollector,      kNativeStackCollector,  kCounterCollector,
-    kCalibrationCollector,  kDelayCollector,       kDelayedCallCollector, kStrictModeCollector,   kNoticeCollector,
+    kCalibrationCollector,  kDelayCollector,       kDelayedCallCollector, kStrictModeCollector,   kStuckChildCollector,
+    kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

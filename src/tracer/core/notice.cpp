@@ -125,6 +125,7 @@ void RetellNotices() { told = 0; }
 
 void ResetNoticesAfterFork() {
   lock.ResetAfterFork();
+  count.store(0, std::memory_order_relaxed);  // what was said before is the parent's
   told = said = 0;
 }
 

@@ -3,6 +3,7 @@
 #include "tracer/core/fork_hold.h"
 #include "tracer/core/tracer.h"
 #include "tracer/nvtx/nvtx_hooks.h"
+#include "tracer/nvtx/stuck_children.h"
 #include "tracer/system/system_calls.h"
 
 // Called at the first NVTX call of every shared object that has NVTX in it.
@@ -11,7 +12,10 @@ GPROF_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_ta
   ErrnoGuard errno_guard;
   const ForkHold hold;
   // No more than this, as other threads that call NVTX wait for it: the first event starts the tracer.
-  if (IsTracerWanted() && Config().wants_nvtx) return InstallNvtx(get_export_table);
+  if (IsTracerWanted() && Config().wants_nvtx) {
+    WatchStartOfNvtx(get_export_table);
+    return InstallNvtx(get_export_table);
+  }
   StartTracer();
   using Initialize = int(NvtxGetExportTableFunc_t);
   auto* next = EntryOfNext<Initialize>(gprof::trace::env::kNextNvtxInjection, "InitializeInjectionNvtx2");

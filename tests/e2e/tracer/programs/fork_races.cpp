@@ -1,5 +1,7 @@
 // Threads that fork while another one makes the first NVTX call of the process: fork_races WHERE FORKS. WHERE says at
-// which moment: "settings" (the tracer reads them, within NVTX's own start), "memory" (it sets up its own), or "any".
+// which moment: "loading" (NVTX is about to load the tracer), "settings" (the tracer reads them, within NVTX's own
+// start), "memory" (it sets up its own), or "any". In the first one, the fork of each thread comes then; in those after
+// it, forks may have to wait.
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@ constexpr unsigned kDeadlineS = 60;
 
 const char* where = "";
 std::atomic<bool> is_held_up{false};
-std::atomic<int> about_to_fork{0};
+std::atomic<int> about_to_fork{0}, forked{0};
 
 void Nap(long ms) {
   const timespec pause = {0, ms * 1'000'000};
@@ -32,6 +34,11 @@ void HoldUpAt(const char* here) {
   Nap(50);
 }
 
+void HoldUpWhileLoading() {
+  if (std::strcmp(where, "loading") != 0 || is_held_up.exchange(true)) return;
+  while (forked.load() < kForkers) Nap(1);
+}
+
 // True: the child used NVTX and left.
 bool ForkOne() {
   const pid_t child = fork();
@@ -40,6 +47,7 @@ bool ForkOne() {
     nvtxMarkA("child");
     _exit(0);
   }
+  ++forked;
   int status = -1;
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
@@ -61,9 +69,10 @@ void* RunForker(void* argument) {
 
 }  // namespace
 
-// The tracer calls these two, as what the program exports comes first.
+// The tracer calls these two, and NVTX the first one, as what the program exports comes first.
 extern "C" __attribute__((visibility("default"))) char* getenv(const char* name) {
   if (std::strncmp(name, "GPROF_", 6) == 0) HoldUpAt("settings");
+  if (std::strcmp(name, "NVTX_INJECTION64_PATH") == 0) HoldUpWhileLoading();
   const std::size_t size = std::strlen(name);
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (std::strncmp(*variable, name, size) == 0 && (*variable)[size] == '=') return *variable + size + 1;
