@@ -201,6 +201,7 @@ std::string OverheadText(const RunFacts& run) {
            FormatPercent(measured.low_percent) + " to " + FormatPercent(measured.high_percent) + ", " +
            CountOf(measured.windows, "window") + ")";
   }
+  if (cost.slow_down.most_percent == 0) return "slow-down unknown, as the time of the process is";
   return "estimated slow-down " + EstimateText(cost.slow_down) +
          (cost.calibrated_unix_s != 0 ? " (calibrated on the machine of the run)" : "");
 }

@@ -15,6 +15,7 @@ constexpr uint32_t kBufferFlush = 1u << 16;
 class CostMaker : public TraceMaker {
  public:
   CostMaker() { trace().processes[0].tracer_version = Name("0.2.0"); }
+  void LiveFor(int64_t ns) { trace().processes[0].end_ns = ns; }
 };
 
 RecordingCost CostOf(const Trace& trace) { return AnalysisInput(trace).shared().recording_cost(); }
@@ -51,17 +52,43 @@ TEST(RecordingCost, CallsAndRangesAtTheirMeasuredCost) {
   EXPECT_DOUBLE_EQ(cost.GpuPercent(), 100.0 * 576 / 60'000);
 }
 
+double PercentOfRun(double cost_ns, double run_ns) { return 100 * cost_ns / (run_ns - cost_ns); }
+
 // 20 launches of 678 ns in 1 ms, and the GPU works for half of it: a quarter of the cost where it has no work, up to
-// twice all of it.
+// twice all of it. There is time for other things in between, so that each may take 1530 ns more.
 TEST(RecordingCost, SlowDownIsBetweenWhatShowsAndTwiceTheCost) {
   CostMaker maker;
   for (int64_t i = 0; i < 20; ++i)
     maker.Launch(i * 50'000, i * 50'000 + 10'000, i * 50'000 + 20'000, i * 50'000 + 45'000);
   maker.AddCall(999'000, 1'000'000, "cudaDeviceSynchronize");
+  maker.LiveFor(1'000'000);
   const RecordingCost cost = CostOf(maker.Finish());
-  const double all_ns = 20 * 678 + 576, least_ns = 0.25 * all_ns * 0.5;
-  EXPECT_NEAR(cost.slow_down.least_percent, 100 * least_ns / (1e6 - least_ns), 1e-9);
-  EXPECT_NEAR(cost.slow_down.most_percent, 100 * 2 * all_ns / (1e6 - 2 * all_ns), 1e-9);
+  const double all_ns = 20 * 678 + 576;
+  EXPECT_NEAR(cost.slow_down.least_percent, PercentOfRun(0.25 * all_ns * 0.5, 1e6), 1e-9);
+  EXPECT_NEAR(cost.slow_down.most_percent, PercentOfRun(2 * (all_ns + 21 * 1530), 1e6), 1e-9);
+}
+
+// At most, of so many launches one after the other, in a process that lives for that long.
+double MostPercent(int64_t calls, int64_t ns_of_call, int64_t life_ns) {
+  CostMaker maker;
+  for (int64_t i = 0; i < calls; ++i) maker.AddCall(i * ns_of_call, (i + 1) * ns_of_call, "cudaLaunchKernel");
+  maker.LiveFor(life_ns);
+  return CostOf(maker.Finish()).slow_down.most_percent;
+}
+
+TEST(RecordingCost, CachesStayWarmInATightLoop) {
+  constexpr double kWarmNs = 678, kColdNs = 1530;
+  EXPECT_NEAR(MostPercent(100, 1'000, 4'000'000), PercentOfRun(2 * 100 * (kWarmNs + 0.1 * kColdNs), 4e6), 1e-9);
+  EXPECT_NEAR(MostPercent(100, 4'000, 4'000'000), PercentOfRun(2 * 100 * (kWarmNs + 0.4 * kColdNs), 4e6), 1e-9);
+  EXPECT_NEAR(MostPercent(100, 40'000, 4'000'000), PercentOfRun(2 * 100 * (kWarmNs + kColdNs), 4e6), 1e-9);
+}
+
+// The base is the time of the process, not that from its first call to its last.
+TEST(RecordingCost, OneCallOfALongRunIsNothing) {
+  const double percent = MostPercent(1, 3'000, 1'000'000'000);
+  EXPECT_GT(percent, 0);
+  EXPECT_LT(percent, 0.001);
+  EXPECT_EQ(MostPercent(1, 3'000, 0), 0);  // how long it lived is not known
 }
 
 TEST(RecordingCost, CallsWithinCallsCostOnce) {
@@ -157,8 +184,6 @@ class CalibratedMaker : public CostMaker {
   const uint32_t stream_ = AddStream(7);
 };
 
-double PercentOfRun(double cost_ns, double run_ns) { return 100 * cost_ns / (run_ns - cost_ns); }
-
 TEST(RecordingCost, CalibratedCostsReplaceThoseOfElsewhere) {
   CalibratedMaker maker;
   maker.Launch(0, 10'000, 20'000, 80'000);
@@ -174,6 +199,7 @@ TEST(RecordingCost, CalibratedLaunchesOfAnIdleGpuShow) {
   for (int64_t i = 0; i < 20; ++i)
     maker.LaunchIntoStream(i * 50'000, i * 50'000 + 10'000, i * 50'000 + 20'000, i * 50'000 + 45'000);
   maker.AddCall(999'000, 1'000'000, "cudaDeviceSynchronize");
+  maker.LiveFor(1'000'000);
   const RecordingCost cost = CostOf(maker.Finish());
   EXPECT_NEAR(cost.slow_down.least_percent, PercentOfRun(0.4 * (20 * 1000 + 500), 1e6), 1e-9);
   EXPECT_NEAR(cost.slow_down.most_percent, PercentOfRun(1.5 * (20 * 2000 + 700 + 20 * 200), 1e6), 1e-9);
@@ -185,6 +211,7 @@ TEST(RecordingCost, CalibratedLaunchesIntoAFullQueueAreHidden) {
   for (int64_t i = 0; i < 20; ++i)
     maker.LaunchIntoStream(i * 2'000, i * 2'000 + 1'000, 10'000 + i * 50'000, 10'000 + (i + 1) * 50'000);
   maker.AddCall(50'000, 1'015'000, "cudaDeviceSynchronize");
+  maker.LiveFor(1'015'000);
   const RecordingCost cost = CostOf(maker.Finish());
   EXPECT_NEAR(cost.slow_down.least_percent, PercentOfRun(0.4 * (20'500.0 / 20 + 19 * 200), 1'015'000), 1e-9);
   EXPECT_NEAR(cost.slow_down.most_percent, PercentOfRun(1.5 * (40'700.0 / 20 + 20 * 200), 1'015'000), 1e-9);

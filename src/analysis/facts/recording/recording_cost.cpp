@@ -24,6 +24,10 @@ constexpr double kLeastShown = 0.25, kMostShown = 2, kMostOfLargest = 3;
 constexpr double kLeastCalibrated = 0.4, kLeastOfThreads = 0.2, kMostCalibrated = 1.5;
 constexpr double kSeveralThreads = 1.25;  // the cost of all is that many times the cost of the largest
 constexpr double kMostOfTheRun = 0.6;     // more than that was never seen
+// Where a thread does other things between its records for that long on average, what records them has left the
+// caches: in between, as large a part of the records. A program of CuPy has 10 us from call to call, where the cost is
+// that of cold caches (record_costs.cpp).
+constexpr double kColdFromNs = 10'000;
 
 class Estimate {
  public:
@@ -234,8 +238,7 @@ class Estimate {
 
   // What the threads of a process took, and the one with the most of it.
   struct ProcessCost {
-    Interval run = Nothing();
-    double all_records_ns = 0, all_cold_ns = 0;
+    double all_records_ns = 0, all_cold_ns = 0, all_likely_ns = 0;
     const ThreadCost* largest = nullptr;
     double RecordsNs() const { return static_cast<double>(largest->calls_ns + largest->nvtx_ns); }
     double CuptiNs() const { return static_cast<double>(largest->cupti_ns); }
@@ -245,17 +248,27 @@ class Estimate {
     ProcessCost result;
     for (const ThreadCost& cost : threads) {
       if (trace_.threads[cost.thread].process != process) continue;
-      Widen(&result.run, active_[cost.thread].start_ns, active_[cost.thread].end_ns);
       result.all_records_ns += static_cast<double>(cost.calls_ns + cost.nvtx_ns);
+      result.all_likely_ns += LikelyNs(cost);
       result.all_cold_ns += static_cast<double>(cold_ns_[cost.thread]);
       if (result.largest == nullptr || cost.TotalNs() > result.largest->TotalNs()) result.largest = &cost;
     }
     return result;
   }
 
+  // Between that of a tight loop and that of cold caches, as far as the thread had time for other things.
+  double LikelyNs(const ThreadCost& cost) const {
+    const auto records_ns = static_cast<double>(cost.calls_ns + cost.nvtx_ns);
+    const auto cold_ns = std::max(static_cast<double>(cold_ns_[cost.thread]), records_ns);
+    const double records = std::max<double>(1, static_cast<double>(cost.calls + cost.nvtx));
+    const double cold = std::min(1.0, static_cast<double>(cost.active_ns) / records / kColdFromNs);
+    return records_ns + cold * (cold_ns - records_ns);
+  }
+
   SlowDown SlowDownOf(uint32_t process, const std::vector<ThreadCost>& threads) const {
     const ProcessCost cost = CostOfProcess(process, threads);
-    const int64_t run_ns = RecordedNs(process, cost.run);
+    const Process& whole = trace_.processes[process];
+    const int64_t run_ns = RecordedNs(process, {whole.start_ns, whole.end_ns});
     if (cost.largest == nullptr || run_ns == 0) return {};
     const bool is_calibrated = record_costs_[process].IsCalibrated();
     const auto [least_ns, most_ns] =
@@ -267,10 +280,10 @@ class Estimate {
     return {percent(least_ns), percent(most_ns)};
   }
 
-  static std::pair<double, double> BoundsElsewhere(const ProcessCost& cost, double busy_share) {
-    const double records_ns = cost.RecordsNs(), cupti_ns = cost.CuptiNs();
-    const double most_ns = std::min(kMostShown * cost.all_records_ns, kMostOfLargest * records_ns) + cupti_ns;
-    return {kLeastShown * records_ns * (1 - busy_share) + cupti_ns, std::max(most_ns, cost.all_records_ns)};
+  std::pair<double, double> BoundsElsewhere(const ProcessCost& cost, double busy_share) const {
+    const double records_ns = cost.RecordsNs(), cupti_ns = cost.CuptiNs(), likely_ns = LikelyNs(*cost.largest);
+    const double most_ns = std::min(kMostShown * cost.all_likely_ns, kMostOfLargest * likely_ns) + cupti_ns;
+    return {kLeastShown * records_ns * (1 - busy_share) + cupti_ns, std::max(most_ns, cost.all_likely_ns)};
   }
 
   std::pair<double, double> CalibratedBounds(uint32_t process, const ProcessCost& cost) const {
