@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kineto_target.h"
+#include "reader_targets.h"
 #include "sqlite_target.h"
 #include "targets.h"
 #include "unwind_target.h"
@@ -23,11 +23,9 @@ struct Target {
   void (*run)(std::string_view);
 };
 
-constexpr Target kTargets[] = {{"fuzz_trace", FuzzTrace},
-                               {"fuzz_assemble", FuzzText},
-                               {"fuzz_unwind", FuzzUnwind},
-                               {"fuzz_sqlite", FuzzSqlite},
-                               {"fuzz_kineto", FuzzKineto}};
+constexpr Target kTargets[] = {{"fuzz_trace", FuzzTrace},      {"fuzz_assemble", FuzzText}, {"fuzz_unwind", FuzzUnwind},
+                               {"fuzz_sqlite", FuzzSqlite},    {"fuzz_kineto", FuzzKineto}, {"fuzz_ncu", FuzzNcu},
+                               {"fuzz_snapshot", FuzzSnapshot}};
 
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

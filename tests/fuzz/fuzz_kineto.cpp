@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kineto_target.h"
+#include "reader_targets.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   gprof::FuzzKineto({reinterpret_cast<const char*>(data), size});

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "kineto_capture.h"
-#include "kineto_target.h"
 #include "random_trace.h"
+#include "reader_targets.h"
 
 namespace gprof {
 namespace {
