@@ -174,7 +174,7 @@ class Splitter {
     } else if (gap.DurationNs() >= kLongGapNs) {
       const int64_t before_ns = split_.without_loading.host_ns;
       AddHost(gap, parts, time_, &split_.without_loading);
-      split_.own_of_gaps_ns.push_back(split_.without_loading.host_ns - before_ns);
+      split_.own_gaps.push_back({{gap.start_ns, gap.end_ns}, split_.without_loading.host_ns - before_ns});
     }
   }
 

@@ -61,7 +61,11 @@ struct LaunchSplit {
                                 // such kernels
   Preparation before_firsts;    // in other long gaps before kernels that had not run before
   Preparation without_loading;  // in long gaps in which no code was loaded: it prepared nothing for CUDA
-  std::vector<int64_t> own_of_gaps_ns;  // of those, the host's own code in each
+  struct OwnGap {
+    Interval time;
+    int64_t own_ns = 0;  // of the host's own code
+  };
+  std::vector<OwnGap> own_gaps;  // those gaps
   // What is known to come of first launches: a few long gaps may be chance, but those before loading are not.
   Preparation OfFirsts() const;
   // With what the launch calls took.

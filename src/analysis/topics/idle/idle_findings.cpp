@@ -134,6 +134,7 @@ struct Judged {
   bool is_startup_still = false;  // most of what is judged is first launches, and one start-up with what came before
   size_t iterations = 0;          // see SteadyTime
   LaunchSplit launches{};
+  std::vector<Interval> pauses{};  // gaps with findings of their own
 };
 
 Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
@@ -189,8 +190,8 @@ Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, con
   // Places are known of the whole window: they say something of the time that is judged where that is most of it. Those
   // of the operating system are known of that time alone.
   const bool is_most_of_it = 2 * cause_ns >= summary.Sum().split[cause];
-  const bool is_placed = is_most_of_it || cause == Cause::kOs;
-  const MainPlace place = is_placed ? PlaceWithMost(input, summary, host, cause) : MainPlace{};
+  const MainPlace place =
+      is_most_of_it || cause == Cause::kOs ? PlaceWithMost(input, summary, host, cause) : MainPlace{};
   const int64_t placed_ns = cause == Cause::kOs ? judged.split[cause] : summary.Sum().split[cause];
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const bool are_contexts = AreContexts(trace, summary, cause, place);
@@ -201,10 +202,12 @@ Finding CauseFinding(const AnalysisInput& input, const IdleSummary& summary, con
     finding.evidence.push_back(CountOf(summary.GapsWith(cause), "gap") + " of " + FormatNs(NsPerGap(summary, cause)) +
                                " on average");
   }
-  if (cause == Cause::kHost && is_placed) AddMainFunction(input, host, &finding);
+  const IdleSamples sampled =
+      cause == Cause::kHost ? SamplesOf(trace, host, {judged.time}, judged.pauses) : IdleSamples{};
+  if (cause == Cause::kHost) AddMainFunction(input, host, sampled, &finding);
   AddWhere(trace, place, placed_ns, &finding);
   finding.advice = AdviceFor(trace, summary, cause, is_in_small_steps, are_contexts);
-  if (cause == Cause::kHost && is_most_of_it && LoadsData(input, host)) {
+  if (cause == Cause::kHost && LoadsData(trace, sampled)) {
     finding.advice = LoaderAdvice(trace, cause_ns, judged.window_ns);
   }
   if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
@@ -264,6 +267,7 @@ void AddLaunchCause(const Judged& judged, Finding finding, std::vector<Finding>*
 // Of the host's own code: the few long gaps that have most of it, where the work of the GPU comes again far more often.
 struct Pauses {
   int64_t count = 0, longest_ns = 0, sum_ns = 0;
+  std::vector<Interval> gaps{};
 };
 
 // `own_ns`: of the host's own code, all that is judged.
@@ -272,11 +276,12 @@ Pauses PausesOf(const Judged& judged, int64_t own_ns) {
   constexpr int64_t kSeldom = 4;  // the work of the GPU comes again that often for each of them
   if (judged.iterations < kIterationsToJudge) return {};
   Pauses pauses;
-  for (const int64_t ns : judged.launches.own_of_gaps_ns) pauses.longest_ns = std::max(pauses.longest_ns, ns);
-  for (const int64_t ns : judged.launches.own_of_gaps_ns) {
-    if (kAsLong * ns < pauses.longest_ns) continue;
+  for (const auto& gap : judged.launches.own_gaps) pauses.longest_ns = std::max(pauses.longest_ns, gap.own_ns);
+  for (const auto& gap : judged.launches.own_gaps) {
+    if (kAsLong * gap.own_ns < pauses.longest_ns) continue;
     ++pauses.count;
-    pauses.sum_ns += ns;
+    pauses.sum_ns += gap.own_ns;
+    pauses.gaps.push_back(gap.time);
   }
   const bool are_seldom =
       pauses.count < kGapsOfAPattern && kSeldom * pauses.count <= static_cast<int64_t>(judged.iterations);
@@ -293,19 +298,17 @@ int64_t OwnCodeBefore(const AnalysisInput& input, const SteadyIdle& steady) {
 }
 
 // "gpu0 idle for 30% of the time after warm-up (1.2 s)": while the host ran its own code, where it does so seldom.
-Finding PauseFinding(const AnalysisInput& input, const HostGaps& host, int64_t pause_ns, int64_t window_ns,
-                     const std::string& when) {
+Finding PauseFinding(const AnalysisInput& input, int64_t pause_ns, int64_t window_ns, const std::string& when) {
   Finding finding = NewFinding("idle.pauses", PercentOf(pause_ns, window_ns));
   finding.message = NameOfUsedDevices(input.trace()) + " idle for " + ShareOfTime(pause_ns, window_ns, when);
-  AddMainFunction(input, host, &finding);
-  finding.gain_ns = pause_ns;
-  finding.subject.causes = {std::string(InfoOf(Cause::kHost).name)};
+  finding.gain_ns = pause_ns, finding.subject.causes = {std::string(InfoOf(Cause::kHost).name)};
   return finding;
 }
 
-void AddOwnCodeBefore(const AnalysisInput& input, const HostGaps& host, int64_t own_ns, int64_t window_ns,
-                      std::vector<Finding>* findings) {
-  Finding finding = PauseFinding(input, host, own_ns, window_ns, "");
+void AddOwnCodeBefore(const AnalysisInput& input, const HostGaps& host, const SteadyIdle& steady, int64_t own_ns,
+                      int64_t window_ns, std::vector<Finding>* findings) {
+  Finding finding = PauseFinding(input, own_ns, window_ns, "");
+  AddMainFunction(input, host, SamplesOf(input.trace(), host, {{INT64_MIN, steady.time.start_ns}}), &finding);
   finding.message += ": the host ran its own code before most kernels had run";
   finding.advice =
       "See what the program does there (CPU samples). Where it generates or reads input: use several threads, or "
@@ -318,10 +321,12 @@ void AddOwnCodeBefore(const AnalysisInput& input, const HostGaps& host, int64_t 
 void AddPauses(const AnalysisInput& input, const HostGaps& host, const Judged& judged, const Pauses& pauses,
                std::vector<Finding>* findings) {
   if (PercentOf(pauses.sum_ns, judged.window_ns) < kCausePercentWorthAFinding) return;
-  Finding finding = PauseFinding(input, host, pauses.sum_ns, judged.window_ns, judged.when);
+  Finding finding = PauseFinding(input, pauses.sum_ns, judged.window_ns, judged.when);
+  const IdleSamples sampled = SamplesOf(input.trace(), host, pauses.gaps);
+  AddMainFunction(input, host, sampled, &finding);
   finding.message += ": the host ran its own code in " + CountOf(pauses.count, "long pause");
   if (pauses.count > 1) finding.evidence.push_back("Longest pause: " + FormatNs(pauses.longest_ns));
-  if (StartsProcesses(host)) {
+  if (StartsProcesses(sampled)) {
     if (std::string anew = LoaderWorkersOf(input.trace()).StartedAnew(); !anew.empty())
       finding.evidence.push_back(std::move(anew));
     finding.advice =
@@ -334,7 +339,7 @@ void AddPauses(const AnalysisInput& input, const HostGaps& host, const Judged& j
   findings->push_back(std::move(finding));
 }
 
-void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
+void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, Judged judged,
                std::vector<Finding>* findings) {
   if (PercentOf(judged.split.Total(), judged.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = judged.split.Largest();
@@ -342,6 +347,7 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
   const Preparation of_firsts = judged.comes_once ? Preparation{} : judged.launches.OfFirsts();
   const Pauses pauses = PausesOf(judged, judged.split[Cause::kHost] - of_firsts.host_ns);
   AddPauses(input, host, judged, pauses, findings);
+  judged.pauses = pauses.gaps;
   const auto add = [&](Cause cause) {
     const int64_t elsewhere_ns = cause == Cause::kHost   ? of_firsts.host_ns + pauses.sum_ns
                                  : cause == Cause::kOs   ? of_firsts.os_ns
@@ -393,7 +399,7 @@ void AddStartUp(const AnalysisInput& input, const IdleSummary& summary, const Ho
   if (PercentOf(once.Total(), window_ns) < kIdlePercentWorthAFinding) return;
   const int64_t own_ns = is_what_the_run_is ? OwnCodeBefore(input, steady) : 0;
   if (PercentOf(own_ns, window_ns) >= kIdlePercentWorthAFinding) {
-    AddOwnCodeBefore(input, host, own_ns, window_ns, findings);
+    AddOwnCodeBefore(input, host, steady, own_ns, window_ns, findings);
     once[Cause::kHost] -= own_ns;
   }
   const int64_t once_ns = once.Total();

@@ -30,17 +30,27 @@ std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary&
 
 // main_function.cpp: the function in which the host was while the GPU was idle, as evidence of findings.
 
+// The CPU samples of the idle time that a finding is about.
+struct IdleSamples {
+  std::vector<uint32_t> samples;  // see HostGaps::samples
+  std::vector<FunctionSamples> functions;
+  bool HasEnough() const { return samples.size() >= kSamplesToNameAFunction; }
+};
+// Within any of the `times`, and in none of those `without`.
+IdleSamples SamplesOf(const Trace& trace, const HostGaps& host, const std::vector<Interval>& times,
+                      const std::vector<Interval>& without = {});
+
 // "71% of 471 CPU samples in Draw (program)": the function that most were taken in, or that they are too few to say.
-void AddMainFunction(const AnalysisInput& input, const HostGaps& host, Finding* finding);
+void AddMainFunction(const AnalysisInput& input, const HostGaps& host, const IdleSamples& sampled, Finding* finding);
 
 // Most of them were taken within PyTorch's DataLoader, in the process that launches: it has no workers.
-bool LoadsData(const AnalysisInput& input, const HostGaps& host);
+bool LoadsData(const Trace& trace, const IdleSamples& sampled);
 
 // Then: the workers would share the time that loading takes, and have the rest of the time for it.
 std::string LoaderAdvice(const Trace& trace, int64_t loading_ns, int64_t window_ns);
 
 // Most of them were taken where the process starts others.
-bool StartsProcesses(const HostGaps& host);
+bool StartsProcesses(const IdleSamples& sampled);
 
 // Other tools may have only some of the operations of a graph: between those the GPU may have worked. Empty where that
 // is not so.

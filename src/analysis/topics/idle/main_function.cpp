@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -32,41 +33,57 @@ std::string Pieces(const Trace& trace, const HostGaps& host, std::string_view fu
 }
 
 // ", 71% at data.py:12 (load)": the line of Python that most of the samples were taken at, where it is worth a word.
-std::string MainLine(const Trace& trace, const PythonLines& lines, const HostGaps& host) {
+std::string MainLine(const Trace& trace, const PythonLines& lines, const IdleSamples& sampled) {
   constexpr double kPercentWorthAWord = 20;
   std::map<uint32_t, int64_t> counts;
-  for (const uint32_t sample : host.samples) {
+  for (const uint32_t sample : sampled.samples) {
     const uint32_t line = lines.LineOf(trace.cpu_samples[sample].stack);
     if (line != kNone) ++counts[line];
   }
   const auto main = std::ranges::max_element(counts, {}, [](const auto& x) { return x.second; });
   if (main == counts.end()) return "";
-  const double percent = PercentOf(main->second, static_cast<int64_t>(host.samples.size()));
+  const double percent = PercentOf(main->second, static_cast<int64_t>(sampled.samples.size()));
   if (percent < kPercentWorthAWord) return "";
   return ", " + FormatPercent(percent) + " at " + NameOf(trace, lines.all()[main->first]);
 }
 
 }  // namespace
 
-void AddMainFunction(const AnalysisInput& input, const HostGaps& host, Finding* finding) {
+IdleSamples SamplesOf(const Trace& trace, const HostGaps& host, const std::vector<Interval>& times,
+                      const std::vector<Interval>& without) {
+  IdleSamples sampled;
+  std::ranges::copy_if(host.samples, std::back_inserter(sampled.samples), [&](uint32_t sample) {
+    const int64_t time_ns = trace.cpu_samples[sample].time_ns;
+    const auto has = [&](const Interval& time) { return time.start_ns <= time_ns && time_ns < time.end_ns; };
+    return std::ranges::any_of(times, has) && std::ranges::none_of(without, has);
+  });
+  if (sampled.samples.size() == host.samples.size()) {
+    sampled.functions = host.functions;
+  } else {
+    SampledFunctions functions(trace);
+    sampled.functions = CountFunctions(functions, sampled.samples);
+  }
+  return sampled;
+}
+
+void AddMainFunction(const AnalysisInput& input, const HostGaps& host, const IdleSamples& sampled, Finding* finding) {
   const Trace& trace = input.trace();
   if (trace.cpu_samples.empty()) return;
-  const std::string samples = CountOf(static_cast<int64_t>(host.samples.size()), "CPU sample");
-  if (host.samples.size() < kSamplesToNameAFunction) {
+  const std::string samples = CountOf(static_cast<int64_t>(sampled.samples.size()), "CPU sample");
+  if (!sampled.HasEnough()) {
     finding->evidence.push_back(samples + " there, too few to name a function");
     return;
   }
-  if (host.functions.empty()) return;
-  const FunctionSamples& main = host.functions.front();
-  finding->evidence.push_back(FormatPercent(PercentOf(main.self, static_cast<int64_t>(host.samples.size()))) + " of " +
-                              samples + " in " + ShortName(main.name) +
+  if (sampled.functions.empty()) return;
+  const FunctionSamples& main = sampled.functions.front();
+  finding->evidence.push_back(FormatPercent(PercentOf(main.self, static_cast<int64_t>(sampled.samples.size()))) +
+                              " of " + samples + " in " + ShortName(main.name) +
                               (main.module.empty() ? "" : " (" + main.module + ")") + Pieces(trace, host, main.name) +
-                              MainLine(trace, input.shared().python_lines(), host));
+                              MainLine(trace, input.shared().python_lines(), sampled));
 }
 
-bool LoadsData(const AnalysisInput& input, const HostGaps& host) {
-  const Trace& trace = input.trace();
-  if (host.samples.size() < kSamplesToNameAFunction) return false;
+bool LoadsData(const Trace& trace, const IdleSamples& sampled) {
+  if (!sampled.HasEnough()) return false;
   std::vector<bool> is_loading(trace.stacks.size());
   for (size_t i = 0; i < trace.stacks.size(); ++i) {
     const StackNode& node = trace.stacks[i];
@@ -75,11 +92,11 @@ bool LoadsData(const AnalysisInput& input, const HostGaps& host) {
     const std::string_view file = trace.Text(trace.modules[trace.frames[node.frame].module].path);
     is_loading[i] = file.find("/torch/utils/data/") != std::string_view::npos;
   }
-  const auto loading = std::ranges::count_if(host.samples, [&](uint32_t sample) {
+  const auto loading = std::ranges::count_if(sampled.samples, [&](uint32_t sample) {
     const uint32_t stack = trace.cpu_samples[sample].stack;
     return stack != kNone && is_loading[stack];
   });
-  return 2 * static_cast<size_t>(loading) >= host.samples.size();
+  return 2 * static_cast<size_t>(loading) >= sampled.samples.size();
 }
 
 std::string LoaderAdvice(const Trace& trace, int64_t loading_ns, int64_t window_ns) {
@@ -90,10 +107,9 @@ std::string LoaderAdvice(const Trace& trace, int64_t loading_ns, int64_t window_
          (enough > kMost ? "." : "; " + LoaderWorkersOf(trace).KeepUp(enough));
 }
 
-bool StartsProcesses(const HostGaps& host) {
-  if (host.samples.size() < kSamplesToNameAFunction) return false;
-  const std::vector<FunctionSamples>& functions = host.functions;
-  if (functions.empty()) return false;
+bool StartsProcesses(const IdleSamples& sampled) {
+  const std::vector<FunctionSamples>& functions = sampled.functions;
+  if (!sampled.HasEnough() || functions.empty()) return false;
   std::string_view name = functions.front().name;
   name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
   const auto is_it = [&](std::string_view function) {
@@ -101,7 +117,7 @@ bool StartsProcesses(const HostGaps& host) {
   };
   const bool does = is_it("fork") || is_it("Fork") || is_it("vfork") || is_it("clone") || is_it("clone3") ||
                     name.starts_with("posix_spawn") || name.starts_with("spawni");
-  return does && 2 * functions.front().self >= static_cast<int64_t>(host.samples.size());
+  return does && 2 * functions.front().self >= static_cast<int64_t>(sampled.samples.size());
 }
 
 std::string GraphsRecordedInPart(const Trace& trace) {
