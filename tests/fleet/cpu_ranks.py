@@ -6,11 +6,11 @@ MS = 1_000_000
 
 
 class CpuRank:
-    def __init__(self, number, ranks, has_mpi=False, knows_rank=True):
+    def __init__(self, number, ranks, has_mpi=False, knows_rank=True, host="node"):
         self.number, self.ranks, self.has_mpi = number, ranks, has_mpi
         self.lines = [f"chunk pid={1000 + number}"]
         rank = f' rank={number} world_size={ranks} rank_source="Slurm"' if knows_rank else ""
-        self.lines += [f'process start_ns=100 pid={1000 + number} name="solve" command_line="./solve" host="node" tracer_version="0.2.0"' + rank,
+        self.lines += [f'process start_ns=100 pid={1000 + number} name="solve" command_line="./solve" host="{host}" tracer_version="0.2.0"' + rank,
                        'thread tid=70 name="main"']
         self.at_ns = MS
 
@@ -38,10 +38,10 @@ class CpuRank:
         return "\n".join([*self.lines, f"end time_ns={self.at_ns + 1000} reason=1", ""])
 
 
-def write(folder, assemble, ranks, steps, slow, has_mpi=False, reads=False, knows_rank=True):
+def write(folder, assemble, ranks, steps, slow, reads=False, **how):
     """The slow rank takes 4 ms in each `load`, the others 1 ms."""
     folder.mkdir(parents=True, exist_ok=True)
-    all_ranks = [CpuRank(number, ranks, has_mpi, knows_rank) for number in range(ranks)]
+    all_ranks = [CpuRank(number, ranks, **how) for number in range(ranks)]
     for _ in range(steps):
         for rank in all_ranks:
             load_ns = (4 if rank.number == slow else 1) * MS + rank.number * 1000
@@ -54,7 +54,7 @@ def write(folder, assemble, ranks, steps, slow, has_mpi=False, reads=False, know
             else:
                 rank.run("load", load_ns)
             rank.run("compute", 2 * MS)
-        if has_mpi:
+        if how.get("has_mpi"):
             end_ns = max(rank.at_ns for rank in all_ranks) + 20_000
             for rank in all_ranks:
                 rank.allreduce(end_ns)

@@ -50,6 +50,10 @@ class Forms(fleet.FleetTest):
         self.assertNotIn("Step times of all ranks", text)
         self.assertIn("Step times of all ranks", self.cli("ranks", folder, "--full").stdout)
 
+    def test_hosts_that_are_not_known_are_not_counted(self):
+        self.assertRegex(self.cli("ranks", self.make()).stdout, r"Ranks +12 of 12 on 1 host\b")
+        self.assertRegex(self.cli("ranks", self.make(host="")).stdout, r"Ranks +12 of 12\n")
+
     def test_a_twin_is_named(self):
         folder = self.make()
         fleet.shutil.copy(folder / "rank_3.trace", folder / "again.trace")

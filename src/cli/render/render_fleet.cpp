@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "analysis/result/tables.h"
 #include "base/table.h"
@@ -188,12 +190,19 @@ class FleetText {
   std::string out_;
 };
 
+// Nothing where a rank does not say its host: captures of other tools lack it.
+std::string HostsText(const FleetVerdict& verdict) {
+  std::set<std::string_view> hosts;
+  for (const RankVerdict& rank : verdict.ranks) hosts.insert(rank.rank->host);
+  return hosts.empty() || hosts.contains("") ? "" : " on " + CountOf(static_cast<int64_t>(hosts.size()), "host");
+}
+
 }  // namespace
 
 std::string RanksLine(const FleetVerdict& verdict) {
   std::string text = FormatCount(static_cast<int64_t>(verdict.ranks.size()));
   if (verdict.world_size > 0) text += " of " + FormatCount(verdict.world_size);
-  text += " on " + CountOf(static_cast<int64_t>(verdict.alignment.hosts.size()), "host");
+  text += HostsText(verdict);
   const auto add = [&](std::size_t count, const char* what) {
     if (count > 0) text += ", " + FormatCount(static_cast<int64_t>(count)) + " " + what;
   };

@@ -21,6 +21,7 @@
 #include "analysis/topics/host/mpi_arrivals.h"
 #include "analysis/topics/tracks/gpu_states.h"
 #include "analysis/topics/tracks/metric_samples.h"
+#include "base/demangle.h"
 #include "base/saturate.h"
 #include "fleet/partial/keep_results.h"
 #include "fleet/summarize/host_time.h"
@@ -361,7 +362,7 @@ class Summarizer {
     if (samples < kFewestSamples) return;
     for (size_t i = 0; i < functions.size(); ++i) {
       const double share = static_cast<double>(functions.Number(i, "samples")) / static_cast<double>(samples);
-      AddPlace("host", "function", functions.Text(i, "function"),
+      AddPlace("host", "function", ShortName(functions.Text(i, "function")),
                static_cast<int64_t>(share * static_cast<double>(host_ns)));
     }
   }

@@ -203,6 +203,7 @@ int64_t MedianOf(std::vector<int64_t> values) {
 Alignment AlignClocks(const Ranks& ranks) { return Aligner(ranks).Run(); }
 
 std::vector<Arrivals> ArrivalsOf(const Alignment& alignment, size_t ranks) {
+  const auto late = [](int64_t time_ns, int64_t median_ns) { return std::max<int64_t>(time_ns - median_ns, 0); };
   std::vector<Arrivals> arrivals(ranks);
   for (const Meeting& meeting : alignment.meetings) {
     AddLateHosts(meeting, alignment, &arrivals);
@@ -213,10 +214,19 @@ std::vector<Arrivals> ArrivalsOf(const Alignment& alignment, size_t ranks) {
       }
       const size_t last = static_cast<size_t>(std::ranges::max_element(times) - times.begin());
       const int64_t last_ns = times[last], median_ns = MedianOf(times);
+      double sum_ns = 0, squares = 0;
+      for (const int64_t time_ns : times) {
+        const auto late_ns = static_cast<double>(late(time_ns, median_ns));
+        sum_ns += late_ns, squares += late_ns * late_ns;
+      }
+      const auto count = static_cast<double>(times.size());
       for (size_t m = 0; m < times.size(); ++m) {
         Arrivals& of_rank = arrivals[meeting.members[m].rank];
         ++of_rank.collectives;
-        of_rank.late_ns += std::max<int64_t>(times[m] - median_ns, 0);
+        of_rank.late_ns += late(times[m], median_ns);
+        of_rank.expected_late_ns += sum_ns / count;
+        of_rank.late_variance += squares / count - sum_ns / count * (sum_ns / count);
+        of_rank.most_late_ns += static_cast<double>(late(last_ns, median_ns));
         of_rank.waited_ns += std::min(last_ns - times[m], meeting.members[m].collectives->duration_ns[i]);
       }
       ++arrivals[meeting.members[last].rank].last;

@@ -46,6 +46,9 @@ struct Arrivals {
   int64_t waited_ns = 0;     // for the last rank
   int64_t late_ns = 0;       // after the median rank
   int64_t late_host_ns = 0;  // its host called NCCL after that of the median rank
+  // What late_ns would be of a rank that came as any of those in each of the collectives, by chance; and of one that
+  // came last in all of them.
+  double expected_late_ns = 0, late_variance = 0, most_late_ns = 0;
 };
 
 struct MeetingTimes {

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
+#include <numbers>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -16,9 +18,7 @@ constexpr int64_t kDeviations = 5;
 constexpr double kLeastPercent = 2;  // of what the median rank spends on itself
 constexpr size_t kFewRanks = 4;      // too few for a deviation that means anything
 constexpr double kFewPercent = 10;
-// Who is not much later in collectives than ranks are on average holds nobody up, however much of its own time it has.
-constexpr double kTimesTheMean = 1.75;
-constexpr int64_t kFewestCollectives = 16;
+constexpr double kLevel = 0.05;  // of a test, shared among all ranks that are tested
 
 template <class F>
 std::vector<int64_t> OfEach(const std::vector<RankVerdict*>& ranks, F of) {
@@ -37,14 +37,16 @@ int64_t LimitOf(const std::vector<int64_t>& values) {
   return median + std::max(kDeviations * MedianOf(std::move(deviations)), percent(kLeastPercent));
 }
 
-// By how much a rank has to be late in all collectives to matter; 0: nothing is known of that.
-double LateFrom(const std::vector<RankVerdict*>& ranks) {
-  const bool is_known = ranks.size() > kFewRanks && std::ranges::all_of(ranks, [](const RankVerdict* rank) {
-                          return rank->arrivals.collectives >= kFewestCollectives;
-                        });
-  double all_ns = 0;
-  for (const RankVerdict* rank : ranks) all_ns += static_cast<double>(rank->arrivals.late_ns);
-  return is_known ? kTimesTheMean * all_ns / static_cast<double>(ranks.size()) : 0;
+// Who comes to collectives no later than chance lets any rank come holds nobody up, however much of its own time it
+// has. Where not even the last one in all of them would be told from chance, nothing is known.
+bool HoldsNobodyUp(const Arrivals& arrivals, size_t ranks) {
+  const double deviation_ns = std::sqrt(arrivals.late_variance);
+  const auto may_be_chance = [&](double late_ns) {
+    const double deviations = (late_ns - arrivals.expected_late_ns) / deviation_ns;
+    return 0.5 * std::erfc(deviations / std::numbers::sqrt2) * static_cast<double>(ranks) > kLevel;
+  };
+  if (deviation_ns <= 0 || may_be_chance(arrivals.most_late_ns)) return false;
+  return may_be_chance(static_cast<double>(arrivals.late_ns));
 }
 
 bool IsWork(const RankKernel& kernel) {
@@ -167,14 +169,12 @@ void CompareRanks(const std::vector<RankVerdict*>& ranks) {
   const int64_t kernels = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return r.rank->kernels; }));
   const int64_t bytes = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return CopiedBytes(*r.rank); }));
   const int64_t preempted_ns = MedianOf(OfEach(ranks, [](const RankVerdict& r) { return r.rank->preempted_ns; }));
-  const double late_from_ns = LateFrom(ranks);
   for (RankVerdict* rank : ranks) {
     rank->median_preempted_ns = std::max<int64_t>(preempted_ns, 0);
     rank->above_median_ns = rank->own_ns - median_ns;
     rank->excess_ns[static_cast<size_t>(Excess::kCopies)] = rank->rank->CopyNs() - copy_ns;
     rank->median_kernels = kernels, rank->median_bytes = bytes;
-    rank->is_straggler =
-        ranks.size() > 1 && rank->own_ns > limit_ns && static_cast<double>(rank->arrivals.late_ns) >= late_from_ns;
+    rank->is_straggler = ranks.size() > 1 && rank->own_ns > limit_ns && !HoldsNobodyUp(rank->arrivals, ranks.size());
   }
   ComparePlaces(ranks);
 }

@@ -33,7 +33,8 @@ void AddHang(FleetVerdict* verdict) {
                     " not come to a collective that " + RanksText(NumbersOf(waiting)) +
                     (waiting.size() == 1 ? " waits" : " wait") + " in (" + waiting.front()->hang.collective + ")";
   for (size_t i = 0; i < elsewhere.size() && i < kRanksTold; ++i) {
-    finding.message += (i == 0 ? ": " : "; ") + NameOf(*elsewhere[i]) + ": " + elsewhere[i]->hang.thread;
+    const std::string who = elsewhere.size() == 1 ? "" : NameOf(*elsewhere[i]) + ": ";
+    finding.message += (i == 0 ? ": " : "; ") + who + elsewhere[i]->hang.thread;
   }
   finding.advice = "See what that rank does instead, in the report of its snapshot.";
   finding.subject.process = NameOf(*elsewhere.front());

@@ -103,7 +103,7 @@ TEST(Hangs, WhoHasNotComeToACollectiveIsNamed) {
   ASSERT_EQ(hang.size(), 1u);
   EXPECT_EQ(hang[0],
             "fleet.hang: rank 2 has not come to a collective that ranks 0-1, 3-7 wait in (ncclDevKernel_AllReduce): "
-            "rank 2: python3 (19) was in clock_nanosleep; train.py:30 (main)");
+            "python3 (19) was in clock_nanosleep; train.py:30 (main)");
 }
 
 }  // namespace
