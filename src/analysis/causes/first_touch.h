@@ -9,9 +9,6 @@ namespace gprof {
 
 class AnalysisInput;
 
-// A launch that is shorter may have done nothing but wait for its first pages.
-inline constexpr int64_t kFirstTouchNs = 5'000'000;
-
 // Whether a program did: the first launch of a kernel may be waiting for most of its time then.
 bool AllocatesManagedMemory(const AnalysisInput& input);
 

@@ -42,7 +42,8 @@ constexpr MetricIds kWork{{"gpu.kernel_ns", "gpu.copy_only_ns"}};
 constexpr MetricIds kExposed{{"nccl.exposed_ns"}};
 
 constexpr FindingInfo kFindings[] = {
-    Idle("idle.queue", "idle.queue_ns", "idle although work was queued (launch latency)", "cause:queue"),
+    Idle("idle.queue", "idle.queue_ns", "idle although work was queued (from one operation to the next)",
+         "cause:queue"),
     Idle("idle.dependency", "idle.dependency_ns", "queued work waited for an event of another stream",
          "cause:dependency"),
     Idle("idle.launch", "idle.launch_ns", "idle between a launch call and the start on the GPU", "cause:launch"),

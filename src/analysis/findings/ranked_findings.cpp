@@ -128,21 +128,25 @@ void Claim(const Finding& finding, Ledger* ledger, RankedFinding* ranked) {
   if (2 * ranked->gain_ns < finding.gain_ns) ranked->leader = ledger->MainClaimant(finding, *info);
 }
 
-// That a kernel is bound by something follows what says why, where that is a good part of it.
+// That a kernel is bound by something follows the most important finding that says why, where those that do explain
+// half of it together: then it says what they have said, as in Claim().
 void FollowWhy(std::vector<RankedFinding>* ranked) {
-  constexpr int64_t kLeastPart = 4;  // a quarter
   const auto is_of_counters = [](const Finding& finding) {
     const FindingInfo* info = FindFinding(finding.id);
     return info != nullptr && info->table == "counters" && !finding.subject.kernel.empty();
   };
   for (RankedFinding& r : *ranked) {
     if (!is_of_counters(*r.finding) || LayerOf(*r.finding) != Layer::kPlace || r.leader != nullptr) continue;
+    int64_t explained_ns = 0;
+    const Finding* main = nullptr;
     for (const RankedFinding& other : *ranked) {
-      const bool says_why = is_of_counters(*other.finding) && LayerOf(*other.finding) < Layer::kPlace &&
-                            other.finding->subject.kernel == r.finding->subject.kernel &&
-                            kLeastPart * other.finding->gain_ns >= r.finding->gain_ns;
-      if (says_why && (r.leader == nullptr || other.finding->gain_ns > r.leader->gain_ns)) r.leader = other.finding;
+      const Finding& why = *other.finding;
+      if (!is_of_counters(why) || LayerOf(why) >= Layer::kPlace) continue;
+      if (why.subject.kernel != r.finding->subject.kernel) continue;
+      explained_ns += why.gain_ns;
+      if (main == nullptr || why.gain_ns > main->gain_ns) main = &why;
     }
+    if (2 * explained_ns >= r.finding->gain_ns) r.leader = main;
   }
 }
 
