@@ -101,6 +101,20 @@ std::string RenderLine(const TextTable& table, const Layout& layout, const std::
   return line;
 }
 
+// Its lines: one, unless a text goes on below.
+std::vector<std::string> RenderRow(const TextTable& table, const Layout& layout, const std::vector<std::string>& cells) {
+  std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(cells.size()));
+  for (std::size_t i = 0; i < cells.size() && i < table.columns.size(); ++i) {
+    std::vector<std::string> lines = {cells[i]};
+    if (layout.IsShown(i) && DisplayWidth(cells[i]) > layout.Width(i)) lines = Wrap(cells[i], layout.Width(i));
+    if (rows.size() < lines.size()) rows.resize(lines.size(), std::vector<std::string>(cells.size()));
+    for (std::size_t line = 0; line < lines.size(); ++line) rows[line][i] = std::move(lines[line]);
+  }
+  std::vector<std::string> text;
+  for (const std::vector<std::string>& row : rows) text.push_back(RenderLine(table, layout, row));
+  return text;
+}
+
 TextTable MadePrintable(const TextTable& table) {
   TextTable printable = table;
   for (TextColumn& column : printable.columns) column.title = Printable(column.title);
@@ -110,12 +124,22 @@ TextTable MadePrintable(const TextTable& table) {
   return printable;
 }
 
+constexpr std::size_t kMostLines = 2;
+
+// A text of several words is not cut where a second line has room for all of it.
+bool FitsOnLines(const std::string& cell, std::size_t width) {
+  const std::vector<std::string> lines = Wrap(cell, width);
+  return lines.size() <= kMostLines &&
+         std::ranges::all_of(lines, [width](const std::string& line) { return DisplayWidth(line) <= width; });
+}
+
 // What is different in a column reads differently.
 void ShortenCells(TextTable* table, const Layout& layout) {
   for (std::size_t i = 0; i < table->columns.size(); ++i) {
     if (!layout.IsShown(i) || table->columns[i].is_right_aligned) continue;
     std::vector<std::string> cells;
     for (const auto& row : table->rows) cells.push_back(i < row.size() ? row[i] : std::string());
+    if (std::ranges::all_of(cells, [&](const auto& cell) { return FitsOnLines(cell, layout.Width(i)); })) continue;
     cells = ShortenApart(cells, layout.Width(i));
     for (std::size_t row = 0; row < cells.size(); ++row) {
       if (i < table->rows[row].size()) table->rows[row][i] = std::move(cells[row]);
@@ -137,7 +161,9 @@ std::string RenderTable(const TextTable& table, std::size_t width, const Style& 
   for (const TextColumn& column : printable.columns) titles.push_back(column.title);
   const std::string margin(indent, ' ');
   std::string out = margin + style.Dim(RenderLine(printable, layout, titles)) + "\n";
-  for (const auto& row : printable.rows) out += margin + RenderLine(printable, layout, row) + "\n";
+  for (const auto& row : printable.rows) {
+    for (const std::string& line : RenderRow(printable, layout, row)) out += margin + line + "\n";
+  }
   return out;
 }
 

@@ -241,6 +241,14 @@ bool MatchesPath(std::string_view pattern, std::string_view path, std::string_vi
   return has_domain && MatchesGlob(pattern, path.substr(domain.size() + 1));
 }
 
+std::string ShellQuoted(std::string_view text) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=:,@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;

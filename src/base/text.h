@@ -43,6 +43,9 @@ bool MatchesGlob(std::string_view pattern, std::string_view text);
 // one that a tool made up, such as "user_annotation".
 bool MatchesPath(std::string_view pattern, std::string_view path, std::string_view domain);
 
+// `text` so that a shell takes it as one word.
+std::string ShellQuoted(std::string_view text);
+
 // Lines of at most `width` columns, broken at spaces; longer words stay whole.
 std::vector<std::string> Wrap(std::string_view text, std::size_t width);
 

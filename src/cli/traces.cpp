@@ -1,5 +1,6 @@
 #include "cli/traces.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <set>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "base/machine/process_memory.h"
+#include "cli/fleet/fleet_inputs.h"
 #include "fleet/partial/partial_file.h"
 #include "fleet/read_input.h"
 #include "gprof/error.h"
@@ -51,6 +53,23 @@ Input LoadInput(const std::vector<std::string>& paths, std::vector<TraceSummary>
     summaries->push_back(SummarizeTrace(traces.back()));
   }
   return MergeTraces(std::move(traces));
+}
+
+std::vector<std::string> WithFoldersRead(std::vector<std::string> paths) {
+  std::vector<std::string> files;
+  for (std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      files.push_back(std::move(path));
+      continue;
+    }
+    // Partials beside traces stand for the same ranks.
+    std::vector<std::string> found = FleetInputs({path});
+    const auto is_partial = [](const std::string& file) { return file.ends_with(".gpart"); };
+    if (!std::ranges::all_of(found, is_partial)) std::erase_if(found, is_partial);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
 }
 
 }  // namespace gprof::cli

@@ -13,4 +13,7 @@ namespace gprof::cli {
 // where one is named twice.
 Input LoadInput(const std::vector<std::string>& paths, std::vector<TraceSummary>* summaries);
 
+// A folder stands for the traces in it, or else its partials. Others stay as they are.
+std::vector<std::string> WithFoldersRead(std::vector<std::string> paths);
+
 }  // namespace gprof::cli

@@ -31,9 +31,9 @@ constexpr std::array kExporters = {
     Exporter{.name = "folded", .extension = ".folded",
              .summary = "stacks for flame graphs, from NVTX ranges and kernels or from CPU samples", .write = WriteFolded},
     Exporter{.name = "speedscope", .extension = ".speedscope.json", .summary = "CPU samples by thread, for speedscope.app",
-             .write = WriteSpeedscope},
+             .write = WriteSpeedscope, .refuse_empty = RefuseWithoutSamples},
     Exporter{.name = "pprof", .extension = ".pb", .summary = "CPU samples and GPU time by stack, for pprof (gzip-compressed)",
-             .is_compressed = true, .write = WritePprof},
+             .is_compressed = true, .write = WritePprof, .refuse_empty = RefuseWithoutStacks},
 };
 // clang-format on
 

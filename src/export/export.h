@@ -53,6 +53,8 @@ struct Exporter {
   // Puts files into a folder, which is there and empty. The same files whatever the trace holds, so that nothing of an
   // earlier export stays beside them.
   void (*write_folder)(const Trace&, const ExportOptions&, const std::string& folder) = nullptr;
+  // Throws Error for a trace that it has nothing of; nullptr where that is a result as well.
+  void (*refuse_empty)(const Trace&) = nullptr;
 
   bool IsFolder() const { return write_folder != nullptr; }
   bool IsStream() const { return write != nullptr; }

@@ -22,6 +22,10 @@ void WriteFolded(const Trace& trace, const ExportOptions& options, OutputStream&
 void WriteSpeedscope(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WritePprof(const Trace& trace, const ExportOptions& options, OutputStream& out);
 
+// Throw Error where a profile would be empty: a viewer would show it as if the program had done nothing.
+void RefuseWithoutSamples(const Trace& trace);
+void RefuseWithoutStacks(const Trace& trace);
+
 struct FlatTable;  // tables/flat_tables.h
 void WriteCsvFile(const FlatTable& table, const std::string& folder);
 void WriteJsonlFile(const FlatTable& table, const std::string& folder);

@@ -17,6 +17,7 @@
 #include "analysis/findings/ranked_findings.h"
 #include "analysis/registry/run_analyses.h"
 #include "analysis/result/tables.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "trace/reshape/select.h"
 
@@ -352,7 +353,8 @@ std::string MoreText(const Report& report) {
   const std::string more = "--full for all sections, --only NAME for one (--list for the names)";
   if (!report.traces.empty()) return "gprof-cli ranks TRACE... to compare them as ranks of one run; " + more;
   if (path.empty()) return more;
-  return "gprof-cli report " + path + " --full, or gprof-cli view " + path;
+  const std::string quoted = ShellQuoted(path);
+  return "gprof-cli report " + quoted + " --full, or gprof-cli view " + quoted;
 }
 
 std::optional<double> TotalOf(const Report& report, std::string_view metric) {

@@ -38,6 +38,8 @@ struct Report {
   bool has_details = false;         // the analyses were asked for by name: text shows all their tables
   bool is_full = false;             // text and Markdown show all sections, not the first page alone
   bool has_full_names = false;      // in text and Markdown no name is shortened
+  bool has_tables = true;           // JSON has the tables; else it says how many it leaves out
+  bool has_findings_alone = false;  // no table, no metric
   size_t metric_ranges = 100;  // NVTX ranges whose metrics JSON has: a path may be long, and there may be thousands
   std::optional<RunFacts> whole{};         // of what that was selected from; nothing: it is all of it
   std::string step{};                      // AnalysisOptions::step

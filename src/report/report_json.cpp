@@ -101,6 +101,38 @@ std::set<std::string> RangesWithMetrics(const Report& report) {
   return scopes;
 }
 
+void AddMetrics(const Report& report, Json* json) {
+  Json metrics = Json::array();
+  const std::set<std::string> ranges = RangesWithMetrics(report);
+  for (const Section& section : report.sections) {
+    for (const Metric& metric : section.result.metrics) {
+      const bool is_shown = !metric.scope.starts_with(kRangeScope) || ranges.contains(metric.scope);
+      if (is_shown) metrics.push_back(MetricJson(metric));
+    }
+  }
+  (*json)["metrics"] = std::move(metrics);
+}
+
+// They are most of the document. That they are left out is said: a reader would take no table for no rows.
+void AddTables(const Report& report, Json* json) {
+  Json tables = Json::array();
+  std::size_t left_out = 0;
+  for (const Section& section : report.sections) {
+    for (const Table& table : section.result.tables) {
+      if (report.has_tables) {
+        tables.push_back(TableJson(table, section.analysis->name));
+      } else {
+        ++left_out;
+      }
+    }
+  }
+  if (report.has_tables) {
+    (*json)["tables"] = std::move(tables);
+  } else {
+    (*json)["tables_left_out"] = left_out;
+  }
+}
+
 Json ReportJson(const Report& report) {
   Json json;
   json["schema"] = "gprof.report/1";
@@ -115,17 +147,9 @@ Json ReportJson(const Report& report) {
   json["no_gpu_work"] = report.Whole().why_no_gpu_work;
   json["findings"] = Json::array();
   for (const RankedFinding& ranked : RankedFindings(report)) json["findings"].push_back(FindingJson(ranked));
-  json["metrics"] = Json::array();
-  json["tables"] = Json::array();
-  const std::set<std::string> ranges = RangesWithMetrics(report);
-  for (const Section& section : report.sections) {
-    for (const Metric& metric : section.result.metrics) {
-      if (!metric.scope.starts_with(kRangeScope) || ranges.contains(metric.scope)) {
-        json["metrics"].push_back(MetricJson(metric));
-      }
-    }
-    for (const Table& table : section.result.tables) json["tables"].push_back(TableJson(table, section.analysis->name));
-  }
+  if (report.has_findings_alone) return json;
+  AddMetrics(report, &json);
+  AddTables(report, &json);
   return json;
 }
 

@@ -34,7 +34,7 @@ class Readers(fleet.FleetTest):
         self.whole = [path for path in self.paths if path.name != damaged]
 
     def report(self, *words):
-        return json.loads(self.cli("report", *words, "--format", "json").stdout)
+        return json.loads(self.cli("report", *words, "--format", "json", "--tables").stdout)
 
 
 class OneRank(Readers):

@@ -86,7 +86,7 @@ class Comparison:
         rng = random.Random(f"commands {options.sort} {options.seed} {number}")
         name, other = self.trace(number), self.trace(max(0, number - rng.randint(1, MOST_BACK)))
         facts = commands.facts_of(
-            self.runner.run(options.reference, builds.Command(("report", name, "--format", "json"))).stdout)
+            self.runner.run(options.reference, builds.Command(("report", name, "--format", "json", "--tables"))).stdout)
         rows = ["--rows", "0"] if facts.records < commands.SMALL_RECORDS else []
         return commands.commands(commands.Asked(rng, facts, name, other, rows))
 

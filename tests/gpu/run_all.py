@@ -129,7 +129,7 @@ def record(support, recorded, name, folder):
     if "--facts" in arguments:
         shutil.move(facts, folder / f"{name}.facts.json")
     (folder / f"{name}.report.txt").write_text(recorded.ask("report", trace.name, cwd=folder))
-    report = recorded.ask("report", trace.name, "--format", "json", cwd=folder)
+    report = recorded.ask("report", trace.name, "--format", "json", "--tables", cwd=folder)
     (folder / f"{name}.report.json").write_text(recorded.kept(json.loads(report)))
     return None
 

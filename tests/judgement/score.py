@@ -190,7 +190,7 @@ def document_of(path):
             unpacked = pathlib.Path(folder) / path.name.removesuffix(".gz")
             unpacked.write_bytes(gzip.decompress(path.read_bytes()))
             path = unpacked
-        return run([COMMAND, "report", path, "--format", "json"])
+        return run([COMMAND, "report", path, "--format", "json", "--tables"])
 
 
 def judge_all(corpus, captures, samples=SAMPLES):

@@ -16,7 +16,7 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DATA = SOURCE / "tests/data"
 TIME_LIMIT_S = 280
-ON_STDOUT = (("report",), ("report", "--full"), ("report", "--format", "json"), ("report", "--format", "md", "--full"),
+ON_STDOUT = (("report",), ("report", "--full"), ("report", "--format", "json", "--tables"), ("report", "--format", "md", "--full"),
              ("report", "--format", "html"), ("report", "--format", "line"), ("stats",), ("info",), ("dump",),
              ("check", "--fail-if", "gpu.idle_percent > 10", "--warn-if", "memcpy.pageable_bytes > 0", "--format", "json"))
 FORMATS = ("perfetto", "chrome", "sqlite", "csv", "jsonl", "parquet", "folded", "speedscope", "pprof")

@@ -215,7 +215,7 @@ class Reports(Folder):
     def test_the_report_is_that_of_the_command(self):
         for path in (DATA / "known_facts.trace", DATA / "nvtx_cpu.trace"):
             trace = gprof_cli.read(path)
-            done = run(COMMAND, "report", path, "--format", "json")
+            done = run(COMMAND, "report", path, "--format", "json", "--tables")
             self.assertEqual(done.returncode, 0, done.stderr)
             expected = json.loads(done.stdout)
             self.assertEqual(trace.report(), expected)

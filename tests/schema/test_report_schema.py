@@ -25,7 +25,7 @@ def run(*words):
 
 
 def report(*words):
-    return json.loads(run("report", "--format", "json", *words))
+    return json.loads(run("report", "--format", "json", "--tables", *words))
 
 
 class Reports(unittest.TestCase):
@@ -50,6 +50,18 @@ class Reports(unittest.TestCase):
         self.check(merged)
         self.assertEqual([trace["path"] for trace in merged["traces"]], [str(trace) for trace in TRACES[:3]])
         self.assertNotIn("traces", report(TRACES[0]))
+
+    def test_without_tables_it_says_how_many_there_are(self):
+        whole, plain = report(TRACES[0]), json.loads(run("report", "--format", "json", TRACES[0]))
+        self.check(plain)
+        self.assertEqual(plain.pop("tables_left_out"), len(whole.pop("tables")))
+        self.assertEqual(plain, whole)
+
+    def test_findings_alone_are_those_of_all_analyses(self):
+        whole, alone = report(TRACES[0]), json.loads(run("report", "--format", "json", "--only", "findings", TRACES[0]))
+        self.check(alone)
+        self.assertEqual(alone["findings"], whole["findings"])
+        self.assertFalse({"metrics", "tables", "tables_left_out"} & alone.keys())
 
     def test_rows_have_the_columns_of_their_table(self):
         for table in report(TRACES[0])["tables"]:
@@ -76,7 +88,7 @@ class Schema(unittest.TestCase):
         self.assertEqual(self.refused(lambda r: None), [])
 
     def test_every_key_is_needed(self):
-        for key in self.report:
+        for key in self.report.keys() - {"metrics", "tables"}:  # which --only findings leaves out
             self.assertEqual(self.refused(lambda r, key=key: r.pop(key)), [f"$: has no {key}"])
 
     def test_refuses_what_is_no_report(self):

@@ -294,7 +294,7 @@ def packed(data):
 
 
 def page_document(args, timelines):
-    report = json.loads(subprocess.run([BUILD / "bin" / "gprof-cli", "report", ROOT / "tests/data/starved_loader.trace", "--format", "json"],
+    report = json.loads(subprocess.run([BUILD / "bin" / "gprof-cli", "report", ROOT / "tests/data/starved_loader.trace", "--format", "json", "--tables"],
                                        check=True, capture_output=True).stdout)
     places = [{"finding": i, "query": "kind:pageable"} for i in range(min(1, len(report.get("findings", []))))]
     return {"version": 3, "kind": "diff" if args.diff else "report", "title": "fake <b>program</b>",

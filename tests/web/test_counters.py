@@ -18,7 +18,7 @@ def capture():
 
 
 def report():
-    return json.loads(browser.ask("report", capture(), "--format", "json"))
+    return json.loads(browser.ask("report", capture(), "--format", "json", "--tables"))
 
 
 def rows(document, table):
@@ -86,7 +86,7 @@ class Counters(browser.Case):
 
     def test_kernels_of_a_trace_have_curves(self):
         self.open(browser.data_page("normalise_v1"), "#tab=charts")
-        document = json.loads(browser.ask("report", browser.DATA / "normalise_v1.trace", "--format", "json"))
+        document = json.loads(browser.ask("report", browser.DATA / "normalise_v1.trace", "--format", "json", "--tables"))
         expected = {(row["registers"], f"{row['occupancy_percent']:.1f}") for row in rows(document, "occupancy")}
         shown = set()
         self.element(".kernel-choice")

@@ -69,7 +69,7 @@ class Tables(browser.Case):
         self.js("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } })")
         self.click("#copy-csv")
         rows = list(csv.DictReader(io.StringIO(self.wait("return window.copied"))))
-        report = json.loads(browser.ask("report", browser.DATA / "normalise_v3_bug.trace", "--format", "json"))
+        report = json.loads(browser.ask("report", browser.DATA / "normalise_v3_bug.trace", "--format", "json", "--tables"))
         table = next(table for table in report["tables"] if table["id"] == "kernels")
         self.assertEqual([row["name"] for row in rows], [row["name"] for row in table["rows"]])
         self.assertEqual([int(row["total_ns"]) for row in rows], [row["total_ns"] for row in table["rows"]])

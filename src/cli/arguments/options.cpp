@@ -21,14 +21,6 @@ std::vector<std::string> SplitList(std::string_view text) {
   }
 }
 
-std::string ShellQuoted(const std::string& text) {
-  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=:,@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 int64_t ReadTime(const std::string& option, const std::string& text) {
   constexpr double kLongest = 9e18;
   double value = 0;

@@ -12,9 +12,6 @@ namespace gprof::cli {
 // The pieces between commas.
 std::vector<std::string> SplitList(std::string_view text);
 
-// `text` so that a shell takes it as one word.
-std::string ShellQuoted(const std::string& text);
-
 // 250, 250ns, 10us, 1.5ms, 2s. Throws Error in the name of `option`.
 int64_t ReadTime(const std::string& option, const std::string& text);
 

@@ -25,12 +25,19 @@ struct CompletedCommand {
   std::vector<CompletedOption> options;
 };
 
+// What stands for a value of the user: HZ, LIST, N.
+bool IsPlaceholder(const std::string& word) {
+  return word.empty() || std::ranges::any_of(word, [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
 std::vector<std::string> FixedValues(const CLI::Option& option) {
   std::vector<std::string> values;
   const std::string type = option.get_type_name();
   for (std::size_t at = 0; type.find('|') != std::string::npos && at <= type.size();) {
     const std::size_t bar = std::min(type.find('|', at), type.size());
-    values.push_back(type.substr(at, bar - at));
+    const std::string word = type.substr(at, bar - at);
+    const std::string value = word.substr(0, word.find_first_of("[,"));  // all[:NS],...
+    if (!IsPlaceholder(value)) values.push_back(value);
     at = bar + 1;
   }
   return values;

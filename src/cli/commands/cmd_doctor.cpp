@@ -25,29 +25,15 @@ namespace {
 
 constexpr std::size_t kTitleColumns = 22, kStateColumns = 10;
 
+// The same in text and JSON.
 const char* StateText(CheckState state) {
-  switch (state) {
-    case CheckState::kGood:
-      return "good";
-    case CheckState::kWarning:
-      return "warning";
-    case CheckState::kBad:
-      return "bad";
-    case CheckState::kNotHere:
-      return "not here";
-  }
-  return "";
-}
-
-// JSON has the names of StateText.
-const char* Mark(CheckState state) {
   switch (state) {
     case CheckState::kGood:
       return "ok";
     case CheckState::kWarning:
       return "warning";
     case CheckState::kBad:
-      return "FAILED";
+      return "failed";
     case CheckState::kNotHere:
       return "n/a";
   }
@@ -76,7 +62,7 @@ std::string RenderCheck(const MachineCheck& check, const Terminal& terminal) {
   const Style style(terminal.has_color);
   const std::size_t indent = kStateColumns + kTitleColumns;
   const std::size_t width = terminal.columns > indent + 20 ? terminal.columns - indent : 20;
-  std::string out = Colored(check.state, Padded(Mark(check.state), kStateColumns), style) +
+  std::string out = Colored(check.state, Padded(StateText(check.state), kStateColumns), style) +
                     style.Bold(Padded(check.title, kTitleColumns));
   bool is_first = true;
   for (const std::string& line : Wrap(Printable(check.detail), width)) {

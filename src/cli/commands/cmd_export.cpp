@@ -85,6 +85,7 @@ class Export : public Command {
     Trace trace = ReadTrace(trace_);
     const Selection selection = selection_.Read();
     if (!selection.IsEmpty()) trace = Select(std::move(trace), selection);
+    if (exporter.refuse_empty != nullptr) exporter.refuse_empty(trace);
     options_.weight = WeightOf(trace);
     try {
       Write(exporter, trace, path);

@@ -18,13 +18,15 @@ class Help : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("COMMAND", name_, "command to explain, or nsys for the nsys options");
+    app.add_flag("--all", wants_all_, "all commands, or all options of the command");
     AddPagerOption(app);
   }
 
   int Run() override {
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    const HelpLength length = wants_all_ ? HelpLength::kAll : HelpLength::kShort;
     if (name_.empty()) {
-      WritePaged(RenderOverview(terminal));
+      WritePaged(RenderOverview(length, terminal));
       return CodeOf(ExitCode::kGood);
     }
     if (name_ == "nsys") {
@@ -33,7 +35,7 @@ class Help : public Command {
     }
     const CommandInfo* const info = FindCommand(name_);
     if (info == nullptr) throw Error(ExitCode::kUsage, "'" + name_ + "' is not a command", HintFor(name_));
-    WritePaged(RenderHelp(*info, terminal));
+    WritePaged(RenderHelp(*info, length, terminal));
     return CodeOf(ExitCode::kGood);
   }
 
@@ -44,6 +46,7 @@ class Help : public Command {
   }
 
   std::string name_;
+  bool wants_all_ = false;
 };
 
 class Version : public Command {

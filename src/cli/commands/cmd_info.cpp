@@ -220,8 +220,23 @@ class Info : public Command {
   std::string format_ = "text";
 };
 
+// What stands behind it is dispatched as a command of its own (run.cpp): this is for any other word.
+class TraceWord : public Command {
+ public:
+  void AddOptions(CLI::App& app) override { app.add_option("WORD", words_, "info, dump or symbolize"); }
+  int Run() override {
+    const std::string word = words_.empty() ? "" : words_.front();
+    throw Error(ExitCode::kUsage, word.empty() ? "trace what?" : "trace has no command '" + word + "'",
+                "gprof-cli trace info|dump|symbolize TRACE; to record a program: gprof-cli profile APP");
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
 }  // namespace
 
+std::unique_ptr<Command> MakeTrace() { return std::make_unique<TraceWord>(); }
 std::unique_ptr<Command> MakeInfo() { return std::make_unique<Info>(); }
 
 }  // namespace gprof::cli

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -30,10 +31,12 @@
 #include "html/page/report_page.h"
 #include "import/read_trace.h"
 #include "report/analysis_names.h"
+#include "report/answers/brief.h"
 
 namespace gprof::cli {
 namespace {
 
+constexpr std::string_view kFindings = "findings";  // for --only: of all analyses
 constexpr uint32_t kTextRows = 10, kJsonRows = 100, kTextTraces = 64;
 
 // The analyses that a name of ours, an obvious other word or a report of nsys means.
@@ -61,9 +64,10 @@ const Table& RequireTable(const std::vector<NamedTable>& tables, const std::stri
 class ReportCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", paths_, "trace to report on, or the traces of all ranks of a run")->type_name("");
+    app.add_option("TRACE", paths_, "trace to report on, or the traces of all ranks of a run, or a folder of them")->type_name("");
     app.add_option("--only", only_,
-                   "only these analyses, comma-separated: kernels, copies, idle, … (see --list), or nsys report names")
+                   "only these analyses, comma-separated: kernels, copies, idle, … (see --list), nsys report names, or "
+                   "findings")
         ->type_name("LIST")
         ->group("Display");
     app.add_option("--skip", skip_, "all analyses except these")->type_name("LIST")->group("Display");
@@ -98,10 +102,13 @@ class ReportCommand : public Command {
     selection_.AddOptions(app);
     app.add_option(
            "--format", format_,
-           "text (default), line (one line), md (Markdown), csv (tables), json, or html (self-contained page with a "
-           "timeline)")
-        ->type_name("text|line|md|csv|json|html")
-        ->check(OneOf({"text", "line", "md", "csv", "json", "html"}))
+           "text (default), line (one line), brief (JSON of at most 5 kB, for agents), md or markdown, csv (tables), "
+           "json, or html (self-contained page with a timeline)")
+        ->type_name("text|line|brief|md|markdown|csv|json|html")
+        ->check(OneOf({"text", "line", "brief", "md", "markdown", "csv", "json", "html"}))
+        ->group("Output");
+    app.add_flag("--tables", has_tables_,
+                 "with --format json: all tables (default: those of --only, or none: a count of them)")
         ->group("Output");
     app.add_option("--html-events", event_budget_,
                    "with --format html: maximum timeline events (default 5000000); beyond that, short events are "
@@ -122,6 +129,8 @@ class ReportCommand : public Command {
 
   int Run() override {
     if (wants_list_) return List();
+    if (format_ == "markdown") format_ = "md";
+    paths_ = WithFoldersRead(std::move(paths_));
     const std::vector<const Analysis*> analyses = ReadOptions();
     RecoverEarlierRuns();
     const Selection selection = selection_.Read();
@@ -139,6 +148,8 @@ class ReportCommand : public Command {
     report.has_details = !only_.empty();
     report.is_full = is_full_ || !skip_.empty() || !sort_.empty() || min_time_ns_ > 0 || rows_.has_value();
     report.has_full_names = has_full_names_;
+    report.has_findings_alone = only_ == kFindings;
+    report.has_tables = has_tables_ || report.has_details || report.is_full;
     if (rows_ == 0u) report.metric_ranges = SIZE_MAX;
     if (format_ == "csv") return WriteCsv(report);
     if (format_ == "html") return WriteHtml(report);
@@ -156,6 +167,8 @@ class ReportCommand : public Command {
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
     if (!table_.empty() && format_ != "csv")
       throw Error(ExitCode::kUsage, "--table requires --format csv", "use --only to select analyses in other formats");
+    if (has_tables_ && format_ != "json")
+      throw Error(ExitCode::kUsage, "--tables requires --format json", "--full shows all tables in other formats");
     if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events requires --format html");
     if (format_ == "html") RequirePage(output_);
     options_.max_rows = rows_.value_or(RowsByDefault());
@@ -166,10 +179,11 @@ class ReportCommand : public Command {
     const bool is_file = !output_.empty() && output_ != "-";
     // A file is not a terminal, whatever stdout is.
     const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
-    const std::string text = format_ == "json"   ? RenderReportJson(report)
-                             : format_ == "line" ? RenderReportLine(report)
-                             : format_ == "md"   ? RenderReportMarkdown(report)
-                                                 : RenderReportText(report, terminal);
+    const std::string text = format_ == "json"    ? RenderReportJson(report)
+                             : format_ == "brief" ? RenderBrief(report)
+                             : format_ == "line"  ? RenderReportLine(report)
+                             : format_ == "md"    ? RenderReportMarkdown(report)
+                                                  : RenderReportText(report, terminal);
     if (is_file) {
       WriteFile(output_, text);
     } else {
@@ -264,7 +278,7 @@ class ReportCommand : public Command {
     AnalysisOptions options = options_;
     if (!sort_.empty() || min_time_ns_ > 0) options.max_rows = 0;
     // What is sorted by a column may be a detail alone.
-    options.is_brief = (format_ == "text" || format_ == "line" || format_ == "md") && only_.empty() && sort_.empty();
+    options.is_brief = format_ != "json" && format_ != "csv" && format_ != "html" && only_.empty() && sort_.empty();
     Report report = RunAnalyses(input, analyses, options);
     if (min_time_ns_ > 0) LeaveOutShortRows(min_time_ns_, sort_.empty() ? options_.max_rows : 0, &report);
     if (!sort_.empty() && !SortTables(sort_, options_.max_rows, &report)) {
@@ -276,7 +290,8 @@ class ReportCommand : public Command {
 
   std::vector<const Analysis*> Choose() const {
     std::vector<const Analysis*> only, skip, chosen;
-    if (!only_.empty()) {
+    // Findings are of all analyses.
+    if (!only_.empty() && only_ != kFindings) {
       for (const std::string& name : SplitList(only_)) Append(RequireAnalyses(name), &only);
     }
     if (!skip_.empty()) {
@@ -308,7 +323,7 @@ class ReportCommand : public Command {
   std::optional<uint32_t> rows_;
   std::optional<uint64_t> event_budget_;
   int64_t min_time_ns_ = 0;
-  bool wants_list_ = false, is_full_ = false, has_full_names_ = false, by_shape_ = false;
+  bool wants_list_ = false, is_full_ = false, has_full_names_ = false, by_shape_ = false, has_tables_ = false;
   AnalysisOptions options_;
 };
 

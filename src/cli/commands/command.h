@@ -1,6 +1,7 @@
 // A subcommand: options bound to members, and a Run() that is short. The list of all is commands.cpp.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -21,6 +22,9 @@ class Command {
   virtual int Run() = 0;
 };
 
+// What commands are for, in the order of the overview.
+enum class CommandGroup : uint8_t { kRecord, kRead, kCompare, kMany, kMore };
+
 struct CommandInfo {
   std::string_view name;
   std::string_view summary;   // one line for the list of commands
@@ -29,6 +33,9 @@ struct CommandInfo {
   bool runs_program = false;  // what follows the first positional belongs to a program
   std::unique_ptr<Command> (*make)();
   bool has_code_of_program = false;  // its exit code is that of the program, so our failures are 125
+  CommandGroup group = CommandGroup::kMore;  // those of kMore are shown with --help-all alone
+  // The options that its help shows, as in "-o -t --stats"; --help-all has the rest. Empty: all of them.
+  std::string_view main_options{};
 };
 
 // In the order in which help lists them.

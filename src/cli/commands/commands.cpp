@@ -22,18 +22,35 @@ constexpr std::array kCommands = {
                 "gprof-cli profile -t nvtx -f -o cpu.trace ./app\n"
                 "gprof-cli profile --compress python train.py\n"
                 "gprof-cli profile --repeat 5 --warmup 1 ./app",
-                true, MakeProfile, true},
+                true, MakeProfile, true, CommandGroup::kRecord,
+                "-o -f --stats -t --cuda-graph-trace --cuda-memory-usage --pytorch -s --gpu-metrics-devices -y -d -c "
+                "-p --repeat -e -q"},
     CommandInfo{"counters", "measure the kernels of a program with hardware counters", "[options] [--] [APP [ARGS...]]",
                 "gprof-cli counters ./app\n"
                 "gprof-cli counters --set full -k saxpy -c 1 ./app\n"
                 "gprof-cli counters --dry-run --set full --chip GH100",
-                true, MakeCounters},
+                true, MakeCounters, false, CommandGroup::kRecord},
     CommandInfo{"report", "report where the time went and why the GPU was idle", "TRACE... [options]",
                 "gprof-cli report run.trace\n"
                 "gprof-cli report run.trace --only idle,kernels --rows 5\n"
+                "gprof-cli report run.trace --format brief\n"
                 "gprof-cli report run.trace --format json -o report.json\n"
                 "gprof-cli report run.trace --format html -o report.html",
-                false, MakeReport},
+                false, MakeReport, false, CommandGroup::kRead},
+    CommandInfo{"explain", "show the numbers behind one finding, and how to check them", "TRACE FINDING [options]",
+                "gprof-cli explain run.trace memcpy.pageable\n"
+                "gprof-cli explain run.trace 1 --format json\n"
+                "gprof-cli explain run.trace cpu_samples",
+                false, MakeExplain, false, CommandGroup::kRead},
+    CommandInfo{"query", "query the records of a trace with SQL", "TRACE 'SELECT ...' [options]",
+                "gprof-cli query run.trace 'SELECT device, sum(duration_ns) FROM gpu_gap GROUP BY device'\n"
+                "gprof-cli query --schema\n"
+                "gprof-cli query run.trace --schema kernel",
+                false, MakeQuery, false, CommandGroup::kRead},
+    CommandInfo{"mcp", "serve these answers to an agent (Model Context Protocol, stdio)", "[options]",
+                "gprof-cli mcp\n"
+                "gprof-cli mcp --allow-record",
+                false, MakeMcp},
     CommandInfo{"stats", "print the summary tables that nsys stats prints", "TRACE... [options]",
                 "gprof-cli stats run.trace\n"
                 "gprof-cli stats run.trace --report cuda_gpu_kern_sum --format csv",
@@ -42,42 +59,43 @@ constexpr std::array kCommands = {
                 "gprof-cli view run.trace\n"
                 "gprof-cli view run.trace --port 8080\n"
                 "gprof-cli view run.trace --perfetto",
-                false, MakeView},
+                false, MakeView, false, CommandGroup::kRead},
     CommandInfo{"check", "check runs against a performance budget", "TRACE... --budget FILE [options]",
                 "gprof-cli check run.trace --init perf-budget.json\n"
                 "gprof-cli check run.trace --budget perf-budget.json\n"
                 "gprof-cli check runs/ --budget perf-budget.json --baseline main\n"
                 "gprof-cli check run.trace --fail-if 'gpu.idle_percent > 20'",
-                false, MakeCheck},
+                false, MakeCheck, false, CommandGroup::kCompare},
     CommandInfo{"diff", "compare runs: what got faster or slower, and why", "BASE NEW [options]",
                 "gprof-cli diff before.trace after.trace\n"
                 "gprof-cli diff before.trace after.trace --nvtx train/step --only kernels\n"
                 "gprof-cli diff runs-old/ runs-new/ --min-change 3% --and 100us\n"
                 "gprof-cli diff main run.trace --format json -o diff.json\n"
                 "gprof-cli diff before.trace after.trace --format html -o diff.html",
-                false, MakeDiff},
+                false, MakeDiff, false, CommandGroup::kCompare},
     CommandInfo{"baseline", "manage the baselines that runs are compared with",
                 "save|list|show|accept|history [NAME] [TRACE...] [options]",
                 "gprof-cli baseline save main runs/\n"
                 "gprof-cli baseline accept main runs/ --reason 'batches are twice as large'\n"
                 "gprof-cli baseline show main\n"
                 "gprof-cli baseline history main nightly/*.json",
-                false, MakeBaseline},
+                false, MakeBaseline, false, CommandGroup::kCompare},
     CommandInfo{"compare", "run two programs alternately and compare them statistically",
                 "[options] -- BASE [ARGS...] ::: NEW [ARGS...]",
                 "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
                 "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
-                true, MakeCompare},
+                true, MakeCompare, false, CommandGroup::kCompare,
+                "-n --warmup --separator -o -f --format --summary --step --nvtx --only --min-change --fail-on"},
     CommandInfo{"what-if", "measure what a faster launch, copy, range or kernel would be worth",
                 "[options] [--] APP [ARGS...]",
                 "gprof-cli what-if python train.py\n"
                 "gprof-cli what-if --of 'range:load,kernel:gemm' --progress step ./app",
-                true, MakeWhatIf},
+                true, MakeWhatIf, false, CommandGroup::kCompare, "--of --progress -n --seed -f -o"},
     CommandInfo{"ranks", "find the ranks of a large run that hold up the others", "INPUT... [options]",
                 "gprof-cli ranks traces/\n"
                 "gprof-cli ranks all.gpart --format json\n"
                 "mpirun -n 4 gprof-cli ranks traces/ --engine mpi -o parts/",
-                false, MakeRanks},
+                false, MakeRanks, false, CommandGroup::kMany},
     CommandInfo{"partial", "summarise traces for ranks and merge", "TRACE... -o FILE.gpart [options]",
                 "gprof-cli partial rank3.trace -o rank3.gpart\n"
                 "gprof-cli partial traces/ --shard 0/4 -o first.gpart",
@@ -89,7 +107,12 @@ constexpr std::array kCommands = {
                 "gprof-cli export run.trace --format perfetto\n"
                 "gprof-cli export run.trace -o run.json.gz\n"
                 "gprof-cli export run.trace -o - --format chrome --time-range 1s:2s > part.json",
-                false, MakeExport},
+                false, MakeExport, false, CommandGroup::kRead},
+    CommandInfo{"trace", "look into a trace: its contents, every record, function names",
+                "info|dump|symbolize TRACE [options]",
+                "gprof-cli trace info run.trace\n"
+                "gprof-cli trace dump run.trace --kind kernel",
+                false, MakeTrace},
     CommandInfo{"info", "show processes, GPUs, record counts and data quality of a trace", "TRACE [options]",
                 "gprof-cli info run.trace", false, MakeInfo},
     CommandInfo{"dump", "print every record of a trace as text", "TRACE [options]",
@@ -109,7 +132,9 @@ constexpr std::array kCommands = {
                 "gprof-cli record --keep 30s python serve.py\n"
                 "gprof-cli record --on-slow-step train_step:2 --on-idle 500ms python train.py\n"
                 "gprof-cli record --budget 1% --on-signal SIGUSR1 ./server",
-                true, MakeRecord, true},
+                true, MakeRecord, true, CommandGroup::kRecord,
+                "--keep --memory --budget --name -o --on-exit --on-error --on-slow-step --on-idle --on-hang "
+                "--on-signal --on-file --cooldown --most -t -q"},
     CommandInfo{"snapshot", "write down what a recorder has kept", "[RECORDER] [options]",
                 "gprof-cli snapshot\n"
                 "gprof-cli snapshot 4711 -o slow.trace",
@@ -117,7 +142,7 @@ constexpr std::array kCommands = {
     CommandInfo{"top", "show what a recorded program does right now", "[RECORDER] [options]",
                 "gprof-cli top\n"
                 "gprof-cli top --interval 5s --format jsonl > top.jsonl",
-                false, MakeTop},
+                false, MakeTop, false, CommandGroup::kRecord},
     CommandInfo{"serve", "serve metrics, profiles and snapshots of recorded programs over HTTP", "[options]",
                 "gprof-cli serve\n"
                 "gprof-cli serve --listen 0.0.0.0:9464 --token-file /run/secrets/gprof",
@@ -126,7 +151,7 @@ constexpr std::array kCommands = {
                 "[options] [--] APP [ARGS...]",
                 "gprof-cli launch ./server\n"
                 "gprof-cli launch --session train -t nvtx python train.py",
-                true, MakeLaunch, true},
+                true, MakeLaunch, true, CommandGroup::kMore, "--session --compress -t -e -q"},
     CommandInfo{"start", "start a capture of a launched program", "[options]",
                 "gprof-cli start\n"
                 "gprof-cli start --session train -o 'train-%n.trace'",
@@ -149,7 +174,7 @@ constexpr std::array kCommands = {
     CommandInfo{"doctor", "check whether recording works on this machine", "[options]",
                 "gprof-cli doctor\n"
                 "gprof-cli doctor --format json",
-                false, MakeDoctor},
+                false, MakeDoctor, false, CommandGroup::kRecord},
     CommandInfo{"help", "explain a command", "[COMMAND]", "gprof-cli help profile", false, MakeHelp},
     CommandInfo{"completion", "print a shell completion script", "bash|zsh|fish",
                 "source <(gprof-cli completion bash)\n"

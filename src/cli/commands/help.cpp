@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/arguments/nsys_options.h"
 #include "cli/talk.h"
 
@@ -43,6 +45,25 @@ std::string RenderEntry(const std::string& left, const std::string& description,
   return out;
 }
 
+// Whether it is among "-o -t --stats".
+bool IsNamedIn(std::string_view names, const CLI::Option& option) {
+  const auto stands = [&](const std::string& name) { return Contains(" " + std::string(names) + " ", " " + name + " "); };
+  return std::ranges::any_of(option.get_snames(), [&](const auto& name) { return stands("-" + name); }) ||
+         std::ranges::any_of(option.get_lnames(), [&](const auto& name) { return stands("--" + name); });
+}
+
+// The others are hidden, and come back: in a group without a name.
+std::size_t HideOthers(std::string_view names, CLI::App& app) {
+  std::size_t hidden = 0;
+  for (CLI::Option* option : app.get_options()) {
+    const bool is_help = option == app.get_help_ptr() || option == app.get_help_all_ptr();
+    if (is_help || option->get_positional() || option->get_group().empty() || IsNamedIn(names, *option)) continue;
+    option->group("");
+    ++hidden;
+  }
+  return hidden;
+}
+
 std::string RenderOptions(const CLI::App& app, std::size_t columns, const Style& style) {
   std::vector<std::string> groups;
   for (const CLI::Option* option : app.get_options()) {
@@ -69,19 +90,37 @@ std::string Sentence(std::string_view text) {
   return sentence + ".";
 }
 
+// Where the options are that a short help leaves out.
+std::string MoreOptionsText(const CommandInfo& info, std::size_t hidden) {
+  const std::string all = "gprof-cli " + std::string(info.name) + " --help-all";
+  const std::string recording = info.runs_program && info.name != "profile"
+                                    ? "What is recorded, and when: the options of gprof-cli profile --help-all\n"
+                                    : "";
+  return recording + CountOf(static_cast<int64_t>(hidden), "more option") + ": " + all + "\n";
+}
+
+constexpr std::pair<CommandGroup, const char*> kGroups[] = {{CommandGroup::kRecord, "Record a program"},
+                                                            {CommandGroup::kRead, "Understand a trace"},
+                                                            {CommandGroup::kCompare, "Compare runs"},
+                                                            {CommandGroup::kMany, "Many ranks"},
+                                                            {CommandGroup::kMore, "More"}};
+
 }  // namespace
 
 void PrepareApp(const CommandInfo& info, Command& command, CLI::App& app) {
   app.set_help_flag("-h,--help", "show this help")->group("Help");
+  app.set_help_all_flag("--help-all", "show all options")->group(info.main_options.empty() ? "" : "Help");
   app.option_defaults()->group("Options");
   if (info.runs_program) app.prefix_command();
   command.AddOptions(app);
 }
 
-std::string RenderHelp(const CommandInfo& info, const Terminal& terminal) {
+std::string RenderHelp(const CommandInfo& info, HelpLength length, const Terminal& terminal) {
   const std::unique_ptr<Command> command = info.make();
   CLI::App app;
   PrepareApp(info, *command, app);
+  const bool is_short = length == HelpLength::kShort && !info.main_options.empty();
+  const std::size_t hidden = is_short ? HideOthers(info.main_options, app) : 0;
   const Style style(terminal.has_color);
   const std::size_t columns = std::min(terminal.columns, kMaxHelpColumns);
   std::string out = Sentence(info.summary) + "\n\n" + style.Bold("Usage") + "\n  gprof-cli " + std::string(info.name);
@@ -92,6 +131,7 @@ std::string RenderHelp(const CommandInfo& info, const Terminal& terminal) {
     for (const char c : info.examples) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
     out += "\n";
   }
+  if (hidden > 0) out += "\n" + MoreOptionsText(info, hidden);
   if (info.has_code_of_program) out += "\nFor other nsys options, see gprof-cli help nsys\n";
   return out;
 }
@@ -115,21 +155,25 @@ std::string RenderNsysOptions(const Terminal& terminal) {
   return out;
 }
 
-std::string RenderOverview(const Terminal& terminal) {
+std::string RenderOverview(HelpLength length, const Terminal& terminal) {
   const Style style(terminal.has_color);
   std::string out = "gprof-cli profiles CUDA programs and explains why the GPU was idle.\n\n" + style.Bold("Usage") +
-                    "\n  gprof-cli COMMAND [options]\n\n" + style.Bold("Commands") + "\n";
-  for (const CommandInfo& info : AllCommands()) {
-    out += "  " + style.Bold(info.name) + std::string(12 - info.name.size(), ' ') + std::string(info.summary) + "\n";
+                    "\n  gprof-cli COMMAND [options]\n";
+  for (const auto& [group, title] : kGroups) {
+    if (group == CommandGroup::kMore && length == HelpLength::kShort) continue;
+    out += "\n" + style.Bold(title) + "\n";
+    for (const CommandInfo& info : AllCommands()) {
+      if (info.group != group) continue;
+      out += "  " + style.Bold(info.name) + std::string(12 - info.name.size(), ' ') + std::string(info.summary) + "\n";
+    }
   }
-  return out + "\n" + style.Bold("Getting started") +
-         "\n  gprof-cli profile ./app\n"
-         "  gprof-cli report run.trace\n\n"
-         "Run `gprof-cli help COMMAND` for the options of a command.\n";
+  out += "\n" + style.Bold("Getting started") + "\n  gprof-cli profile ./app\n  gprof-cli report run.trace\n\n";
+  if (length == HelpLength::kShort) out += "All commands: gprof-cli --help-all. ";
+  return out + "Options of a command: gprof-cli COMMAND --help\n";
 }
 
 void WriteOverview(int descriptor) {
-  const std::string text = RenderOverview(DetectTerminal(descriptor));
+  const std::string text = RenderOverview(HelpLength::kShort, DetectTerminal(descriptor));
   // As in talk.h: on stderr nobody may be there to read.
   if (descriptor == STDOUT_FILENO) {
     WriteResult(text);

@@ -1,6 +1,7 @@
 // Help texts, made from the options themselves.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/terminal.h"
@@ -11,13 +12,16 @@ namespace gprof::cli {
 // Gives `app` the options of `command`, and -h.
 void PrepareApp(const CommandInfo& info, Command& command, CLI::App& app);
 
-std::string RenderHelp(const CommandInfo& info, const Terminal& terminal);
+enum class HelpLength : uint8_t { kShort, kAll };
+
+// Short: the options that the command names first, where it does so.
+std::string RenderHelp(const CommandInfo& info, HelpLength length, const Terminal& terminal);
 
 // What becomes of the options of `nsys profile`.
 std::string RenderNsysOptions(const Terminal& terminal);
 
-// All commands with a line each.
-std::string RenderOverview(const Terminal& terminal);
+// Commands with a line each: those that matter first, or all.
+std::string RenderOverview(HelpLength length, const Terminal& terminal);
 void WriteOverview(int descriptor);
 
 }  // namespace gprof::cli

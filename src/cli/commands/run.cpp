@@ -63,6 +63,8 @@ void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> argu
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     throw;
+  } catch (const CLI::CallForAllHelp&) {
+    throw;
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> extras = app.remaining();
     FailOnExtra(info, app, extras.empty() ? "" : extras.front());
@@ -93,6 +95,14 @@ void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> argu
   }
 }
 
+int ShowHelp(const CommandInfo& info, HelpLength length) {
+  WritePaged(RenderHelp(info, length, DetectTerminal(STDOUT_FILENO)));
+  return CodeOf(ExitCode::kGood);
+}
+
+// `trace info` is `info`, and so on.
+bool IsOfTrace(std::string_view word) { return word == "info" || word == "dump" || word == "symbolize"; }
+
 int Dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     WriteOverview(STDERR_FILENO);
@@ -101,6 +111,8 @@ int Dispatch(const std::vector<std::string>& arguments) {
   const std::string& first = arguments.front();
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (first == "-h" || first == "--help") return RunCommand(*FindCommand("help"), rest);
+  if (first == "--help-all") return RunCommand(*FindCommand("help"), {"--all"});
+  if (first == "trace" && !rest.empty() && IsOfTrace(rest.front())) return Dispatch(rest);
   if (first == "-V" || first == "--version") return RunCommand(*FindCommand("version"), rest);
   if (const CommandInfo* info = FindCommand(first)) return RunCommand(*info, rest);
   if (first.starts_with('-')) FailUsage("unknown option " + first, "run gprof-cli help for a list of commands");
@@ -147,9 +159,9 @@ int RunCommand(const CommandInfo& info, const std::vector<std::string>& argument
   try {
     Parse(info, app, arguments);
   } catch (const CLI::CallForHelp&) {
-    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
-    WritePaged(RenderHelp(info, terminal));
-    return CodeOf(ExitCode::kGood);
+    return ShowHelp(info, HelpLength::kShort);
+  } catch (const CLI::CallForAllHelp&) {
+    return ShowHelp(info, HelpLength::kAll);
   }
   return command->Run();
 }

@@ -37,18 +37,10 @@ class CheckText {
 
   std::string Render() {
     Head();
-    int64_t hidden = 0;
     for (const RuleResult& rule : result_.rules) {
       if (rule.verdict != Verdict::kPass) AddRule(rule);
     }
-    for (const RuleResult& rule : result_.rules) {
-      if (rule.verdict != Verdict::kPass) continue;
-      if (hidden++ == 0 && is_verbose_) out_ += "\n";
-      if (is_verbose_) AddKept(rule);
-    }
-    if (hidden > 0 && !is_verbose_) {
-      out_ += "\n" + style_.Dim(CountOf(hidden, "rule") + " passed (--verbose to list)") + "\n";
-    }
+    AddAllKept();
     out_ += "\n";
     const std::string not_judged = NotJudgedLine(result_);
     if (!not_judged.empty()) out_ += style_.Yellow(Printable(not_judged)) + "\n";
@@ -79,6 +71,22 @@ class CheckText {
 
   void AddLabel(const std::string& label, const std::string& text) {
     if (!text.empty()) out_ += LabeledLine(label, text, terminal_);
+  }
+
+  // Figures are shown where all is well, too; beside rules that are not kept, only to those who ask.
+  void AddAllKept() {
+    constexpr std::size_t kMostShown = 20;
+    std::vector<const RuleResult*> kept;
+    for (const RuleResult& rule : result_.rules) {
+      if (rule.verdict == Verdict::kPass) kept.push_back(&rule);
+    }
+    const bool are_all_kept = kept.size() == result_.rules.size();
+    const std::size_t shown = is_verbose_ ? kept.size() : are_all_kept ? std::min(kept.size(), kMostShown) : 0;
+    if (!kept.empty()) out_ += "\n";
+    for (std::size_t i = 0; i < shown; ++i) AddKept(*kept[i]);
+    if (shown == kept.size()) return;
+    const auto hidden = static_cast<int64_t>(kept.size() - shown);
+    out_ += style_.Dim(CountOf(hidden, shown == 0 ? "rule" : "more rule") + " passed (--verbose to list)") + "\n";
   }
 
   // What is kept needs no more than a line.

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <span>
 
+#include "analysis/facts/places/running_samples.h"
 #include "analysis/facts/places/stack_lines.h"
 #include "analysis/facts/places/stack_names.h"
+#include "analysis/facts/recording/unknown_facts.h"
 #include "base/demangle.h"
 #include "base/text.h"
+#include "export/exporters.h"
+#include "gprof/error.h"
 
 namespace gprof {
 
@@ -41,6 +45,20 @@ std::vector<uint32_t> FramesOf(const Trace& trace, uint32_t stack) {
 bool HaveTime(const Trace& trace) {
   return std::any_of(trace.cpu_samples.begin(), trace.cpu_samples.end(),
                      [](const CpuSample& sample) { return sample.weight_ns > 0; });
+}
+
+void RefuseWithoutSamples(const Trace& trace) {
+  const RunningSamples counted(trace);
+  if (std::ranges::any_of(trace.cpu_samples, [&](const CpuSample& sample) { return counted.Has(sample); })) return;
+  const bool is_unknown = UnknownFacts(trace).Has(Fact::kCpuSamples);
+  throw Error(ExitCode::kUsage, "there are no CPU samples to export",
+              is_unknown ? WhyUnknown(trace, Fact::kCpuSamples)
+                         : "none was taken of a running thread; gprof-cli doctor says whether they can be");
+}
+
+// It has GPU time by stack as well.
+void RefuseWithoutStacks(const Trace& trace) {
+  if (trace.ops.empty()) RefuseWithoutSamples(trace);
 }
 
 }  // namespace gprof

@@ -34,6 +34,7 @@ struct Rule {
   bool is_warning = false;      // beyond the limit is a warning, too
   bool allows_missing = false;  // no such figure is fine
   std::string reason;           // why the rule is there
+  std::string typed;            // on the command line: "--fail-if 'gpu.idle_percent > 20'"
   std::string file;             // empty for rules of the command line
   uint32_t line = 0;
 

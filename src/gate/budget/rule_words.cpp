@@ -148,6 +148,7 @@ Rule ParseCondition(const std::string& text, const std::string& option) {
     if (!kind)
       throw Error(ExitCode::kUsage, "'" + operation + "' is not a comparison operator", "use >, >=, <, <=, == or !=");
     rule.kind = *kind;
+    rule.typed = option + " " + ShellQuoted(text);
     ReadLimit(Trimmed(std::string_view(text).substr(last + 1)), &rule);
     return rule;
   } catch (const Error& error) {

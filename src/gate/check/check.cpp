@@ -129,7 +129,8 @@ class Checker {
 
   RuleResult Begin(const Rule& rule, const std::string& scope) const {
     RuleResult result;
-    result.rule = TextOf(rule, scope);
+    // One that was typed is known by what was typed, unless it is about several things.
+    result.rule = rule.typed.empty() || scope != rule.scope ? TextOf(rule, scope) : rule.typed;
     result.metric = rule.info->id;
     result.scope = scope;
     result.unit = rule.info->unit;

@@ -14,19 +14,19 @@ class Doctor(LauncherTest):
         report = json.loads(done.stdout)
         self.assertEqual(report["schema"], "gprof.doctor/1")
         checks = {check["id"]: check for check in report["checks"]}
-        is_bad = any(check["state"] == "bad" for check in checks.values())
+        is_bad = any(check["state"] == "failed" for check in checks.values())
         self.assertEqual((report["works"], done.returncode), (not is_bad, 1 if is_bad else 0))
         self.assertEqual(done.stderr, b"")
         for check in checks.values():
-            self.assertIn(check["state"], ("good", "warning", "bad", "not here"))
+            self.assertIn(check["state"], ("ok", "warning", "failed", "n/a"))
             self.assertTrue(check["title"] and check["detail"])
         return checks
 
     def test_tracer_and_run_folder_are_there(self):
         checks = self.examine()
-        self.assertEqual(checks["tracer"]["state"], "good")
+        self.assertEqual(checks["tracer"]["state"], "ok")
         self.assertIn(str(self.base), checks["run_folder"]["detail"])
-        self.assertNotEqual(checks["run_folder"]["state"], "bad")
+        self.assertNotEqual(checks["run_folder"]["state"], "failed")
         self.assertEqual([path for folder in self.base.iterdir() for path in folder.iterdir()], [])
 
     def test_text_has_a_line_for_each(self):

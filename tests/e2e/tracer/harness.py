@@ -183,7 +183,7 @@ class Case(unittest.TestCase):
         self.assertEqual(len([r for r in trace.of("end") if r["reason"] != CAPTURE_ENDED]), processes)
 
     def report(self, path):
-        done = subprocess.run([GPROF, "report", "--format", "json", path], capture_output=True, timeout=DEADLINE_S,
+        done = subprocess.run([GPROF, "report", "--format", "json", "--tables", path], capture_output=True, timeout=DEADLINE_S,
                               check=False)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         return json.loads(done.stdout)

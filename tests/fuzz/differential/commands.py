@@ -85,7 +85,7 @@ class Asked:
 
 def report_of_two(asked):
     """Rows are cut: nothing is known of the other trace."""
-    return ["report", asked.other, asked.trace, "--format", "json", *asked.rng.choice([[], asked.select()])]
+    return ["report", asked.other, asked.trace, "--format", "json", "--tables", *asked.rng.choice([[], asked.select()])]
 
 
 def export(asked):
@@ -113,7 +113,7 @@ def one_table(asked):
 
 def steps(asked):
     name = asked.rng.choice(["step", "layer", "forward", "epoch/step"])
-    return ["report", asked.trace, "--step", name, "--format", "json", *asked.rows]
+    return ["report", asked.trace, "--step", name, "--format", "json", "--tables", *asked.rows]
 
 
 OTHERS = [  # (weight, what gives the words of the command)
@@ -134,7 +134,7 @@ OTHERS = [  # (weight, what gives the words of the command)
 
 def commands(asked):
     """A report in text, three or four in JSON with all that is in them, and one that is asked for less often."""
-    rng, json_report = asked.rng, ["report", asked.trace, "--format", "json", *asked.rows]
+    rng, json_report = asked.rng, ["report", asked.trace, "--format", "json", "--tables", *asked.rows]
     yield Command(("report", asked.trace), rng.choice([1, 2]), rng.choice([80, 120, 250]))
     for cores in (1, 2, rng.choice(MANY_CORES)):
         yield Command(tuple(json_report), cores)

@@ -399,7 +399,7 @@ TEST(NsysOptions, EveryOptionOfTheTableDoesWhatItSays) {
 
 // Help shows what is ours and leaves out the rest.
 TEST(NsysOptions, HelpHasWhatIsOurs) {
-  const std::string help = RenderHelp(*FindCommand("profile"), Terminal{});
+  const std::string help = RenderHelp(*FindCommand("profile"), HelpLength::kAll, Terminal{});
   const std::set<std::string> hidden = {"--process-scope"};
   for (const NsysOption& option : NsysOptions()) {
     const std::string name(option.LongName());

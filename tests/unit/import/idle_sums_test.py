@@ -47,7 +47,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES ({12 * MS + 8000}, {12 * 
 
 
 def report(path):
-    done = subprocess.run([GPROF_CLI, "report", "--format", "json", path], capture_output=True, timeout=120, check=False)
+    done = subprocess.run([GPROF_CLI, "report", "--format", "json", "--tables", path], capture_output=True, timeout=120, check=False)
     if done.returncode != 0:
         raise AssertionError(f"{path}: exit code {done.returncode}: {done.stderr.decode()}")
     return json.loads(done.stdout)

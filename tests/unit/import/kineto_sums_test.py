@@ -42,7 +42,7 @@ def sums(events, *categories):
 
 class Sums(unittest.TestCase):
     def metrics(self, path):
-        report = json.loads(gprof("report", path, "--format", "json"))
+        report = json.loads(gprof("report", path, "--format", "json", "--tables"))
         return {m["id"]: m["value"] for m in report["metrics"] if not m.get("scope")}
 
     def check(self, path):

@@ -25,6 +25,7 @@ class MarkdownReport {
     Health();
     Verdict();
     Findings();
+    if (report_.has_findings_alone) return std::move(out_);
     for (const ShownTable& which : TablesToShow(report_)) AddTable(*which.table, which);
     if (HasHealth(report_)) {
       const Table trust = TrustTable(run_);

@@ -44,6 +44,7 @@ class TextReport {
     out_ += RenderVerdict(report_, prose_);
     NoGpuWork();
     FirstFindings();
+    if (report_.has_findings_alone) return std::move(out_);
     for (const ShownTable& shown : TablesToShow(report_)) AddTable(*shown.table, shown);
     NothingFound();
     if (is_first_page) return LastLines();

@@ -1,0 +1,130 @@
+#include "cli/agent/bounded_run.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "gprof/error.h"
+
+namespace gprof::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kGrace = std::chrono::seconds(5);  // to write down what was recorded
+
+struct Pipe {
+  std::array<int, 2> ends{-1, -1};
+  Pipe() {
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
+      throw Error(ExitCode::kUnreadable, std::string("cannot make a pipe: ") + std::strerror(errno));
+  }
+  ~Pipe() {
+    CloseEnd(0);
+    CloseEnd(1);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  void CloseEnd(std::size_t end) {
+    if (ends[end] >= 0) close(ends[end]);
+    ends[end] = -1;
+  }
+};
+
+[[noreturn]] void BeGprofCli(std::vector<char*>& arguments, int out, int err) {
+  // It ends with the server, and apart from it a signal reaches all that it starts.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  setpgid(0, 0);
+  const int in = open("/dev/null", O_RDONLY);
+  dup2(in, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  execv("/proc/self/exe", arguments.data());
+  _exit(static_cast<int>(ExitCode::kLaunchFailed));
+}
+
+class Collected {
+ public:
+  Collected(std::size_t most, Keep keep) : most_(most), keep_(keep) {}
+
+  // False at the end of the stream.
+  bool ReadFrom(int descriptor, std::string* text, bool* is_cut) const {
+    std::array<char, 65536> buffer;
+    const ssize_t size = read(descriptor, buffer.data(), buffer.size());
+    if (size < 0) return errno == EINTR;
+    if (size == 0) return false;
+    text->append(buffer.data(), static_cast<std::size_t>(size));
+    if (text->size() <= most_) return true;
+    *is_cut = true;
+    keep_ == Keep::kFirst ? text->resize(most_) : static_cast<void>(text->erase(0, text->size() - most_));
+    return true;
+  }
+
+ private:
+  std::size_t most_;
+  Keep keep_;
+};
+
+int MillisecondsUntil(Clock::time_point end) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+  return left < 0 ? 0 : static_cast<int>(std::min<long>(left, 60'000));
+}
+
+// Reads until both are closed. Who is late is asked to end, and then made to.
+void ReadAll(pid_t pid, Pipe& out, Pipe& err, Clock::time_point end, const Collected& collected, BoundedOutput* result) {
+  std::array<pollfd, 2> streams = {{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
+  while (streams[0].fd >= 0 || streams[1].fd >= 0) {
+    const int ready = poll(streams.data(), streams.size(), MillisecondsUntil(end));
+    if (ready < 0 && errno != EINTR) break;
+    if (Clock::now() >= end) {
+      kill(-pid, result->is_late ? SIGKILL : SIGTERM);
+      if (result->is_late) break;
+      result->is_late = true;
+      end = Clock::now() + kGrace;
+    }
+    if (ready <= 0) continue;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      if (streams[i].revents == 0) continue;
+      std::string* const text = i == 0 ? &result->out : &result->err;
+      if (!collected.ReadFrom(streams[i].fd, text, &result->is_cut)) streams[i].fd = -1;
+    }
+  }
+}
+
+int CodeOfStatus(int status) {
+  constexpr int kBySignal = 128;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kBySignal + WTERMSIG(status);
+}
+
+}  // namespace
+
+BoundedOutput RunBounded(const std::vector<std::string>& words, std::chrono::seconds limit, std::size_t most_bytes,
+                         Keep keep) {
+  std::vector<std::string> copies = {"gprof-cli"};
+  copies.insert(copies.end(), words.begin(), words.end());
+  std::vector<char*> arguments;
+  for (std::string& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  Pipe out, err;
+  const pid_t pid = fork();
+  if (pid < 0) throw Error(ExitCode::kUnreadable, std::string("cannot start a process: ") + std::strerror(errno));
+  if (pid == 0) BeGprofCli(arguments, out.ends[1], err.ends[1]);
+  out.CloseEnd(1);
+  err.CloseEnd(1);
+  BoundedOutput result;
+  ReadAll(pid, out, err, Clock::now() + limit, Collected(most_bytes, keep), &result);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  result.exit_code = CodeOfStatus(status);
+  return result;
+}
+
+}  // namespace gprof::cli
