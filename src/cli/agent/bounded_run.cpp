@@ -20,18 +20,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kGrace = std::chrono::seconds(5);  // to write down what was recorded
 
-struct Pipe {
+struct OutputPipe {
   std::array<int, 2> ends{-1, -1};
-  Pipe() {
+  OutputPipe() {
     if (pipe2(ends.data(), O_CLOEXEC) != 0)
       throw Error(ExitCode::kUnreadable, std::string("cannot make a pipe: ") + std::strerror(errno));
   }
-  ~Pipe() {
+  ~OutputPipe() {
     CloseEnd(0);
     CloseEnd(1);
   }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
+  OutputPipe(const OutputPipe&) = delete;
+  OutputPipe& operator=(const OutputPipe&) = delete;
   void CloseEnd(std::size_t end) {
     if (ends[end] >= 0) close(ends[end]);
     ends[end] = -1;
@@ -78,7 +78,7 @@ int MillisecondsUntil(Clock::time_point end) {
 }
 
 // Reads until both are closed. Who is late is asked to end, and then made to.
-void ReadAll(pid_t pid, Pipe& out, Pipe& err, Clock::time_point end, const Collected& collected, BoundedOutput* result) {
+void ReadAll(pid_t pid, OutputPipe& out, OutputPipe& err, Clock::time_point end, const Collected& collected, BoundedOutput* result) {
   std::array<pollfd, 2> streams = {{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
     const int ready = poll(streams.data(), streams.size(), MillisecondsUntil(end));
@@ -112,7 +112,7 @@ BoundedOutput RunBounded(const std::vector<std::string>& words, std::chrono::sec
   std::vector<char*> arguments;
   for (std::string& word : copies) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  Pipe out, err;
+  OutputPipe out, err;
   const pid_t pid = fork();
   if (pid < 0) throw Error(ExitCode::kUnreadable, std::string("cannot start a process: ") + std::strerror(errno));
   if (pid == 0) BeGprofCli(arguments, out.ends[1], err.ends[1]);

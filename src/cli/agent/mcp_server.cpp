@@ -74,7 +74,7 @@ Json McpServer::Call(const Json& params) {
   const auto name = params["name"].get<std::string>();
   const auto tool = std::ranges::find(tools_, name, &Tool::name);
   if (tool == tools_.end()) {
-    const bool is_closed = std::ranges::find(ToolsOf(true), name, &Tool::name) != ToolsOf(true).end();
+    const bool is_closed = std::ranges::any_of(ToolsOf(true), [&](const Tool& one) { return one.name == name; });
     throw RpcError{Code::kParameters, is_closed ? "'" + name + "' runs programs: start gprof-cli mcp --allow-record"
                                                 : "there is no tool '" + name + "'"};
   }

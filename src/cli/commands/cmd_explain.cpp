@@ -48,10 +48,10 @@ class ExplainCommand : public Command {
     options.max_rows = 0;
     const Report report = std::visit([&](const auto& whole) { return RunAnalyses(whole, analyses, options); }, input);
     const Explanation explanation = Explain(report, word_);
-    if (explanation.answer == Answer::kNoSuchWord) RefuseWord(report);
+    if (explanation.answer == AnswerKind::kNoSuchWord) RefuseWord(report);
     WritePaged(format_ == "json" ? RenderExplanationJson(report, explanation)
                                  : RenderExplanationText(explanation, DetectTerminal(STDOUT_FILENO)));
-    return CodeOf(explanation.answer == Answer::kCannotTell ? ExitCode::kInconclusive : ExitCode::kGood);
+    return CodeOf(explanation.answer == AnswerKind::kCannotTell ? ExitCode::kInconclusive : ExitCode::kGood);
   }
 
  private:

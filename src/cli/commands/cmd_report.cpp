@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,6 +17,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/steps/step_finder.h"
 #include "analysis/topics/counters/counter_comparison.h"
+#include "base/input_file.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
@@ -32,6 +34,8 @@
 #include "import/read_trace.h"
 #include "report/analysis_names.h"
 #include "report/answers/brief.h"
+#include "report/lines/annotated_file.h"
+#include "report/lines/finding_places.h"
 
 namespace gprof::cli {
 namespace {
@@ -103,10 +107,15 @@ class ReportCommand : public Command {
     app.add_option(
            "--format", format_,
            "text (default), line (one line), brief (JSON of at most 5 kB, for agents), md or markdown, csv (tables), "
-           "json, or html (self-contained page with a timeline)")
-        ->type_name("text|line|brief|md|markdown|csv|json|html")
-        ->check(OneOf({"text", "line", "brief", "md", "markdown", "csv", "json", "html"}))
+           "json, html (self-contained page with a timeline), or findings at their source lines: sarif, problems (as "
+           "compilers print them)")
+        ->type_name("text|line|brief|md|markdown|csv|json|html|sarif|problems")
+        ->check(OneOf({"text", "line", "brief", "md", "markdown", "csv", "json", "html", "sarif", "problems"}))
         ->group("Output");
+    app.add_option("--annotate", annotated_,
+                   "show this source file with GPU time, idle time, waits and launches of each line (text, md)")
+        ->type_name("PATH")
+        ->group("Display");
     app.add_flag("--tables", has_tables_,
                  "with --format json: all tables (default: those of --only, or none: a count of them)")
         ->group("Output");
@@ -138,9 +147,11 @@ class ReportCommand : public Command {
     const Input whole = LoadInput(paths_, &summaries);
     RefuseOptionsOfRecords(whole, options_);  // the analyses of a partial were run when it was made
     if (!baseline_.empty()) RequireRecords(whole, "--baseline");
+    if (!annotated_.empty()) RequireRecords(whole, "--annotate");
     const Input selected = selection.IsEmpty() ? Trace() : Select(RequireRecords(whole, "a selection"), selection);
     Report report =
         std::visit([&](const auto& input) { return Analyse(input, analyses); }, selection.IsEmpty() ? whole : selected);
+    if (!annotated_.empty()) return WriteAnnotation(report);
     if (!summaries.empty()) AddTraces(std::move(summaries), OptionsOfTraces(), &report);
     if (!selection.IsEmpty()) report.whole = FactsOf(RequireRecords(whole, "a selection"));
     if (by_shape_) ShowBySize(&report);
@@ -169,6 +180,9 @@ class ReportCommand : public Command {
       throw Error(ExitCode::kUsage, "--table requires --format csv", "use --only to select analyses in other formats");
     if (has_tables_ && format_ != "json")
       throw Error(ExitCode::kUsage, "--tables requires --format json", "--full shows all tables in other formats");
+    if (!annotated_.empty() && format_ != "text" && format_ != "md")
+      throw Error(ExitCode::kUsage, "--annotate writes text or Markdown, not " + format_,
+                  "--format json --only python_lines has the same figures");
     if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events requires --format html");
     if (format_ == "html") RequirePage(output_);
     options_.max_rows = rows_.value_or(RowsByDefault());
@@ -176,20 +190,54 @@ class ReportCommand : public Command {
   }
 
   int WriteOther(const Report& report) const {
-    const bool is_file = !output_.empty() && output_ != "-";
-    // A file is not a terminal, whatever stdout is.
-    const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
+    const Terminal terminal = TerminalOfOutput();
+    const std::string here = std::filesystem::current_path().string();
     const std::string text = format_ == "json"    ? RenderReportJson(report)
                              : format_ == "brief" ? RenderBrief(report)
                              : format_ == "line"  ? RenderReportLine(report)
                              : format_ == "md"    ? RenderReportMarkdown(report)
-                                                  : RenderReportText(report, terminal);
-    if (is_file) {
+                             : format_ == "sarif" ? RenderSarif(report, here)
+                             : format_ == "problems" ? RenderProblems(report, here)
+                                                     : RenderReportText(report, terminal);
+    return WriteText(text);
+  }
+
+  bool IsFile() const { return !output_.empty() && output_ != "-"; }
+
+  // A file is not a terminal, whatever stdout is.
+  Terminal TerminalOfOutput() const { return DetectTerminal(IsFile() ? -1 : STDOUT_FILENO); }
+
+  int WriteText(const std::string& text) const {
+    if (IsFile()) {
       WriteFile(output_, text);
     } else {
       WritePaged(text);
     }
     return CodeOf(ExitCode::kGood);
+  }
+
+  int WriteAnnotation(const Report& report) const {
+    const AnnotatedFile file = AnnotateFile(*report.records, annotated_);
+    const std::vector<std::string> source = SourceOf(file);
+    return WriteText(format_ == "md" ? RenderAnnotationMarkdown(file, source, is_full_)
+                                     : RenderAnnotationText(file, source, is_full_, TerminalOfOutput()));
+  }
+
+  // As it is named, or else where it was when the program ran. Empty where it is in neither place.
+  std::vector<std::string> SourceOf(const AnnotatedFile& file) const {
+    std::error_code error;
+    const std::string& path = std::filesystem::is_regular_file(annotated_, error) ? annotated_ : file.path;
+    if (!std::filesystem::is_regular_file(path, error)) {
+      Warn("cannot read '" + path + "': its lines are shown without their text");
+      return {};
+    }
+    const auto written = std::filesystem::last_write_time(path, error);
+    const auto recorded = std::filesystem::last_write_time(paths_.front(), error);
+    if (!error && written > recorded) Warn("'" + path + "' was changed after the recording: lines may have moved");
+    std::vector<std::string> lines;
+    std::istringstream text(ReadInputFile(path));
+    for (std::string line; std::getline(text, line);) lines.push_back(std::move(line));
+    return lines;
   }
 
   Trace LoadBaseline(const Trace& trace) const {
@@ -318,7 +366,7 @@ class ReportCommand : public Command {
 
   SelectionArguments selection_;
   std::vector<std::string> paths_;
-  std::string only_, skip_, min_gap_, min_time_, output_, sort_, table_, baseline_;
+  std::string only_, skip_, min_gap_, min_time_, output_, sort_, table_, baseline_, annotated_;
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
   std::optional<uint64_t> event_budget_;

@@ -47,6 +47,11 @@ constexpr std::array kCommands = {
                 "gprof-cli query --schema\n"
                 "gprof-cli query run.trace --schema kernel",
                 false, MakeQuery, false, CommandGroup::kRead},
+    CommandInfo{"tree", "show GPU time by module, operator and kernel, and idle time by cause and line",
+                "TRACE [options]",
+                "gprof-cli tree run.trace\n"
+                "gprof-cli tree run.trace --only idle --least 5",
+                false, MakeTree},
     CommandInfo{"mcp", "serve these answers to an agent (Model Context Protocol, stdio)", "[options]",
                 "gprof-cli mcp\n"
                 "gprof-cli mcp --allow-record",

@@ -25,6 +25,7 @@ std::unique_ptr<Command> MakeCounters();
 std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeExplain();
 std::unique_ptr<Command> MakeQuery();
+std::unique_ptr<Command> MakeTree();
 std::unique_ptr<Command> MakeMcp();
 std::unique_ptr<Command> MakeStats();
 std::unique_ptr<Command> MakeView();

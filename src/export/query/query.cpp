@@ -52,7 +52,8 @@ QueryResult RunQuery(const Trace& trace, const std::string& sql, const QueryLimi
   database.Prepare(sql);
   FillTables(trace, database);
   database.Start(limits.time);
-  QueryResult result{.columns = database.Columns()};
+  QueryResult result;
+  result.columns = database.Columns();
   std::size_t bytes = 0;
   while (database.Step()) {
     result.has_more = result.rows.size() == limits.rows || bytes > limits.bytes;

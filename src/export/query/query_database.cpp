@@ -39,15 +39,15 @@ std::string InsertInto(std::string_view table, std::size_t columns) {
 }
 
 // Rows of a table; columns that nobody reads stay empty, as most of the time goes into their texts.
-class SqliteRows : public RowWriter {
+class QueryRows : public RowWriter {
  public:
-  SqliteRows(sqlite3* handle, std::string_view table, std::vector<bool> wanted) : wanted_(std::move(wanted)) {
+  QueryRows(sqlite3* handle, std::string_view table, std::vector<bool> wanted) : wanted_(std::move(wanted)) {
     const std::string sql = InsertInto(table, wanted_.size());
     sqlite3_prepare_v2(handle, sql.c_str(), -1, &statement_, nullptr);
   }
-  ~SqliteRows() override { sqlite3_finalize(statement_); }
-  SqliteRows(const SqliteRows&) = delete;
-  SqliteRows& operator=(const SqliteRows&) = delete;
+  ~QueryRows() override { sqlite3_finalize(statement_); }
+  QueryRows(const QueryRows&) = delete;
+  QueryRows& operator=(const QueryRows&) = delete;
 
   void Integer(int64_t value) override {
     if (IsWanted()) sqlite3_bind_int64(statement_, place_, value);
@@ -138,7 +138,7 @@ void QueryDatabase::Add(const Table& table) {
   std::vector<std::string> columns;
   for (const Column& column : table.columns) columns.push_back(column.key);
   Execute(CreateTable(name, columns));
-  SqliteRows rows(handle_, name, std::vector<bool>(columns.size(), true));
+  QueryRows rows(handle_, name, std::vector<bool>(columns.size(), true));
   for (const std::vector<Cell>& row : table.rows) {
     for (std::size_t i = 0; i < columns.size(); ++i) i < row.size() ? AddCell(row[i], rows) : rows.Nothing();
     rows.EndRow();
@@ -169,7 +169,7 @@ uint64_t QueryDatabase::Fill(const RecordTable& table, RecordContext& context) {
   const std::set<std::string>& read = read_[std::string(table.name)];
   std::vector<bool> wanted;
   for (const std::string_view column : table.columns) wanted.push_back(read.contains(std::string(column)));
-  SqliteRows rows(handle_, table.name, std::move(wanted));
+  QueryRows rows(handle_, table.name, std::move(wanted));
   table.write(context, rows);
   if (rows.is_full()) Fail();
   return rows.rows();

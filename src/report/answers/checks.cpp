@@ -139,7 +139,7 @@ std::string ConditionOf(Filter filter, const Subject& subject) {
 
 }  // namespace
 
-Check CheckOf(const Finding& finding, std::string_view table) {
+FindingCheck CheckOf(const Finding& finding, std::string_view table) {
   const auto* found = std::ranges::find(kChecks, table, &CheckInfo::table);
   if (found == std::end(kChecks)) {
     if (table.empty()) return {};

@@ -8,13 +8,13 @@
 
 namespace gprof {
 
-struct Check {
+struct FindingCheck {
   std::string sql;   // for `gprof-cli query`
   std::string what;  // what its result says
   FactSet more = FactSet::None();  // what would say more about such a finding, where it is recorded
 };
 
 // `table`: the table of the report that has the facts behind the finding (FindingInfo::table).
-Check CheckOf(const Finding& finding, std::string_view table);
+FindingCheck CheckOf(const Finding& finding, std::string_view table);
 
 }  // namespace gprof

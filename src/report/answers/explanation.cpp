@@ -92,16 +92,16 @@ FactSet NeedsOf(const FindingInfo& info) {
 void ExplainAbsence(const Report& report, const FindingInfo& info, Explanation* out) {
   out->id = info.id;
   out->meaning = info.meaning;
-  const Check check = CheckOf(Finding{.id = std::string(info.id)}, info.table);
+  const FindingCheck check = CheckOf(NewFinding(info.id), info.table);
   out->lacks = Reasons(report, NeedsOf(info) | check.more);
   const bool is_complete = report.Whole().head->health.IsComplete();
   if (!is_complete) out->lacks.push_back("the trace is incomplete");
-  out->answer = out->lacks.empty() ? Answer::kNotFound : Answer::kCannotTell;
+  out->answer = out->lacks.empty() ? AnswerKind::kNotFound : AnswerKind::kCannotTell;
 }
 
 void ExplainFound(const Report& report, const NamedFinding& named, Explanation* out) {
   const Finding& finding = *named.ranked.finding;
-  out->answer = Answer::kFound;
+  out->answer = AnswerKind::kFound;
   out->id = finding.id;
   out->named = named;
   const FindingInfo* const info = FindFinding(finding.id);
@@ -118,22 +118,22 @@ void ExplainFact(const Report& report, const FactInfo& info, Explanation* out) {
   out->id = info.key;
   out->meaning = info.name;
   out->lacks = Reasons(report, info.fact);
-  out->answer = out->lacks.empty() ? Answer::kRecorded : Answer::kNotRecorded;
+  out->answer = out->lacks.empty() ? AnswerKind::kRecorded : AnswerKind::kNotRecorded;
 }
 
-const char* AnswerName(Answer answer) {
+const char* AnswerName(AnswerKind answer) {
   switch (answer) {
-    case Answer::kFound:
+    case AnswerKind::kFound:
       return "found";
-    case Answer::kNotFound:
+    case AnswerKind::kNotFound:
       return "not found";
-    case Answer::kCannotTell:
+    case AnswerKind::kCannotTell:
       return "cannot tell";
-    case Answer::kRecorded:
+    case AnswerKind::kRecorded:
       return "recorded";
-    case Answer::kNotRecorded:
+    case AnswerKind::kNotRecorded:
       return "not recorded";
-    case Answer::kNoSuchWord:
+    case AnswerKind::kNoSuchWord:
       break;
   }
   return "no such finding";

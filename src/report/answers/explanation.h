@@ -12,7 +12,7 @@
 
 namespace gprof {
 
-enum class Answer : uint8_t {
+enum class AnswerKind : uint8_t {
   kFound,
   kNotFound,    // what it needs was recorded, and it is not there
   kCannotTell,  // what it needs was not recorded
@@ -22,13 +22,13 @@ enum class Answer : uint8_t {
 };
 
 struct Explanation {
-  Answer answer = Answer::kNoSuchWord;
+  AnswerKind answer = AnswerKind::kNoSuchWord;
   std::string id, meaning;
   std::optional<NamedFinding> named{};  // of kFound alone
   std::vector<Metric> metrics{};        // the times that it competes for, of the whole trace
   Table rows{};                         // those of its table that are about it, the first of them
   bool are_rows_narrowed = false;       // they name what the finding is about
-  Check check{};
+  FindingCheck check{};
   std::string command{};              // that runs the check
   std::vector<std::string> more{};    // what would say more and was not recorded, with the reason
   std::vector<std::string> lacks{};   // of kCannotTell and kNotRecorded: what is missing

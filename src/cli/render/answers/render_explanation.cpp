@@ -47,11 +47,11 @@ class ExplanationText {
   void Absence() {
     Line("Finding", explanation_.id + ": " + explanation_.meaning);
     switch (explanation_.answer) {
-      case Answer::kNotFound:
+      case AnswerKind::kNotFound:
         return Line("Answer", "not found: what it rests on was recorded, and does not show it");
-      case Answer::kRecorded:
+      case AnswerKind::kRecorded:
         return Line("Answer", "recorded");
-      case Answer::kNotRecorded:
+      case AnswerKind::kNotRecorded:
         return Line("Answer", "not recorded: " + (explanation_.lacks.empty() ? "" : explanation_.lacks.front()));
       default:
         Line("Answer", "cannot tell: it was not found, but what would show it may be missing");

@@ -7,6 +7,7 @@
 
 #include "base/terminal.h"
 #include "gprof/analysis.h"
+#include "report/lines/annotated_file.h"
 #include "report/report.h"
 
 namespace gprof::cli {
@@ -18,6 +19,12 @@ std::string RenderReportLine(const Report& report);
 
 // The same sections as the text, for pages that show Markdown as GitHub does.
 std::string RenderReportMarkdown(const Report& report);
+
+// A source file with the figures of its lines beside it: those that have some and a few around them, or all. `source`
+// is empty where the file cannot be read.
+std::string RenderAnnotationText(const AnnotatedFile& file, const std::vector<std::string>& source, bool is_full,
+                                 const Terminal& terminal);
+std::string RenderAnnotationMarkdown(const AnnotatedFile& file, const std::vector<std::string>& source, bool is_full);
 
 // A table as CSV: the keys of its columns, then plain numbers. Tables are named "analysis.table": "idle.gaps"; beside
 // those of the analyses there are "metrics", "findings" and "trust".
