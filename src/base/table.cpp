@@ -102,7 +102,8 @@ std::string RenderLine(const TextTable& table, const Layout& layout, const std::
 }
 
 // Its lines: one, unless a text goes on below.
-std::vector<std::string> RenderRow(const TextTable& table, const Layout& layout, const std::vector<std::string>& cells) {
+std::vector<std::string> RenderRow(const TextTable& table, const Layout& layout,
+                                   const std::vector<std::string>& cells) {
   std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(cells.size()));
   for (std::size_t i = 0; i < cells.size() && i < table.columns.size(); ++i) {
     std::vector<std::string> lines = {cells[i]};

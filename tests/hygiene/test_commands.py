@@ -13,22 +13,14 @@ SHELL = {"", "sh", "bash", "console", "shell"}
 
 
 def help_of(*words):
-    done = tree.run(tree.COMMAND, *words, "--help")
+    done = tree.run(tree.COMMAND, *words, "--help-all")
     return done.stdout if done.returncode == 0 else None
 
 
-def commands():
-    """Names listed by `gprof-cli help`: indented words below a heading that says so."""
-    printed = tree.run(tree.COMMAND, "help").stdout
-    names, in_list = [], False
-    for line in printed.splitlines():
-        if re.match(r"^\s*(\w+ )?(sub)?commands\b.*:?\s*$", line, re.I):
-            in_list = True
-        elif in_list and (match := re.match(r"^  ([a-z][a-z-]*)\b", line)):
-            names.append(match.group(1))
-        elif in_list and line.strip() and not line.startswith(" "):
-            in_list = False
-    return names
+def commands(*options):
+    """Names that `gprof-cli help` lists: an indented word, and at a distance what it is for."""
+    printed = tree.run(tree.COMMAND, "help", *(options or ["--all"])).stdout
+    return re.findall(r"^  ([a-z][a-z-]*) {2,}\S", printed, re.M)
 
 
 def listed_options(command):
@@ -80,6 +72,20 @@ class Commands(unittest.TestCase):
         self.assertIn("profile", self.commands)
         self.assertIn("report", self.commands)
 
+    def test_help_begins_with_fifteen_of_them(self):
+        first = commands("--no-pager")
+        self.assertEqual(len(first), 15)
+        self.assertLess(set(first), set(self.commands))
+        self.assertIn("profile", first)
+
+    def test_short_help_of_options_names_options_that_exist(self):
+        for name in ("profile", "compare", "record", "launch"):
+            short = tree.run(tree.COMMAND, name, "--help").stdout
+            listed = set(re.findall(r"^\s+(?:-\w,\s*)?(--[a-z][a-z0-9-]*)", short, re.M))
+            self.assertLess(listed, listed_options(name) | {"--help-all"})
+            self.assertLess(len(listed), 25, name)
+            self.assertIn(f"gprof-cli {name} --help-all", short)
+
     def test_every_command_has_a_page_and_every_page_a_command(self):
         pages = {name.split("/")[-1].removesuffix(".md") for name in tree.files("docs/commands", suffixes=(".md",))}
         self.assertEqual(pages, set(self.commands))
@@ -90,7 +96,7 @@ class Commands(unittest.TestCase):
             page = tree.SOURCE / "docs" / "commands" / f"{name}.md"
             body = page.read_text(encoding="utf-8") if page.is_file() else ""
             options = listed_options(name)
-            missing += [f"{name} {option}" for option in sorted(options - {"--help"}) if option not in body]
+            missing += [f"{name} {option}" for option in sorted(options - {"--help", "--help-all"}) if option not in body]
         self.assertEqual(missing, [])
         self.assertLessEqual({"--output", "--trace", "--help"}, listed_options("profile"))
 

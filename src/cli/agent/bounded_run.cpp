@@ -2,15 +2,16 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "gprof/error.h"
 
@@ -38,16 +39,25 @@ struct OutputPipe {
   }
 };
 
-[[noreturn]] void BeGprofCli(std::vector<char*>& arguments, int out, int err) {
-  // It ends with the server, and apart from it a signal reaches all that it starts.
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  setpgid(0, 0);
-  const int in = open("/dev/null", O_RDONLY);
-  dup2(in, STDIN_FILENO);
-  dup2(out, STDOUT_FILENO);
-  dup2(err, STDERR_FILENO);
-  execv("/proc/self/exe", arguments.data());
-  _exit(static_cast<int>(ExitCode::kLaunchFailed));
+// In a group of its own, so that a signal reaches all that it starts.
+pid_t StartGprofCli(std::vector<std::string> words, int out, int err) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw Error(ExitCode::kUnreadable, std::string("cannot start a process: ") + std::strerror(error));
+  return pid;
 }
 
 class Collected {
@@ -78,7 +88,8 @@ int MillisecondsUntil(Clock::time_point end) {
 }
 
 // Reads until both are closed. Who is late is asked to end, and then made to.
-void ReadAll(pid_t pid, OutputPipe& out, OutputPipe& err, Clock::time_point end, const Collected& collected, BoundedOutput* result) {
+void ReadAll(pid_t pid, OutputPipe& out, OutputPipe& err, Clock::time_point end, const Collected& collected,
+             BoundedOutput* result) {
   std::array<pollfd, 2> streams = {{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
     const int ready = poll(streams.data(), streams.size(), MillisecondsUntil(end));
@@ -107,15 +118,10 @@ int CodeOfStatus(int status) {
 
 BoundedOutput RunBounded(const std::vector<std::string>& words, std::chrono::seconds limit, std::size_t most_bytes,
                          Keep keep) {
-  std::vector<std::string> copies = {"gprof-cli"};
-  copies.insert(copies.end(), words.begin(), words.end());
-  std::vector<char*> arguments;
-  for (std::string& word : copies) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<std::string> all = {"gprof-cli"};
+  all.insert(all.end(), words.begin(), words.end());
   OutputPipe out, err;
-  const pid_t pid = fork();
-  if (pid < 0) throw Error(ExitCode::kUnreadable, std::string("cannot start a process: ") + std::strerror(errno));
-  if (pid == 0) BeGprofCli(arguments, out.ends[1], err.ends[1]);
+  const pid_t pid = StartGprofCli(std::move(all), out.ends[1], err.ends[1]);
   out.CloseEnd(1);
   err.CloseEnd(1);
   BoundedOutput result;

@@ -28,9 +28,8 @@ struct RpcError {
 };
 
 Json Failure(const Json& id, const RpcError& error) {
-  return {{"jsonrpc", "2.0"},
-          {"id", id},
-          {"error", {{"code", static_cast<int>(error.code)}, {"message", error.message}}}};
+  return {
+      {"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", static_cast<int>(error.code)}, {"message", error.message}}}};
 }
 
 Json Initialized(const Json& params) {
@@ -83,8 +82,8 @@ Json McpServer::Call(const Json& params) {
     return ToolResult(complaint, true);
   try {
     const ToolCall call = tool->call(arguments);
-    const BoundedOutput run = RunBounded(call.words, options_.time_limit, kMostAnswerBytes,
-                                         call.runs_program ? Keep::kLast : Keep::kFirst);
+    const BoundedOutput run =
+        RunBounded(call.words, options_.time_limit, kMostAnswerBytes, call.runs_program ? Keep::kLast : Keep::kFirst);
     return ToolResult(TextOfRun(run, call, options_.time_limit), run.is_late || !IsAnswer(run.exit_code));
   } catch (const Error& error) {
     return ToolResult(error.what(), true);

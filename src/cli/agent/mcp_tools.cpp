@@ -81,8 +81,8 @@ Json RecordProperties() {
 }
 // With a program, what follows `--` is its command line.
 ToolCall CallRecord(const Json& arguments) {
-  ToolCall call = CallOf({"profile", "-o", TextOf(arguments, "output")},
-                         arguments.at("command").get<std::vector<std::string>>());
+  ToolCall call =
+      CallOf({"profile", "-o", TextOf(arguments, "output")}, arguments.at("command").get<std::vector<std::string>>());
   call.runs_program = true;
   return call;
 }
@@ -95,26 +95,53 @@ ToolCall CallTry(const Json& arguments) {
 Json TryProperties() { return {{"command", Texts("program and its arguments, which is run several times")}}; }
 
 std::vector<Tool> AllTools() {
-  return {{"report", "Where the time went",
-           "Verdict on a trace, split of time, at most five findings with evidence ids and what each could win at most, "
-           "and what was not recorded. outcome 'cannot tell' is not 'no problem found'.",
-           false, ReportProperties, {"trace"}, CallReport},
-          {"explain", "The numbers behind one finding",
-           "Numbers and rows behind a finding of the report, and SQL that checks them against the records.", false,
-           ExplainProperties, {"trace", "finding"}, CallExplain},
-          {"query", "SQL over the records",
-           "Reads the records of a trace: tables kernel, memcpy, memset, api, sync, nvtx_range, os_call, cpu_sample, "
-           "thread, stream and more; views gpu_op (all GPU operations) and gpu_gap (idle intervals); report_* (tables "
-           "of the report). Times are ns. Ask with `table` for columns. A table that was not recorded is an answer "
-           "'cannot tell', not 0 rows.",
-           false, QueryProperties, {"trace"}, CallQuery},
-          {"diff", "Two traces compared", "What got faster or slower between two traces, and by how much.", false,
-           DiffProperties, {"base", "new"}, CallDiff},
-          {"record", "Record a program", "Runs a program and records what it does on the GPU.", true, RecordProperties,
-           {"command", "output"}, CallRecord},
-          {"try", "Try changes that need no source",
-           "Runs a program alternately with itself and a changed environment, and says what helped.", true,
-           TryProperties, {"command"}, CallTry}};
+  return {
+      {"report",
+       "Where the time went",
+       "Verdict on a trace, split of time, at most five findings with evidence ids and what each could win at most, "
+       "and what was not recorded. outcome 'cannot tell' is not 'no problem found'.",
+       false,
+       ReportProperties,
+       {"trace"},
+       CallReport},
+      {"explain",
+       "The numbers behind one finding",
+       "Numbers and rows behind a finding of the report, and SQL that checks them against the records.",
+       false,
+       ExplainProperties,
+       {"trace", "finding"},
+       CallExplain},
+      {"query",
+       "SQL over the records",
+       "Reads the records of a trace: tables kernel, memcpy, memset, api, sync, nvtx_range, os_call, cpu_sample, "
+       "thread, stream and more; views gpu_op (all GPU operations) and gpu_gap (idle intervals); report_* (tables "
+       "of the report). Times are ns. Ask with `table` for columns. A table that was not recorded is an answer "
+       "'cannot tell', not 0 rows.",
+       false,
+       QueryProperties,
+       {"trace"},
+       CallQuery},
+      {"diff",
+       "Two traces compared",
+       "What got faster or slower between two traces, and by how much.",
+       false,
+       DiffProperties,
+       {"base", "new"},
+       CallDiff},
+      {"record",
+       "Record a program",
+       "Runs a program and records what it does on the GPU.",
+       true,
+       RecordProperties,
+       {"command", "output"},
+       CallRecord},
+      {"try",
+       "Try changes that need no source",
+       "Runs a program alternately with itself and a changed environment, and says what helped.",
+       true,
+       TryProperties,
+       {"command"},
+       CallTry}};
 }
 
 bool IsOfType(const Json& value, const std::string& type) {

@@ -19,7 +19,7 @@ struct ToolCall {
 struct Tool {
   std::string_view name, title, description;
   bool runs_program;
-  Json (*properties)();                       // JSON schema of its arguments
+  Json (*properties)();  // JSON schema of its arguments
   std::vector<std::string_view> required;
   ToolCall (*call)(const Json& arguments);  // throws Error for arguments that contradict each other
 };

@@ -80,8 +80,7 @@ class QueryCommand : public Command {
       tables = QueryTables(&RequireRecords(input, "a query"));
     }
     if (!sql_.empty()) KeepOne(&tables);
-    WritePaged(format_ == "json" ? RenderSchemaJson(tables)
-                                 : RenderSchemaText(tables, DetectTerminal(STDOUT_FILENO)));
+    WritePaged(format_ == "json" ? RenderSchemaJson(tables) : RenderSchemaText(tables, DetectTerminal(STDOUT_FILENO)));
     return CodeOf(ExitCode::kGood);
   }
 

@@ -35,7 +35,7 @@
 #include "report/analysis_names.h"
 #include "report/answers/brief.h"
 #include "report/lines/annotated_file.h"
-#include "report/lines/finding_places.h"
+#include "report/lines/placed_findings.h"
 
 namespace gprof::cli {
 namespace {
@@ -68,7 +68,8 @@ const Table& RequireTable(const std::vector<NamedTable>& tables, const std::stri
 class ReportCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", paths_, "trace to report on, or the traces of all ranks of a run, or a folder of them")->type_name("");
+    app.add_option("TRACE", paths_, "trace to report on, or the traces of all ranks of a run, or a folder of them")
+        ->type_name("");
     app.add_option("--only", only_,
                    "only these analyses, comma-separated: kernels, copies, idle, … (see --list), nsys report names, or "
                    "findings")
@@ -102,37 +103,13 @@ class ReportCommand : public Command {
     app.add_flag("--group-by-input-shape", by_shape_,
                  "PyTorch operators by the sizes of their inputs; implies --only ops")
         ->group("Display");
-    AddPagerOption(app);
-    selection_.AddOptions(app);
-    app.add_option(
-           "--format", format_,
-           "text (default), line (one line), brief (JSON of at most 5 kB, for agents), md or markdown, csv (tables), "
-           "json, html (self-contained page with a timeline), or findings at their source lines: sarif, problems (as "
-           "compilers print them)")
-        ->type_name("text|line|brief|md|markdown|csv|json|html|sarif|problems")
-        ->check(OneOf({"text", "line", "brief", "md", "markdown", "csv", "json", "html", "sarif", "problems"}))
-        ->group("Output");
     app.add_option("--annotate", annotated_,
                    "show this source file with GPU time, idle time, waits and launches of each line (text, md)")
         ->type_name("PATH")
         ->group("Display");
-    app.add_flag("--tables", has_tables_,
-                 "with --format json: all tables (default: those of --only, or none: a count of them)")
-        ->group("Output");
-    app.add_option("--html-events", event_budget_,
-                   "with --format html: maximum timeline events (default 5000000); beyond that, short events are "
-                   "merged")
-        ->type_name("N")
-        ->check(WholeNumber(1, 100'000'000))
-        ->group("Output");
-    app.add_option("--table", table_, "with --format csv: only this table, for example idle.gaps or metrics")
-        ->type_name("NAME")
-        ->group("Output");
-    AddRawCsvOption(app);
-    app.add_option("-o,--output", output_,
-                   "write the report to a file (atomically); for csv without --table, the folder for all tables")
-        ->type_name("FILE")
-        ->group("Output");
+    AddPagerOption(app);
+    selection_.AddOptions(app);
+    AddOutputOptions(app);
     AddMemoryLimitOption(app);
   }
 
@@ -168,6 +145,34 @@ class ReportCommand : public Command {
   }
 
  private:
+  void AddOutputOptions(CLI::App& app) {
+    app.add_option(
+           "--format", format_,
+           "text (default), line (one line), brief (JSON of at most 5 kB, for agents), md or markdown, csv (tables), "
+           "json, html (self-contained page with a timeline), or findings at their source lines: sarif, problems (as "
+           "compilers print them)")
+        ->type_name("text|line|brief|md|markdown|csv|json|html|sarif|problems")
+        ->check(OneOf({"text", "line", "brief", "md", "markdown", "csv", "json", "html", "sarif", "problems"}))
+        ->group("Output");
+    app.add_flag("--tables", has_tables_,
+                 "with --format json: all tables (default: those of --only, or none: a count of them)")
+        ->group("Output");
+    app.add_option("--html-events", event_budget_,
+                   "with --format html: maximum timeline events (default 5000000); beyond that, short events are "
+                   "merged")
+        ->type_name("N")
+        ->check(WholeNumber(1, 100'000'000))
+        ->group("Output");
+    app.add_option("--table", table_, "with --format csv: only this table, for example idle.gaps or metrics")
+        ->type_name("NAME")
+        ->group("Output");
+    AddRawCsvOption(app);
+    app.add_option("-o,--output", output_,
+                   "write the report to a file (atomically); for csv without --table, the folder for all tables")
+        ->type_name("FILE")
+        ->group("Output");
+  }
+
   // What contradicts itself is refused before a trace is read.
   std::vector<const Analysis*> ReadOptions() {
     if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli report TRACE... [options]");
@@ -183,6 +188,8 @@ class ReportCommand : public Command {
     if (!annotated_.empty() && format_ != "text" && format_ != "md")
       throw Error(ExitCode::kUsage, "--annotate writes text or Markdown, not " + format_,
                   "--format json --only python_lines has the same figures");
+    if (format_ == "brief" && !(only_.empty() && skip_.empty()))
+      throw Error(ExitCode::kUsage, "--format brief is of all analyses", "remove --only and --skip");
     if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events requires --format html");
     if (format_ == "html") RequirePage(output_);
     options_.max_rows = rows_.value_or(RowsByDefault());
@@ -192,11 +199,11 @@ class ReportCommand : public Command {
   int WriteOther(const Report& report) const {
     const Terminal terminal = TerminalOfOutput();
     const std::string here = std::filesystem::current_path().string();
-    const std::string text = format_ == "json"    ? RenderReportJson(report)
-                             : format_ == "brief" ? RenderBrief(report)
-                             : format_ == "line"  ? RenderReportLine(report)
-                             : format_ == "md"    ? RenderReportMarkdown(report)
-                             : format_ == "sarif" ? RenderSarif(report, here)
+    const std::string text = format_ == "json"       ? RenderReportJson(report)
+                             : format_ == "brief"    ? RenderBrief(report)
+                             : format_ == "line"     ? RenderReportLine(report)
+                             : format_ == "md"       ? RenderReportMarkdown(report)
+                             : format_ == "sarif"    ? RenderSarif(report, here)
                              : format_ == "problems" ? RenderProblems(report, here)
                                                      : RenderReportText(report, terminal);
     return WriteText(text);
@@ -326,7 +333,8 @@ class ReportCommand : public Command {
     AnalysisOptions options = options_;
     if (!sort_.empty() || min_time_ns_ > 0) options.max_rows = 0;
     // What is sorted by a column may be a detail alone.
-    options.is_brief = format_ != "json" && format_ != "csv" && format_ != "html" && only_.empty() && sort_.empty();
+    const bool has_all = format_ == "json" || format_ == "csv" || format_ == "html" || format_ == "brief";
+    options.is_brief = !has_all && only_.empty() && sort_.empty();
     Report report = RunAnalyses(input, analyses, options);
     if (min_time_ns_ > 0) LeaveOutShortRows(min_time_ns_, sort_.empty() ? options_.max_rows : 0, &report);
     if (!sort_.empty() && !SortTables(sort_, options_.max_rows, &report)) {

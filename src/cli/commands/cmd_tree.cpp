@@ -1,4 +1,5 @@
-// gprof-cli tree: the time of GPUs by module, operator and kernel, and idle time by cause and line. docs/commands/tree.md
+// gprof-cli tree: the time of GPUs by module, operator and kernel, and idle time by cause and line.
+// docs/commands/tree.md
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -42,8 +43,8 @@ class TreeText {
       : least_percent_(least_percent), depth_(depth), terminal_(terminal), style_(terminal.has_color) {}
 
   void Add(const char* title, const TimeNode& root) {
-    out_ += (out_.empty() ? "" : "\n") +
-            style_.Bold(Line(root, root.ns, FormatCount(root.count), std::string(title))) + "\n";
+    out_ += (out_.empty() ? "" : "\n") + style_.Bold(Line(root, root.ns, FormatCount(root.count), std::string(title))) +
+            "\n";
     AddChildren(root, root.ns, 1);
   }
 

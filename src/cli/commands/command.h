@@ -32,7 +32,7 @@ struct CommandInfo {
   std::string_view examples;  // lines for the end of the help text
   bool runs_program = false;  // what follows the first positional belongs to a program
   std::unique_ptr<Command> (*make)();
-  bool has_code_of_program = false;  // its exit code is that of the program, so our failures are 125
+  bool has_code_of_program = false;          // its exit code is that of the program, so our failures are 125
   CommandGroup group = CommandGroup::kMore;  // those of kMore are shown with --help-all alone
   // The options that its help shows, as in "-o -t --stats"; --help-all has the rest. Empty: all of them.
   std::string_view main_options{};

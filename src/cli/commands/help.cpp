@@ -47,7 +47,9 @@ std::string RenderEntry(const std::string& left, const std::string& description,
 
 // Whether it is among "-o -t --stats".
 bool IsNamedIn(std::string_view names, const CLI::Option& option) {
-  const auto stands = [&](const std::string& name) { return Contains(" " + std::string(names) + " ", " " + name + " "); };
+  const auto stands = [&](const std::string& name) {
+    return Contains(" " + std::string(names) + " ", " " + name + " ");
+  };
   return std::ranges::any_of(option.get_snames(), [&](const auto& name) { return stands("-" + name); }) ||
          std::ranges::any_of(option.get_lnames(), [&](const auto& name) { return stands("--" + name); });
 }

@@ -13,8 +13,8 @@ namespace gprof {
 
 struct QueryLimits {
   std::size_t rows = 100;
-  std::size_t text_bytes = 2000;       // of one value
-  std::size_t bytes = 16 << 20;        // of all rows
+  std::size_t text_bytes = 2000;           // of one value
+  std::size_t bytes = 16 << 20;            // of all rows
   std::chrono::milliseconds time{30'000};  // of the query, without reading the trace
 };
 

@@ -228,8 +228,7 @@ void QueryDatabase::Fail() const {
   if (!refused_.empty()) throw Error(ExitCode::kUsage, refused_, "gprof-cli export has formats that can be changed");
   switch (code & 0xFF) {
     case SQLITE_INTERRUPT:
-      throw Error(ExitCode::kInconclusive,
-                  "the query took longer than " + std::to_string(limit_.count() / 1000) + " s",
+      throw Error(ExitCode::kInconclusive, "the query took longer than " + std::to_string(limit_.count() / 1000) + " s",
                   "join on fewer rows, or give it longer with --time-limit");
     case SQLITE_NOMEM:
     case SQLITE_TOOBIG:

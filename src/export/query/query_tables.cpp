@@ -98,7 +98,8 @@ FactSet FactsOfTable(std::string_view table) {
 
 std::vector<QueryTable> QueryTables(const Trace* trace) {
   std::vector<QueryTable> tables;
-  for (const RecordTable& table : AllRecordTables()) tables.push_back(TableOf(table.name, table.meaning, table.columns));
+  for (const RecordTable& table : AllRecordTables())
+    tables.push_back(TableOf(table.name, table.meaning, table.columns));
   QueryDatabase database;
   for (const QueryView& view : QueryViews()) {
     QueryTable table{std::string(view.name), std::string(view.meaning), {}};

@@ -9,8 +9,8 @@
 namespace gprof {
 
 struct FindingCheck {
-  std::string sql;   // for `gprof-cli query`
-  std::string what;  // what its result says
+  std::string sql;                 // for `gprof-cli query`
+  std::string what;                // what its result says
   FactSet more = FactSet::None();  // what would say more about such a finding, where it is recorded
 };
 

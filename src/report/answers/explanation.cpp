@@ -199,7 +199,8 @@ std::string RenderExplanationJson(const Report& report, const Explanation& expla
   for (const Metric& metric : explanation.metrics) json["metrics"][std::string(metric.id)] = NumberJson(metric.value);
   if (!explanation.rows.rows.empty()) json["rows"] = RowsJson(explanation);
   if (!explanation.command.empty()) {
-    json["check"] = {{"command", explanation.command}, {"sql", explanation.check.sql}, {"gives", explanation.check.what}};
+    json["check"] = {
+        {"command", explanation.command}, {"sql", explanation.check.sql}, {"gives", explanation.check.what}};
   }
   if (!explanation.more.empty()) json["would_say_more"] = explanation.more;
   if (!explanation.lacks.empty()) json["not_recorded"] = explanation.lacks;

@@ -29,9 +29,9 @@ struct Explanation {
   Table rows{};                         // those of its table that are about it, the first of them
   bool are_rows_narrowed = false;       // they name what the finding is about
   FindingCheck check{};
-  std::string command{};              // that runs the check
-  std::vector<std::string> more{};    // what would say more and was not recorded, with the reason
-  std::vector<std::string> lacks{};   // of kCannotTell and kNotRecorded: what is missing
+  std::string command{};             // that runs the check
+  std::vector<std::string> more{};   // what would say more and was not recorded, with the reason
+  std::vector<std::string> lacks{};  // of kCannotTell and kNotRecorded: what is missing
 };
 
 // `word`: a finding of the report as FindNamed takes it, any id of the catalogue, or the key of a fact that the trace

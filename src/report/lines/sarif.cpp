@@ -4,7 +4,7 @@
 #include "analysis/findings/finding_catalogue.h"
 #include "gprof/version.h"
 #include "report/json_values.h"
-#include "report/lines/finding_places.h"
+#include "report/lines/placed_findings.h"
 
 namespace gprof {
 namespace {
@@ -72,10 +72,10 @@ std::string RenderSarif(const Report& report, const std::string& root) {
   Json results = Json::array();
   for (const PlacedFinding& place : places.placed) results.push_back(ResultJson(place, root));
   const Json driver = {{"name", "gprof-cli"}, {"version", kVersion}, {"rules", RulesJson(places.placed)}};
-  const Json run = {{"tool", {{"driver", driver}}},
-                    {"results", std::move(results)},
-                    {"properties",
-                     {{"trace", report.Whole().head->path}, {"findings_without_line", places.without_line}}}};
+  const Json run = {
+      {"tool", {{"driver", driver}}},
+      {"results", std::move(results)},
+      {"properties", {{"trace", report.Whole().head->path}, {"findings_without_line", places.without_line}}}};
   return ToText({{"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({run})}});
 }
 

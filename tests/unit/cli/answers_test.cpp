@@ -44,8 +44,9 @@ AnalysisResult EveryFinding(const std::string& text) {
 
 template <const char* kText>
 Report ReportWith(const Trace& trace) {
-  static constexpr Analysis kOdd{
-      "odd", "", [](const AnalysisInput&, const AnalysisOptions&) { return EveryFinding(std::string(20'000, *kText)); }};
+  static constexpr Analysis kOdd{"odd", "", [](const AnalysisInput&, const AnalysisOptions&) {
+                                   return EveryFinding(std::string(20'000, *kText));
+                                 }};
   return RunAnalyses(trace, {&kOdd}, {});
 }
 
@@ -112,13 +113,32 @@ ExitCode CodeOfQuery(const std::string& sql) {
 }
 
 TEST(Query, OnlyReads) {
-  for (const char* sql : {"DELETE FROM kernel", "INSERT INTO thread VALUES (1, 2, 3)", "UPDATE thread SET pid = 1",
-                          "DROP TABLE kernel", "CREATE TABLE t (a)", "CREATE TEMP TABLE t (a)", "ATTACH 'x.db' AS x",
-                          "PRAGMA journal_mode = WAL", "PRAGMA user_version", "VACUUM INTO 'x.db'", "BEGIN", "COMMIT",
-                          "REINDEX", "ANALYZE", "SELECT load_extension('x')", "DETACH main", "SELECT 1; SELECT 2",
-                          "CREATE TRIGGER t AFTER INSERT ON kernel BEGIN SELECT 1; END", "SAVEPOINT s", "", ";", "SELEC",
-                          "SELECT * FROM no_such_table", "SELECT no_such_column FROM thread",
-                          "CREATE VIRTUAL TABLE v USING fts5(a)", "SELECT * FROM pragma_database_list"}) {
+  for (const char* sql : {"DELETE FROM kernel",
+                          "INSERT INTO thread VALUES (1, 2, 3)",
+                          "UPDATE thread SET pid = 1",
+                          "DROP TABLE kernel",
+                          "CREATE TABLE t (a)",
+                          "CREATE TEMP TABLE t (a)",
+                          "ATTACH 'x.db' AS x",
+                          "PRAGMA journal_mode = WAL",
+                          "PRAGMA user_version",
+                          "VACUUM INTO 'x.db'",
+                          "BEGIN",
+                          "COMMIT",
+                          "REINDEX",
+                          "ANALYZE",
+                          "SELECT load_extension('x')",
+                          "DETACH main",
+                          "SELECT 1; SELECT 2",
+                          "CREATE TRIGGER t AFTER INSERT ON kernel BEGIN SELECT 1; END",
+                          "SAVEPOINT s",
+                          "",
+                          ";",
+                          "SELEC",
+                          "SELECT * FROM no_such_table",
+                          "SELECT no_such_column FROM thread",
+                          "CREATE VIRTUAL TABLE v USING fts5(a)",
+                          "SELECT * FROM pragma_database_list"}) {
     EXPECT_EQ(CodeOfQuery(sql), ExitCode::kUsage) << sql;
   }
   EXPECT_EQ(CodeOfQuery("SELECT count(*) FROM thread"), ExitCode::kGood);
@@ -153,9 +173,9 @@ TEST(Query, WhatWasNotRecordedIsNoEmptyTable) {
 
 // A new table has to say whether it may be missing.
 TEST(Query, EveryTableSaysWhatItIsOf) {
-  const std::vector<std::string_view> always_there = {"process", "thread",      "context", "stream",      "capture",
-                                                      "loss",    "notice",      "module",  "tensor_block", "gpu_pause",
-                                                      "in_progress", "metric_loss"};
+  const std::vector<std::string_view> always_there = {"process",      "thread",    "context",     "stream",
+                                                      "capture",      "loss",      "notice",      "module",
+                                                      "tensor_block", "gpu_pause", "in_progress", "metric_loss"};
   for (const RecordTable& table : AllRecordTables()) {
     const bool is_always = std::find(always_there.begin(), always_there.end(), table.name) != always_there.end();
     EXPECT_EQ(FactsOfTable(table.name).IsEmpty(), is_always) << table.name;

@@ -1,4 +1,4 @@
-#include "report/lines/finding_places.h"
+#include "report/lines/placed_findings.h"
 
 #include "analysis/facts/places/stack_lines.h"
 #include "analysis/facts/shared_facts.h"
