@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,6 +21,9 @@
 
 namespace gprof::cli {
 namespace {
+
+// Of each table: among these are the rows that a finding is about, as tables begin with what is worth most.
+constexpr uint32_t kRowsLookedAt = 1000;
 
 class ExplainCommand : public Command {
  public:
@@ -45,7 +49,7 @@ class ExplainCommand : public Command {
     std::vector<const Analysis*> analyses;
     for (const Analysis& analysis : AllAnalyses()) analyses.push_back(&analysis);
     AnalysisOptions options;
-    options.max_rows = 0;
+    options.max_rows = kRowsLookedAt;
     const Report report = std::visit([&](const auto& whole) { return RunAnalyses(whole, analyses, options); }, input);
     const Explanation explanation = Explain(report, word_);
     if (explanation.answer == AnswerKind::kNoSuchWord) RefuseWord(report);

@@ -37,6 +37,16 @@ void FillTables(const Trace& trace, QueryDatabase& database) {
   }
 }
 
+// Sums over a part of the rows would look like sums over all.
+void RefuseCut(const std::vector<Table>& tables, const QueryDatabase& database) {
+  for (const Table& table : tables) {
+    if (table.rows_left_out == 0 || !database.TablesRead().contains("report_" + table.id)) continue;
+    throw Error(ExitCode::kInconclusive,
+                "report_" + table.id + " has more than " + std::to_string(kMostReportRows) + " rows",
+                "query the records, or select a part of the trace with report --format csv --rows 0");
+  }
+}
+
 std::size_t SizeOf(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   return text == nullptr ? sizeof(cell) : text->size();
@@ -46,10 +56,10 @@ std::size_t SizeOf(const Cell& cell) {
 
 QueryResult RunQuery(const Trace& trace, const std::string& sql, const QueryLimits& limits) {
   QueryDatabase database;
-  if (MentionsReport(sql)) {
-    for (const Table& table : TablesOfReport(trace)) database.Add(table);
-  }
+  const std::vector<Table> of_report = MentionsReport(sql) ? TablesOfReport(trace) : std::vector<Table>();
+  for (const Table& table : of_report) database.Add(table);
   database.Prepare(sql);
+  RefuseCut(of_report, database);
   FillTables(trace, database);
   database.Start(limits.time);
   QueryResult result;

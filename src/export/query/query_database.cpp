@@ -100,7 +100,7 @@ std::vector<Table> TablesOfReport(const Trace& trace) {
   std::vector<const Analysis*> analyses;
   for (const Analysis& analysis : AllAnalyses()) analyses.push_back(&analysis);
   AnalysisOptions options;
-  options.max_rows = 0;
+  options.max_rows = kMostReportRows;
   std::vector<Table> tables;
   for (AnalysisResult& result : RunAll(AnalysisInput(trace), analyses, options)) {
     for (Table& table : result.tables) tables.push_back(std::move(table));

@@ -18,7 +18,8 @@ struct sqlite3_stmt;
 
 namespace gprof {
 
-// All tables that the analyses make of the trace, with all of their rows.
+// All tables that the analyses make of the trace, each with at most so many rows.
+inline constexpr uint32_t kMostReportRows = 100'000;
 std::vector<Table> TablesOfReport(const Trace& trace);
 
 class QueryDatabase {
