@@ -7,6 +7,7 @@
 #include "analysis/facts/delays/delay_plan.h"
 #include "analysis/facts/delays/delay_samples.h"
 #include "analysis/facts/delays/worth.h"
+#include "analysis/registry/run_analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -165,6 +166,45 @@ TEST(Delays, APlanDelaysWhatTakesTime) {
   EXPECT_NE(text.find("launches 25000,75000 launches\n"), std::string::npos);
   EXPECT_NE(text.find("range 50000,150000 range:load\n"), std::string::npos);
   EXPECT_NE(text.find(" kernel:work\n"), std::string::npos);
+}
+
+// Half of the time of the copies is hidden, so that half of what a finding promises of them can be won.
+TEST(Delays, WhatWasMeasuredTakesThePlaceOfAnEstimate) {
+  constexpr int64_t kDelayNs = 200'000;
+  TraceMaker maker;
+  int64_t now_ns = 0;
+  for (uint32_t number = 1; number <= 21; ++number) {
+    const bool is_delayed = number % 2 == 0;
+    DelayWindow window{.start_ns = now_ns, .process = 0, .number = number};
+    if (is_delayed) window.thing = maker.Name("copies");
+    for (int step = 0; step < 20; ++step) {
+      const int64_t at_ns = now_ns + (is_delayed ? kDelayNs / 2 : 0);
+      maker.AddPageable(at_ns + 10'000, at_ns + 400'000, 4 * kMegabyte,
+                        maker.AddCall(at_ns, at_ns + 410'000, "cudaMemcpy"));
+      maker.Launch(at_ns + 420'000, at_ns + 425'000, at_ns + 430'000, at_ns + 900'000);
+      maker.AddCall(at_ns + 430'000, at_ns + 905'000, "cudaDeviceSynchronize");
+      maker.AddRange(now_ns, at_ns + kStepNs, "step");
+      now_ns = at_ns + kStepNs;
+    }
+    if (is_delayed) window.delay_ns = kDelayNs;
+    window.instances = is_delayed ? 20 : 0;
+    window.inserted_ns = window.instances * window.delay_ns;
+    window.end_ns = now_ns;
+    maker.trace().delay_windows.push_back(window);
+  }
+  const Trace delayed = maker.Finish();
+  Trace plain = delayed;
+  plain.delay_windows.clear();
+  const Analysis* const copies[] = {FindAnalysis("memcpy")};
+  const auto finding_of = [&](const Trace& trace) {
+    return *FindingOf(RunAll(AnalysisInput(trace), copies, {}).front(), "memcpy.pageable");
+  };
+  const Finding estimated = finding_of(plain), measured = finding_of(delayed);
+  EXPECT_FALSE(estimated.is_measured);
+  EXPECT_TRUE(measured.is_measured);
+  EXPECT_NEAR(static_cast<double>(measured.gain_ns), 0.5 * static_cast<double>(estimated.gain_ns),
+              0.05 * static_cast<double>(estimated.gain_ns));
+  EXPECT_NE(measured.basis.find("1 ns of it costs 0.5"), std::string::npos) << measured.basis;
 }
 
 TEST(Delays, WithoutStepsAKernelIsTheProgress) {
