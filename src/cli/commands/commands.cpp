@@ -68,6 +68,19 @@ constexpr std::array kCommands = {
                 "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
                 "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
                 true, MakeCompare},
+    CommandInfo{"try", "run a program with changes that need no source, and say which help",
+                "[--all|CHANGE...] [options] -- APP [ARGS...]",
+                "gprof-cli try -- python train.py\n"
+                "gprof-cli try huge-pages tf32 -n 20 -- ./app --size 100\n"
+                "gprof-cli try --set OMP_NUM_THREADS=4 --set OMP_NUM_THREADS=8 -- ./app",
+                true, MakeTry},
+    CommandInfo{"bisect", "find the commit, package or setting that made a program slower",
+                "--good A --bad B [options] -- APP [ARGS...]",
+                "gprof-cli bisect --good v1.0 --bad main --build 'make -j8' -- ./app --size 100\n"
+                "gprof-cli bisect --good HEAD~20 --metric kernels.count -- python train.py\n"
+                "gprof-cli bisect --of packages --good old.txt --bad new.txt "
+                "--apply 'pip install -r \"$BISECT_FILE\"' -- python train.py",
+                true, MakeBisect},
     CommandInfo{"ranks", "find the ranks of a large run that hold up the others", "INPUT... [options]",
                 "gprof-cli ranks traces/\n"
                 "gprof-cli ranks all.gpart --format json\n"

@@ -20,6 +20,8 @@ std::unique_ptr<Command> MakeCancel();
 std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeShutdown();
 std::unique_ptr<Command> MakeCompare();
+std::unique_ptr<Command> MakeBisect();
+std::unique_ptr<Command> MakeTry();
 std::unique_ptr<Command> MakeCounters();
 std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeStats();
