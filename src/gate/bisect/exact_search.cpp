@@ -10,27 +10,27 @@ namespace {
 // A second run of the good version shows whether the figure is exact at all.
 constexpr std::size_t kRunsOfGood = 2;
 
-std::map<uint32_t, double> ValuesOf(const std::vector<SearchRun>& runs) {
+std::map<uint32_t, double> ValuesByVersion(const std::vector<SearchRun>& runs) {
   std::map<uint32_t, double> values;
   for (const SearchRun& run : runs) values.emplace(run.version, run.value);
   return values;
 }
 
-bool Varies(const std::vector<SearchRun>& runs) {
-  const std::map<uint32_t, double> values = ValuesOf(runs);
+bool AreVarying(const std::vector<SearchRun>& runs) {
+  const std::map<uint32_t, double> values = ValuesByVersion(runs);
   return std::any_of(runs.begin(), runs.end(),
                      [&](const SearchRun& run) { return values.at(run.version) != run.value; });
 }
 
-double Relative(double before, double after) {
+double RelativeChange(double before, double after) {
   return before == 0 ? after - before : (after - before) / std::fabs(before);
 }
 
 }  // namespace
 
 std::optional<uint32_t> ExactSearch::Next(std::span<const double>) const {
-  if (versions_.size() < 2 || Varies(runs_)) return std::nullopt;
-  const std::map<uint32_t, double> values = ValuesOf(runs_);
+  if (versions_.size() < 2 || AreVarying(runs_)) return std::nullopt;
+  const std::map<uint32_t, double> values = ValuesByVersion(runs_);
   const uint32_t good = versions_.front(), bad = versions_.back();
   const auto runs_of_good = std::count_if(runs_.begin(), runs_.end(), [&](const auto& r) { return r.version == good; });
   if (static_cast<std::size_t>(runs_of_good) < kRunsOfGood) return good;
@@ -46,14 +46,14 @@ std::optional<uint32_t> ExactSearch::Next(std::span<const double>) const {
 
 SearchResult ExactSearch::Result() const {
   SearchResult result;
-  result.is_varying = Varies(runs_);
-  const std::map<uint32_t, double> values = ValuesOf(runs_);
+  result.is_varying = AreVarying(runs_);
+  const std::map<uint32_t, double> values = ValuesByVersion(runs_);
   result.is_known = !result.is_varying && versions_.size() > 1 && !Next();
   if (values.size() < 2 || result.is_varying) return result;
   double widest = 1;
   for (auto left = values.begin(), right = std::next(left); right != values.end(); ++left, ++right) {
     if (left->second == right->second) continue;
-    const double effect = Relative(left->second, right->second);
+    const double effect = RelativeChange(left->second, right->second);
     result.changes.push_back({left->first, right->first, 1, effect, effect, effect});
     widest = std::max<double>(widest, right->first - left->first);
   }

@@ -13,7 +13,7 @@ namespace {
 // Before anything is measured: that nothing changed, or twice.
 constexpr double kNonePrior = 0.06, kTwoPrior = 0.04;
 // Spread of the noise, and how well that is known beforehand (spreads of its logarithm).
-constexpr double kUsualNoise = 0.012, kNoiseSpread = 1.2;
+constexpr double kUsualNoise = 0.02, kNoiseSpread = 0.7;
 constexpr std::array kNoises = {0.001, 0.003, 0.006, 0.01, 0.015, 0.02, 0.03, 0.06};
 // The pace of the drift, in spreads of the noise a run, and how far a straight line of it goes.
 constexpr std::array kWalks = {0.0, 0.04, 0.15};
@@ -21,23 +21,23 @@ constexpr std::array kWalkPriors = {0.6, 0.3, 0.1};
 constexpr double kSlope = 0.1;
 constexpr double kLevel = 1e3;  // nothing is known of the level
 // Usual sizes of steps, in those that count.
-constexpr std::array kSizes = {1.2, 4.0, 16.0};
+constexpr std::array kStepSizes = {1.2, 4.0, 16.0};
 constexpr double kNegligible = 14;  // nats
 
-double Square(double x) { return x * x; }
+double SquareOf(double x) { return x * x; }
 
 // The spans that the runs tell apart, and which of them each run is behind.
-struct Layout {
+struct SpanLayout {
   std::vector<StepSpan> spans;     // in order
   std::vector<std::size_t> ranks;  // [run]: so many spans lie before it
 };
 
-Layout LayOut(std::span<const StepRun> runs, const StepRules& rules) {
+SpanLayout LayOut(std::span<const StepRun> runs, const StepRules& rules) {
   std::vector<std::size_t> places;
   for (const StepRun& run : runs) places.push_back(run.place);
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
-  Layout layout;
+  SpanLayout layout;
   for (std::size_t i = 1; i < places.size(); ++i) {
     StepSpan span{places[i - 1], places[i], 0};
     for (std::size_t place = span.from + 1; place <= span.to; ++place) span.weight += rules.weights[place];
@@ -61,10 +61,10 @@ struct Gathered {
 
 double Covariance(std::size_t i, std::size_t j, double walk) {
   const double ti = static_cast<double>(i) + 1, tj = static_cast<double>(j) + 1;
-  return Square(kLevel) + Square(kSlope) * ti * tj + Square(walk) * std::min(ti, tj);
+  return SquareOf(kLevel) + SquareOf(kSlope) * ti * tj + SquareOf(walk) * std::min(ti, tj);
 }
 
-Gathered Gather(std::span<const StepRun> runs, const Layout& layout, double walk) {
+Gathered Gather(std::span<const StepRun> runs, const SpanLayout& layout, double walk) {
   const std::size_t n = runs.size(), ranks = layout.spans.size() + 1;
   Matrix covariance(n, n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -94,18 +94,18 @@ Gathered Gather(std::span<const StepRun> runs, const Layout& layout, double walk
   return out;
 }
 
-struct Cell {
+struct GridCell {
   std::size_t walk = 0;
   double noise = 0, size = 0, log_prior = 0;
 };
 
-std::vector<Cell> AllCells(double min_step) {
-  std::vector<Cell> cells;
+std::vector<GridCell> AllCells(double min_step) {
+  std::vector<GridCell> cells;
   for (std::size_t walk = 0; walk < kWalks.size(); ++walk) {
     for (const double noise : kNoises) {
       const double away = std::log(noise / kUsualNoise) / kNoiseSpread;
-      for (const double size : kSizes) {
-        cells.push_back({walk, noise, size * min_step, std::log(kWalkPriors[walk]) - Square(away) / 2});
+      for (const double size : kStepSizes) {
+        cells.push_back({walk, noise, size * min_step, std::log(kWalkPriors[walk]) - SquareOf(away) / 2});
       }
     }
   }
@@ -113,33 +113,34 @@ std::vector<Cell> AllCells(double min_step) {
 }
 
 // Evidence for steps, over that for none, and what their sizes are then.
-struct Judged {
+struct StepEvidence {
   double log_ratio = 0;
   std::array<StepEstimate, 2> steps{};
 };
 
-Judged JudgeOne(const Gathered& gathered, const Cell& cell, std::size_t k) {
-  const double a = gathered.steps.at(k + 1, k + 1) / Square(cell.noise), b = gathered.with[k + 1] / Square(cell.noise);
-  const double size2 = Square(cell.size), v = 1 / (a + 1 / size2), m = v * b;
-  return {-std::log1p(a * size2) / 2 + m * b / 2 + std::log((Square(m) + v) / size2), {{{m, v}, {}}}};
+StepEvidence JudgeOne(const Gathered& gathered, const GridCell& cell, std::size_t k) {
+  const double a = gathered.steps.at(k + 1, k + 1) / SquareOf(cell.noise),
+               b = gathered.with[k + 1] / SquareOf(cell.noise);
+  const double size2 = SquareOf(cell.size), v = 1 / (a + 1 / size2), m = v * b;
+  return {-std::log1p(a * size2) / 2 + m * b / 2 + std::log((SquareOf(m) + v) / size2), {{{m, v}, {}}}};
 }
 
-Judged JudgeTwo(const Gathered& gathered, const Cell& cell, std::size_t k, std::size_t l) {
-  const double noise2 = Square(cell.noise), size2 = Square(cell.size);
+StepEvidence JudgeTwo(const Gathered& gathered, const GridCell& cell, std::size_t k, std::size_t l) {
+  const double noise2 = SquareOf(cell.noise), size2 = SquareOf(cell.size);
   const double akk = gathered.steps.at(k + 1, k + 1) / noise2 + 1 / size2,
                all = gathered.steps.at(l + 1, l + 1) / noise2 + 1 / size2;
-  const double akl = gathered.steps.at(k + 1, l + 1) / noise2, determinant = akk * all - Square(akl);
+  const double akl = gathered.steps.at(k + 1, l + 1) / noise2, determinant = akk * all - SquareOf(akl);
   const double bk = gathered.with[k + 1] / noise2, bl = gathered.with[l + 1] / noise2;
   const double vkk = all / determinant, vll = akk / determinant, vkl = -akl / determinant;
   const double mk = vkk * bk + vkl * bl, ml = vkl * bk + vll * bl;
-  const double moment = (Square(mk) + vkk) * (Square(ml) + vll) + 2 * Square(vkl) + 4 * mk * ml * vkl;
-  const double log_ratio = -std::log(determinant * Square(size2)) / 2 + (mk * bk + ml * bl) / 2 +
-                           std::log(std::max(moment, std::numeric_limits<double>::min()) / Square(size2));
+  const double moment = (SquareOf(mk) + vkk) * (SquareOf(ml) + vll) + 2 * SquareOf(vkl) + 4 * mk * ml * vkl;
+  const double log_ratio = -std::log(determinant * SquareOf(size2)) / 2 + (mk * bk + ml * bl) / 2 +
+                           std::log(std::max(moment, std::numeric_limits<double>::min()) / SquareOf(size2));
   return {log_ratio, {{{mk, vkk}, {ml, vll}}}};
 }
 
 // The evidence for one explanation, summed over the grid.
-class Sum {
+class EvidenceSum {
  public:
   void Add(double log_weight, const std::array<StepEstimate, 2>& steps) {
     if (log_weight > best_) {
@@ -158,12 +159,12 @@ class Sum {
   std::array<StepEstimate, 2> steps_{};
 };
 
-class Model {
+class StepModel {
  public:
-  Model(std::span<const StepRun> runs, const StepRules& rules)
+  StepModel(std::span<const StepRun> runs, const StepRules& rules)
       : runs_(runs), rules_(rules), layout_(LayOut(runs, rules)), cells_(AllCells(rules.min_step)) {
     for (const double walk : kWalks) gathered_.push_back(Gather(runs, layout_, walk));
-    for (const Cell& cell : cells_) none_.push_back(LogOfNone(cell));
+    for (const GridCell& cell : cells_) none_.push_back(LogOfNone(cell));
     for (const StepSpan& span : layout_.spans) weight_ += span.weight;
   }
 
@@ -177,10 +178,10 @@ class Model {
   }
 
  private:
-  double LogOfNone(const Cell& cell) const {
+  double LogOfNone(const GridCell& cell) const {
     const Gathered& gathered = gathered_[cell.walk];
     return cell.log_prior - static_cast<double>(runs_.size()) * std::log(cell.noise) - gathered.log_determinant / 2 -
-           gathered.square / (2 * Square(cell.noise));
+           gathered.square / (2 * SquareOf(cell.noise));
   }
 
   void NoteBest(double log_weight, std::size_t cell) {
@@ -189,13 +190,13 @@ class Model {
     best_cell_ = &cells_[cell];
   }
 
-  void Keep(std::size_t count, std::size_t k, std::size_t l, const Sum& sum) {
+  void Keep(std::size_t count, std::size_t k, std::size_t l, const EvidenceSum& sum) {
     explanations_.push_back({count, {k, l}, sum.steps(), 0});
     sums_.push_back(sum);
   }
 
   void JudgeNone() {
-    Sum sum;
+    EvidenceSum sum;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       sum.Add(none_[i] + std::log(kNonePrior), {});
       NoteBest(none_[i] + std::log(kNonePrior), i);
@@ -205,9 +206,9 @@ class Model {
 
   void JudgeSingle(std::size_t k) {
     const double prior = std::log((1 - kNonePrior - kTwoPrior) * layout_.spans[k].weight / weight_);
-    Sum sum;
+    EvidenceSum sum;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
-      const Judged judged = JudgeOne(gathered_[cells_[i].walk], cells_[i], k);
+      const StepEvidence judged = JudgeOne(gathered_[cells_[i].walk], cells_[i], k);
       const double log_weight = none_[i] + prior + judged.log_ratio;
       sum.Add(log_weight, judged.steps);
       NoteBest(log_weight, i);
@@ -218,7 +219,7 @@ class Model {
   // How many pairs of places there are, of those of all spans.
   double ShareOfPairs(std::size_t k, std::size_t l) const {
     const double product = layout_.spans[k].weight * layout_.spans[l].weight;
-    return (k == l ? product - layout_.spans[k].weight : 2 * product) / Square(weight_);
+    return (k == l ? product - layout_.spans[k].weight : 2 * product) / SquareOf(weight_);
   }
 
   // No size of steps explains more than this, which saves most of the work.
@@ -236,11 +237,11 @@ class Model {
     const double prior = std::log(kTwoPrior * share);
     std::array<double, kWalks.size()> most{};
     for (std::size_t walk = 0; walk < most.size(); ++walk) most[walk] = MostGain(gathered_[walk], k, l);
-    Sum sum;
+    EvidenceSum sum;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
-      const Cell& cell = cells_[i];
-      if (none_[i] + prior + most[cell.walk] / Square(cell.noise) < best_ - kNegligible) continue;
-      const Judged judged = JudgeTwo(gathered_[cell.walk], cell, k, l);
+      const GridCell& cell = cells_[i];
+      if (none_[i] + prior + most[cell.walk] / SquareOf(cell.noise) < best_ - kNegligible) continue;
+      const StepEvidence judged = JudgeTwo(gathered_[cell.walk], cell, k, l);
       sum.Add(none_[i] + prior + judged.log_ratio, judged.steps);
       NoteBest(none_[i] + prior + judged.log_ratio, i);
     }
@@ -258,7 +259,7 @@ class Model {
 
   StepPosterior Normalized() {
     double total = 0;
-    for (const Sum& sum : sums_) total += sum.Over(best_);
+    for (const EvidenceSum& sum : sums_) total += sum.Over(best_);
     StepPosterior out;
     out.any.assign(rules_.weights.size(), 0);
     for (std::size_t h = 0; h < explanations_.size(); ++h) {
@@ -271,7 +272,7 @@ class Model {
     out.noise = best_cell_->noise;
     const Gathered& gathered = gathered_[best_cell_->walk];
     out.share_beyond.assign(gathered.next.begin() + 1, gathered.next.end());
-    out.next_variance = gathered.next_variance * Square(out.noise);
+    out.next_variance = gathered.next_variance * SquareOf(out.noise);
     return out;
   }
 
@@ -291,15 +292,15 @@ class Model {
 
   std::span<const StepRun> runs_;
   const StepRules& rules_;
-  Layout layout_;
-  std::vector<Cell> cells_;
+  SpanLayout layout_;
+  std::vector<GridCell> cells_;
   std::vector<Gathered> gathered_;  // for each pace of the drift
   std::vector<double> none_;        // [cell]: log of the evidence for no step
   double weight_ = 0;
   std::vector<Explanation> explanations_;
-  std::vector<Sum> sums_;  // of each explanation
+  std::vector<EvidenceSum> sums_;  // of each explanation
   double best_ = std::numeric_limits<double>::lowest();
-  const Cell* best_cell_ = nullptr;
+  const GridCell* best_cell_ = nullptr;
 };
 
 // A mixture of normal distributions, of what the next run is expected to be.
@@ -308,12 +309,12 @@ struct Mixture {
   void Add(double share, double at, double variance) {
     weight += share;
     mean += share * at;
-    square += share * (variance + Square(at));
+    square += share * (variance + SquareOf(at));
     log_variance += share * std::log(variance);
   }
   // How much a draw tells of which of them it is from, as if the mixture were normal.
   double Information() const {
-    const double variance = square / weight - Square(mean / weight);
+    const double variance = square / weight - SquareOf(mean / weight);
     return (std::log(variance) - log_variance / weight) / 2;
   }
 };
@@ -339,7 +340,7 @@ double InformationAt(std::size_t place, const StepPosterior& posterior, const St
         const bool has_step = place >= span.to || (place > span.from && is_behind);
         const double beyond = (has_step ? 1 : 0) - posterior.share_beyond[explanation.spans[s]];
         mean += beyond * explanation.steps[s].mean;
-        variance += Square(beyond) * explanation.steps[s].variance;
+        variance += SquareOf(beyond) * explanation.steps[s].variance;
       }
       mixture.Add(explanation.probability * (is_behind ? behind : 1 - behind), mean, variance);
     }
@@ -347,6 +348,6 @@ double InformationAt(std::size_t place, const StepPosterior& posterior, const St
   return mixture.Information();
 }
 
-StepPosterior JudgeSteps(std::span<const StepRun> runs, const StepRules& rules) { return Model(runs, rules).Run(); }
+StepPosterior JudgeSteps(std::span<const StepRun> runs, const StepRules& rules) { return StepModel(runs, rules).Run(); }
 
 }  // namespace gprof

@@ -12,9 +12,9 @@ namespace {
 constexpr std::string_view kStepTime = "step time", kGpuWindow = "GPU window", kWallTime = "wall time";
 
 // Of a single step the window of the GPU says more.
-bool HasSteps(const Measurement& run) { return run.breakdown.steps && run.breakdown.steps->count > 1; }
+bool HasSeveralSteps(const Measurement& run) { return run.breakdown.steps && run.breakdown.steps->count > 1; }
 
-int64_t WindowNs(const Measurement& run) {
+int64_t WindowOfAllNs(const Measurement& run) {
   int64_t window_ns = 0;
   for (const DeviceTime& device : run.breakdown.devices) window_ns += device.window_ns;
   return window_ns;
@@ -24,7 +24,7 @@ int64_t WindowNs(const Measurement& run) {
 
 JudgedFigure FigureOf(const Measurement& run) {
   JudgedFigure figure;
-  figure.name = HasSteps(run) ? kStepTime : WindowNs(run) > 0 ? kGpuWindow : kWallTime;
+  figure.name = HasSeveralSteps(run) ? kStepTime : WindowOfAllNs(run) > 0 ? kGpuWindow : kWallTime;
   return figure;
 }
 
@@ -53,9 +53,9 @@ std::optional<double> ValueOf(const Measurement& run, const JudgedFigure& figure
     return metric == nullptr ? std::nullopt : std::optional<double>(metric->value);
   }
   if (figure.name == kStepTime) {
-    return HasSteps(run) ? std::optional<double>(run.breakdown.steps->median_ns) : std::nullopt;
+    return HasSeveralSteps(run) ? std::optional<double>(run.breakdown.steps->median_ns) : std::nullopt;
   }
-  const int64_t time_ns = figure.name == kGpuWindow ? WindowNs(run) : run.breakdown.wall_ns;
+  const int64_t time_ns = figure.name == kGpuWindow ? WindowOfAllNs(run) : run.breakdown.wall_ns;
   return time_ns > 0 ? std::optional<double>(static_cast<double>(time_ns)) : std::nullopt;
 }
 
