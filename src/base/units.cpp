@@ -49,6 +49,15 @@ std::string FormatNs(double ns) {
   return Scaled(ns, kSteps);
 }
 
+std::string FormatDuration(int64_t ns) {
+  constexpr int64_t kSecond = 1'000'000'000, kMinute = 60, kHour = 60 * kMinute;
+  if (ns < kSecond) return FormatNs(ns);
+  const int64_t seconds = ns / kSecond;
+  if (seconds < kMinute) return std::to_string(seconds) + " s";
+  if (seconds < kHour) return fmt::format("{} min {} s", seconds / kMinute, seconds % kMinute);
+  return fmt::format("{} h {} min", seconds / kHour, seconds % kHour / kMinute);
+}
+
 std::string FormatBytes(double bytes) {
   static constexpr std::array<Step, 5> kSteps = {{{1, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}, {1e12, "TB"}}};
   return Scaled(bytes, kSteps);

@@ -6,8 +6,9 @@
 
 namespace gprof {
 
-std::string FormatNs(double ns);        // 812 ns, 4.10 us, 33.42 ms, 1.50 s
-std::string FormatBytes(double bytes);  // 512 B, 4.10 kB, 1.07 GB: powers of 1000, as bandwidth has
+std::string FormatNs(double ns);         // 812 ns, 4.10 us, 33.42 ms, 1.50 s
+std::string FormatDuration(int64_t ns);  // of work that people wait for: 12 s, 4 min 12 s, 1 h 5 min; 812 ms
+std::string FormatBytes(double bytes);   // 512 B, 4.10 kB, 1.07 GB: powers of 1000, as bandwidth has
 inline std::string FormatNs(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 inline std::string FormatNs(uint64_t ns) { return FormatNs(static_cast<double>(ns)); }
 inline std::string FormatBytes(int64_t bytes) { return FormatBytes(static_cast<double>(bytes)); }

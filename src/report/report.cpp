@@ -12,6 +12,7 @@
 #include "analysis/facts/operations/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/steps/step_finder.h"
+#include "analysis/findings/change_catalogue.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/finding_words.h"
 #include "analysis/findings/ranked_findings.h"
@@ -345,6 +346,17 @@ std::string GainText(const RankedFinding& ranked) {
             " is covered by other findings or hidden behind other work.";
   }
   return text;
+}
+
+std::vector<std::string> ChangesToTry(const Report& report) {
+  std::vector<std::string> changes;
+  for (const RankedFinding& ranked : FindingsToShow(report)) {
+    if (ranked.leader != nullptr || ranked.is_minor) continue;
+    for (const std::string_view change : ChangesFor(ranked.finding->id)) {
+      if (std::find(changes.begin(), changes.end(), change) == changes.end()) changes.emplace_back(change);
+    }
+  }
+  return changes;
 }
 
 std::string MoreText(const Report& report) {

@@ -78,6 +78,10 @@ std::string GainText(const RankedFinding& ranked);
 // Without rows that have no time as long as that, of tables that are sums of time by name; then cut to max_rows.
 void LeaveOutShortRows(int64_t min_ns, uint32_t max_rows, Report* report);
 
+// Names of the changes that the findings ask for, for `gprof-cli try`; not those of findings that are minor or about
+// what another one is about.
+std::vector<std::string> ChangesToTry(const Report& report);
+
 // "gprof-cli report run.trace --full": what shows what the first page leaves out; empty where nothing is left out.
 std::string MoreText(const Report& report);
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "analysis/facts/recording/unknown_facts.h"
+#include "analysis/findings/change_catalogue.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/ranked_findings.h"
 #include "analysis/result/metrics.h"
@@ -53,6 +54,7 @@ Json FindingJson(const RankedFinding& ranked) {
           {"message", finding.message},
           {"evidence", finding.evidence},
           {"advice", finding.advice},
+          {"try", ChangesFor(finding.id)},
           {"gain_ns", ranked.GainNs()},
           {"gain_percent_of_run", percent ? Json(*percent) : Json()},
           {"claims", ranked.claims},

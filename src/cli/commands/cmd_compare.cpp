@@ -55,6 +55,33 @@ class Compare : public Command {
   }
 
   int Run() override {
+    if (!is_for_git_) return CompareBoth();
+    try {
+      return CodeForGit(static_cast<ExitCode>(CompareBoth()));
+    } catch (const Error& error) {
+      Tell(error);
+      return CodeForGit(error.code());
+    }
+  }
+
+ private:
+  // What `git bisect run` makes of an exit code: 125 skips the commit, from 128 on it ends the bisection, and all else
+  // but 0 is a bad commit. Only a regression is one.
+  static int CodeForGit(ExitCode code) {
+    constexpr int kEndsBisection = 128;
+    switch (code) {
+      case ExitCode::kGood:
+      case ExitCode::kGateFailed:
+        return CodeOf(code);
+      case ExitCode::kUsage:
+      case ExitCode::kBug:
+        return kEndsBisection;
+      default:
+        return CodeOf(code) >= kEndsBisection ? CodeOf(code) : CodeOf(ExitCode::kLaunchFailed);
+    }
+  }
+
+  int CompareBoth() {
     LaunchOptions launch = program_.Read(kCompareUsage);
     launch.capture = capture_.Read(launch.trace_cuda, launch.trace_nvtx);
     launch.may_overwrite = may_overwrite_;
@@ -78,7 +105,6 @@ class Compare : public Command {
     return Judge(series, options, loading, temporary ? &*temporary : nullptr);
   }
 
- private:
   void AddSeriesOptions(CLI::App& app) {
     constexpr char kGroup[] = "Runs";
     app.add_option("-n,--runs", series_.runs, "measured runs per program (default 10)")
@@ -91,6 +117,9 @@ class Compare : public Command {
         ->group(kGroup);
     app.add_option("--separator", separator_, "word that separates the two command lines (default :::)")
         ->type_name("WORD")
+        ->group(kGroup);
+    app.add_flag("--git-bisect", is_for_git_,
+                 "exit codes for git bisect run: 125, which skips the commit, where nothing can be told")
         ->group(kGroup);
   }
 
@@ -211,7 +240,7 @@ class Compare : public Command {
   DiffArguments diff_;
   SeriesOptions series_{.runs = 10, .warm_ups = 1};
   std::string separator_ = ":::", folder_, step_;
-  bool may_overwrite_ = false;
+  bool may_overwrite_ = false, is_for_git_ = false;
 };
 
 }  // namespace

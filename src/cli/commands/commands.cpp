@@ -96,6 +96,19 @@ constexpr std::array kCommands = {
                 "gprof-cli what-if python train.py\n"
                 "gprof-cli what-if --of 'range:load,kernel:gemm' --progress step ./app",
                 true, MakeWhatIf, false, CommandGroup::kCompare, "--of --progress -n --seed -f -o"},
+    CommandInfo{"try", "run a program with changes that need no source, and say which help",
+                "[--all|CHANGE...] [options] -- APP [ARGS...]",
+                "gprof-cli try -- python train.py\n"
+                "gprof-cli try huge-pages tf32 -n 20 -- ./app --size 100\n"
+                "gprof-cli try --set OMP_NUM_THREADS=4 --set OMP_NUM_THREADS=8 -- ./app",
+                true, MakeTry, false, CommandGroup::kCompare},
+    CommandInfo{"bisect", "find the commit, package or setting that made a program slower",
+                "--good A --bad B [options] -- APP [ARGS...]",
+                "gprof-cli bisect --good v1.0 --bad main --build 'make -j8' -- ./app --size 100\n"
+                "gprof-cli bisect --good HEAD~20 --metric kernels.count -- python train.py\n"
+                "gprof-cli bisect --of packages --good old.txt --bad new.txt "
+                "--apply 'pip install -r \"$BISECT_FILE\"' -- python train.py",
+                true, MakeBisect, false, CommandGroup::kCompare},
     CommandInfo{"ranks", "find the ranks of a large run that hold up the others", "INPUT... [options]",
                 "gprof-cli ranks traces/\n"
                 "gprof-cli ranks all.gpart --format json\n"

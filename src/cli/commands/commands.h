@@ -21,6 +21,8 @@ std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeShutdown();
 std::unique_ptr<Command> MakeCompare();
 std::unique_ptr<Command> MakeWhatIf();
+std::unique_ptr<Command> MakeBisect();
+std::unique_ptr<Command> MakeTry();
 std::unique_ptr<Command> MakeCounters();
 std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeExplain();

@@ -78,7 +78,7 @@ bool ReceiveEnvironment(int gate, std::vector<std::string>* environment) {
   return true;
 }
 
-void DirectOutput(ProgramOutput output) {
+void DirectOutput(ProgramOutput output, const std::string& file) {
   if (output == ProgramOutput::kShown) return;
   if (output == ProgramOutput::kOnStderr) {
     dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -86,21 +86,30 @@ void DirectOutput(ProgramOutput output) {
   }
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere < 0) return;
-  dup2(nowhere, STDOUT_FILENO);
+  const int written = output == ProgramOutput::kInFile
+                          ? open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600)
+                          : nowhere;
+  dup2(written < 0 ? nowhere : written, STDOUT_FILENO);
   dup2(nowhere, STDERR_FILENO);
   // dup2 to itself leaves close-on-exec set.
-  if (nowhere <= STDERR_FILENO) fcntl(nowhere, F_SETFD, 0);
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) fcntl(descriptor, F_SETFD, 0);
 }
 
 // Where the kernel lets only ancestors look at a process (Yama), those that sample it are what its parent has started.
 // Whoever the program itself names later takes their place.
 void AllowToBeRead() { prctl(PR_SET_PTRACER, static_cast<unsigned long>(getppid()), 0, 0, 0); }
 
+// Of the pipes, those that the child has.
+struct ChildEnds {
+  int gate = -1, verdict = -1;
+};
+
 // In the child. One thread only, so memory may be allocated here.
-[[noreturn]] void BecomeProgram(std::vector<std::string> command, ProgramOutput output, int gate, int verdict) {
+[[noreturn]] void BecomeProgram(std::vector<std::string> command, ProgramOutput output, const std::string& output_file,
+                                ChildEnds ends) {
   std::vector<std::string> environment;
-  if (!ReceiveEnvironment(gate, &environment)) _exit(static_cast<int>(ExitCode::kLaunchFailed));
-  DirectOutput(output);
+  if (!ReceiveEnvironment(ends.gate, &environment)) _exit(static_cast<int>(ExitCode::kLaunchFailed));
+  DirectOutput(output, output_file);
   const std::vector<char*> arguments = Pointers(command), variables = Pointers(environment);
   // execvp looks through the PATH of environ, and that is to be the program's own.
   environ = const_cast<char**>(variables.data());
@@ -108,13 +117,14 @@ void AllowToBeRead() { prctl(PR_SET_PTRACER, static_cast<unsigned long>(getppid(
   AllowToBeRead();
   execvp(arguments[0], arguments.data());
   const int error = errno;
-  WriteAll(verdict, &error, sizeof error);
+  WriteAll(ends.verdict, &error, sizeof error);
   _exit(static_cast<int>(ExitCode::kLaunchFailed));
 }
 
 }  // namespace
 
-Child::Child(const std::vector<std::string>& command, ProgramOutput output, int capture_signal)
+Child::Child(const std::vector<std::string>& command, ProgramOutput output, int capture_signal,
+             const std::string& output_file)
     : relay_(capture_signal), program_(command.front()) {
   const Pipe gate = MakePipe(), verdict = MakePipe();
   pid_ = fork();
@@ -122,7 +132,7 @@ Child::Child(const std::vector<std::string>& command, ProgramOutput output, int 
   if (pid_ == 0) {
     close(gate.write_end);
     close(verdict.read_end);
-    BecomeProgram(command, output, gate.read_end, verdict.write_end);
+    BecomeProgram(command, output, output_file, {gate.read_end, verdict.write_end});
   }
   close(gate.read_end);
   close(verdict.write_end);

@@ -20,8 +20,9 @@ struct ChildEnd {
 class Child {
  public:
   // Forks. The child waits for Start(), so that its pid can be known before anything else is done.
-  // `capture_signal`: see SignalRelay.
-  Child(const std::vector<std::string>& command, ProgramOutput output, int capture_signal = 0);
+  // `capture_signal`: see SignalRelay. `output_file`: see ProgramOutput::kInFile.
+  Child(const std::vector<std::string>& command, ProgramOutput output, int capture_signal = 0,
+        const std::string& output_file = {});
   // Without Start() the child goes away quietly.
   ~Child();
   Child(const Child&) = delete;

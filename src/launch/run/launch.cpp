@@ -1,5 +1,6 @@
 #include "launch/run/launch.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "launch/run/environment.h"
 #include "launch/run/find_program.h"
 #include "launch/run/relay.h"
+#include "launch/run/time_limit.h"
 #include "launch/run/trace_output.h"
 #include "launch/salvage/remaining.h"
 #include "launch/salvage/run_folder_files.h"
@@ -174,6 +176,11 @@ std::string WhyNotFinal(const RunMarks& marks, Companions* companions) {
   return {};
 }
 
+// Workers of a program that hung would go on, and disturb the next run.
+void KillRemaining(const RunMarks& marks) {
+  for (const pid_t pid : RemainingProcesses(marks)) kill(pid, SIGKILL);
+}
+
 void FinishTraces(const LaunchOptions& options, const RunMarks& marks, const OutputFile* output,
                   Companions* companions) {
   std::vector<TraceFile> traces;
@@ -219,7 +226,7 @@ void WriteRequests(const LaunchOptions& options, const RunFolder* folder, Enviro
 LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, Environment* environment) {
   // The child exists, halted, before the file does: %p is its pid. What is opened from here on is not inherited by it.
   const int signal = options.recorder ? options.recorder->signal : options.capture.toggle_signal;
-  Child child(options.command, options.program_output, signal);
+  Child child(options.command, options.program_output, signal, options.output_file);
   const std::unique_ptr<RunFolder> folder = MakeRunFolder(options);
   std::optional<OutputFile> output = MakeOutput(options, child.pid(), folder.get(), environment);
   if (folder) environment->SetRunFolder(folder->path());
@@ -241,12 +248,20 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   if (companions) companions->OnProgramStart(child.pid());
   if (options.session)
     options.say("session '" + options.session->name + "' is idle; start a capture with gprof-cli start");
-  const ChildEnd end = child.Wait(companions ? companions->attendants() : std::vector<Attendant*>());
+  TimeLimit limit(options.time_limit_ns, child.pid());
+  std::vector<Attendant*> attendants = {&limit};
+  if (companions) {
+    attendants.insert(attendants.end(), companions->attendants().begin(), companions->attendants().end());
+  }
+  const ChildEnd end = child.Wait(attendants);
   result.wall_ns = MonotonicNs() - start_ns;
   result.exit_code = end.signal != 0 ? 128 + end.signal : end.exit_code;
   result.signal = end.signal;
   result.stop_signal = end.stop_signal;
+  result.has_timed_out = limit.is_over();
   result.was_ended_by_capture = companions && companions->HasEndedProgram();
+  const RunMarks marks = {folder ? folder->path() : "", output ? output->run_id : ""};
+  if (limit.is_over()) KillRemaining(marks);
   if (companions) {
     result.trace_path = companions->OnProgramEnd(end);
     result.lost_records = companions->losses().records;
@@ -263,7 +278,6 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   if (options.finish_trace) {
     // What came before is not for what is done now.
     result.late_signal = SettleSignals();
-    const RunMarks marks = {folder ? folder->path() : "", output ? output->run_id : ""};
     FinishTraces(options, marks, output ? &*output : nullptr, companions ? &*companions : nullptr);
   }
   return result;

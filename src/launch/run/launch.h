@@ -70,6 +70,7 @@ enum class ProgramOutput : uint8_t {
   kShown,     // where they led anyway
   kHidden,    // /dev/null
   kOnStderr,  // both to stderr, where stdout is somebody else's
+  kInFile,    // stdout to a file, stderr to /dev/null
 };
 
 // What is being measured, of a run that wants counters.
@@ -103,8 +104,10 @@ struct LaunchOptions {
   }
   bool all_apis = false;
   ProgramOutput program_output = ProgramOutput::kShown;
-  std::string graph_trace;  // empty: left to the tracer
-  uint32_t flush_ms = 0;    // 0: left to the tracer
+  std::string output_file;    // of kInFile; what was there before goes away
+  int64_t time_limit_ns = 0;  // a program that runs longer is ended, with all that it started; 0: none
+  std::string graph_trace;    // empty: left to the tracer
+  uint32_t flush_ms = 0;      // 0: left to the tracer
   int64_t flush_ns() const { return int64_t{flush_ms} * 1'000'000; }
   std::string cupti_path;   // empty: left to the tracer
   std::string calibration;  // absolute path of what `doctor --calibrate` wrote; empty: this machine was not calibrated
@@ -138,6 +141,7 @@ struct LaunchResult {
   int signal = 0;                     // that killed it, or 0
   bool is_displaced = false;          // the file that has the name of the trace is of another run
   bool was_ended_by_capture = false;  // it was sent a signal because the capture was over
+  bool has_timed_out = false;         // it was sent a signal because it ran too long
   // SIGINT, SIGQUIT, SIGTERM or SIGHUP that was meant for us as well as for the program: nothing else is to be run.
   int stop_signal = 0;
   // The same, but it came when the program had ended.

@@ -85,6 +85,24 @@ class Verdicts(CompareTest):
         self.assertIn(b"|", self.compare_made("--format", "md", "-n", "5").stdout)
 
 
+class GitBisect(CompareTest):
+    """Only a regression may be a bad commit: 1. What cannot be told is skipped: 125."""
+
+    def code(self, *options, **sides):
+        return self.compare_made("--git-bisect", *options, **sides).returncode
+
+    def test_verdicts(self):
+        self.assertEqual(self.code(), 1)
+        self.assertEqual(self.code(base="slow", new="fast"), 0)
+        self.assertEqual(self.code("-n", "2"), 125)
+
+    def test_failures(self):
+        one = self.recorded("fast")
+        for words, code in (((*one, ":::", "no-such-program"), 125), ((*one, ":::", "sh", "-c", "exit 3"), 125),
+                            (("true", ":::", "true"), 125), (one, 128)):
+            self.assertEqual(self.compare("--git-bisect", "-n", "1", "--", *words).returncode, code, words)
+
+
 class Order(CompareTest):
     def test_whoever_goes_first_goes_second_the_next_time(self):
         self.assertEqual(self.compare_made("-n", "4", "--warmup", "2", "-o", "kept").returncode, 4)

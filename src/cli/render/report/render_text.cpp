@@ -64,6 +64,8 @@ class TextReport {
     if (!overhead.empty()) overhead = "profiling overhead: " + overhead + ", not subtracted";
     if (run_.health.empty()) overhead = overhead.empty() ? "complete" : "complete; " + overhead;
     AddLine("Data", overhead);
+    const std::vector<std::string> changes = ChangesToTry(report_);
+    if (!changes.empty()) AddLine("Try", "gprof-cli try -- APP runs the program with " + Joined(changes));
     AddLine("More", MoreText(report_));
     return std::move(out_);
   }
