@@ -20,6 +20,7 @@ void WriteParquetFolder(const Trace& trace, const ExportOptions& options, const 
 void WriteNcu(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteFolded(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteSpeedscope(const Trace& trace, const ExportOptions& options, OutputStream& out);
+void WriteOtlp(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WritePprof(const Trace& trace, const ExportOptions& options, OutputStream& out);
 
 struct FlatTable;  // tables/flat_tables.h

@@ -196,11 +196,7 @@ Json ClocksJson(const RunFacts& run) {
 std::string OverheadText(const RunFacts& run) {
   const RecordingCost& cost = run.cost;
   if (!cost.is_known || cost.threads.empty()) return "";
-  if (const MeasuredSlowDown& measured = cost.measured; measured.IsKnown()) {
-    return "measured slow-down " + FormatPercent(measured.percent) + " (95% interval " +
-           FormatPercent(measured.low_percent) + " to " + FormatPercent(measured.high_percent) + ", " +
-           CountOf(measured.windows, "window") + ")";
-  }
+  if (cost.measured.IsKnown()) return SlowDownWords(cost.measured);
   return "estimated slow-down " + EstimateText(cost.slow_down) +
          (cost.calibrated_unix_s != 0 ? " (calibrated on the machine of the run)" : "");
 }
