@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
+#include "cli/talk.h"
 #include "gprof/error.h"
 #include "gprof/trace/env.h"
 #include "launch/run/find_program.h"

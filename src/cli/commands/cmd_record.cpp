@@ -179,8 +179,7 @@ class Record : public Command {
     app.add_option("--attach", attach_, "record this process, which runs already, in place of APP")
         ->type_name("PID")
         ->group(kRecorder);
-    app.add_flag("--experimental", is_experimental_, "needed for --attach, as for gprof-cli attach")
-        ->group(kRecorder);
+    app.add_flag("--experimental", is_experimental_, "needed for --attach, as for gprof-cli attach")->group(kRecorder);
     app.add_option("--name", name_, "by which snapshot finds this recorder (default: name of APP)")
         ->type_name("NAME")
         ->group(kRecorder);

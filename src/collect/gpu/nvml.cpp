@@ -251,8 +251,7 @@ void NvmlCollector::TakeXids(int64_t now_ns, std::vector<TrackAnswer>* answers) 
   while (events_ != nullptr && nvml::Call(api_.nvmlEventSetWait_v2, events_, &event, 0u) == nvml::kSuccess) {
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
       const bool is_it = gpus_[i].handle == event.device && event.type == nvml::kXidEvent;
-      if (is_it)
-        answers->push_back({i, GpuTrack::kXid, nvml::kSuccess, now_ns, 0, static_cast<int64_t>(event.data)});
+      if (is_it) answers->push_back({i, GpuTrack::kXid, nvml::kSuccess, now_ns, 0, static_cast<int64_t>(event.data)});
     }
   }
 }

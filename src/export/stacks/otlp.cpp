@@ -25,8 +25,8 @@ using protozero::pbf_writer;
 // Numbers of fields, by message.
 namespace data_message {
 constexpr uint32_t kResourceProfiles = 1, kDictionary = 2;
-constexpr uint32_t kResource = 1, kScopeProfiles = 2, kAttributes = 1;  // ResourceProfiles, Resource
-constexpr uint32_t kScope = 1, kProfiles = 2, kScopeName = 1;           // ScopeProfiles, InstrumentationScope
+constexpr uint32_t kResource = 1, kScopeProfiles = 2, kAttributes = 1;      // ResourceProfiles, Resource
+constexpr uint32_t kScope = 1, kProfiles = 2, kScopeName = 1;               // ScopeProfiles, InstrumentationScope
 constexpr uint32_t kKey = 1, kValue = 2, kTextValue = 1, kNumberValue = 3;  // KeyValue, AnyValue
 }  // namespace data_message
 namespace dictionary {
@@ -242,7 +242,7 @@ class OtlpWriter {
     mappings_.Write(&message, dictionary::kMapping);
     locations_.Write(&message, dictionary::kLocation);
     functions_.Write(&message, dictionary::kFunction);
-    message.add_message(dictionary::kLink, "");
+    message.add_message(dictionary::kLink, std::string());
     texts_.Write(&message, dictionary::kString);
     attributes_.Write(&message, dictionary::kAttribute);
     stacks_.Write(&message, dictionary::kStack);

@@ -61,13 +61,19 @@ RunView ViewOf(Attachment* attachment, const AttachOptions& options, bool follow
   return run;
 }
 
+RunProcesses::Options TreeOf(pid_t root) {
+  RunProcesses::Options options;
+  options.program = root;
+  return options;
+}
+
 // A process, or a tree of them, that is recorded into one trace.
 class AttachedRun {
  public:
   AttachedRun(const AttachOptions& options, const OutputFile& output)
       : options_(options),
         file_{output.absolute_path, output.device, output.inode, output.run},
-        tree_({.program = options.pid}) {}
+        tree_(TreeOf(options.pid)) {}
 
   AttachResult Run() {
     const StopSignals signals(0);
@@ -90,8 +96,8 @@ class AttachedRun {
     attachment->Begin(file_, 0);
     // What is sampled from outside is so of the whole tree.
     if (!collectors_) {
-      collectors_ = std::make_unique<CollectorProcesses>(attachment->folder(), options_.trace.collect,
-                                                         options_.trace.warn);
+      collectors_ =
+          std::make_unique<CollectorProcesses>(attachment->folder(), options_.trace.collect, options_.trace.warn);
       collectors_->Start(ViewOf(attachment.get(), options_, options_.with_children));
     }
     starting_.push_back(std::move(attachment));
@@ -179,8 +185,8 @@ class AttachedRun {
   const AttachOptions& options_;
   TraceFile file_;
   RunProcesses tree_;
-  std::set<pid_t> seen_;                // that need no further look
-  std::map<pid_t, int64_t> since_ns_;   // when each was first seen to use CUDA
+  std::set<pid_t> seen_;               // that need no further look
+  std::map<pid_t, int64_t> since_ns_;  // when each was first seen to use CUDA
   int64_t next_look_ns_ = 0;
   std::list<std::unique_ptr<Attachment>> starting_, recorded_;
   std::unique_ptr<CollectorProcesses> collectors_;

@@ -102,7 +102,9 @@ void CheckProcess(pid_t pid) {
 
 AttachTarget FindAttachTarget(pid_t pid) {
   CheckProcess(pid);
-  AttachTarget target{pid, FirstLine(ReadFile(ProcPath(pid, "comm")))};
+  AttachTarget target;
+  target.pid = pid;
+  target.name = FirstLine(ReadFile(ProcPath(pid, "comm")));
   const std::string who = "'" + target.name + "' (" + std::to_string(pid) + ")";
   RefuseForeigners(pid, who, "\n" + ReadFile(ProcPath(pid, "status")));
   target.armed_folder = ArmedFolderOf(pid);

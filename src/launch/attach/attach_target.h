@@ -10,7 +10,7 @@ namespace gprof {
 
 struct AttachTarget {
   pid_t pid = 0;
-  std::string name;         // "python3"
+  std::string name;          // "python3"
   bool has_tracer = false;   // of a run of ours: that is used again
   std::string armed_folder;  // where it looks for a request (armed_process.h); empty: it does not
 };

@@ -44,9 +44,8 @@ std::unique_ptr<RunFolder> FolderOfEarlier(pid_t pid) {
 std::unique_ptr<RunFolder> NewFolder(const AttachTarget& target) {
   std::string why;
   const std::string name = std::string(kAttachSession) + std::to_string(target.pid);
-  std::unique_ptr<RunFolder> folder = target.armed_folder.empty()
-                                          ? RunFolder::Make(name, &why)
-                                          : RunFolder::MakeIn({target.armed_folder}, name, &why);
+  std::unique_ptr<RunFolder> folder =
+      target.armed_folder.empty() ? RunFolder::Make(name, &why) : RunFolder::MakeIn({target.armed_folder}, name, &why);
   if (folder) return folder;
   throw Error(ExitCode::kLaunchFailed, "no shared memory for the run: " + why, "run gprof-cli doctor for advice");
 }

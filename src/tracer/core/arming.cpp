@@ -11,9 +11,7 @@
 
 #include "gprof/trace/run_folder.h"
 #include "tracer/core/tracer.h"
-#include "tracer/nvtx/nvtx_hooks.h"
 #include "tracer/store/memory/process_key.h"
-#include "tracer/system/loaded_module.h"
 #include "tracer/system/memory_calls.h"
 #include "tracer/system/settings.h"
 #include "tracer/system/system_calls.h"
@@ -25,52 +23,8 @@ namespace {
 
 constexpr uint64_t kHourNs = 3'600'000'000'000, kNoWaitNs = 10'000'000;
 constexpr std::size_t kPageBytes = 4096;
-constexpr uint32_t kMostModules = 128;
 
 constinit std::atomic<bool> is_waiting{false};
-
-// A shared object with NVTX, as the loader's list tells it from others that may lie there later.
-struct NvtxModule {
-  NvtxGetExportTableFunc_t get_export_table;
-  uintptr_t base;
-  uint64_t name;
-};
-NvtxModule modules[kMostModules];
-uint32_t module_count = 0;
-Lock modules_lock;
-
-uint64_t HashOf(const char* text) {
-  uint64_t hash = 0xCBF29CE484222325u;
-  for (; text != nullptr && *text != 0; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001B3u;
-  return hash;
-}
-
-bool Holds(const dl_phdr_info& info, uintptr_t at) { return LoadedModule(info).Addresses().Has(at); }
-
-int Identify(dl_phdr_info* info, std::size_t, void* argument) {
-  auto* const module = static_cast<NvtxModule*>(argument);
-  if (!Holds(*info, reinterpret_cast<uintptr_t>(module->get_export_table))) return 0;
-  module->base = info->dlpi_addr;
-  module->name = HashOf(info->dlpi_name);
-  return 1;
-}
-
-// The loader's list is locked meanwhile: what is in it stays loaded.
-int Bind(dl_phdr_info* info, std::size_t, void*) {
-  const uint64_t name = HashOf(info->dlpi_name);
-  for (uint32_t i = 0; i < module_count; ++i) {
-    const NvtxModule& module = modules[i];
-    if (module.base != info->dlpi_addr || module.name != name) continue;
-    if (Holds(*info, reinterpret_cast<uintptr_t>(module.get_export_table))) InstallNvtx(module.get_export_table);
-  }
-  return 0;
-}
-
-void BindNvtx() {
-  if (!Config().wants_nvtx) return;
-  const LockGuard guard(modules_lock);
-  ForEachModule(Bind, nullptr);
-}
 
 // The word that attach wakes: the first of our own file, whoever has that mapped.
 std::atomic<uint32_t>* MapBell() {
@@ -108,7 +62,7 @@ void* RunArmedThread(void* name) {
   UnmapMemory(bell, kPageBytes);
   LeaveArmedState();
   InitializeInjection();
-  BindNvtx();
+  BindRememberedNvtx();
   return nullptr;
 }
 
@@ -119,17 +73,6 @@ void WaitForRequest() {
   if (!StartThread(RunArmedThread, trace::kArmedThread)) is_waiting.store(false);
 }
 
-void ForgetArmedThread() {
-  is_waiting.store(false);
-  modules_lock.ResetAfterFork();
-}
-
-void RememberNvtx(NvtxGetExportTableFunc_t get_export_table) {
-  if (ArmedFolder() == nullptr || get_export_table == nullptr) return;
-  const LockGuard guard(modules_lock);
-  if (module_count == kMostModules) return;
-  NvtxModule module = {get_export_table, 0, 0};
-  if (ForEachModule(Identify, &module) != 0) modules[module_count++] = module;
-}
+void ForgetArmedThread() { is_waiting.store(false); }
 
 }  // namespace gprof::tracer

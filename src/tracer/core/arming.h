@@ -5,8 +5,6 @@
 // but for a request, has no file open and no timer.
 #pragma once
 
-#include <nvtx3/nvToolsExt.h>
-
 namespace gprof::tracer {
 
 // Of an armed process, and once in it. [cuInit]
@@ -14,7 +12,7 @@ void WaitForRequest();
 // It is not in the child of a fork.
 void ForgetArmedThread();
 
-// Of an armed process: a shared object whose NVTX calls lead nowhere until there is a request.
-void RememberNvtx(NvtxGetExportTableFunc_t get_export_table);
+// nvtx/armed_modules.cpp: the NVTX calls of shared objects that were there before lead to us from now on.
+void BindRememberedNvtx();
 
 }  // namespace gprof::tracer

@@ -153,7 +153,8 @@ bool IsTracerWanted() {
 
 void LeaveArmedState() {
   const LockGuard guard(start_lock);
-  if (state.load(std::memory_order_relaxed) == State::kArmed) state.store(State::kNotStarted, std::memory_order_release);
+  if (state.load(std::memory_order_relaxed) == State::kArmed)
+    state.store(State::kNotStarted, std::memory_order_release);
 }
 
 bool StartTracer() {

@@ -1,5 +1,4 @@
 #include "gprof/trace/env.h"
-#include "tracer/core/arming.h"
 #include "tracer/core/entry_points.h"
 #include "tracer/core/fork_hold.h"
 #include "tracer/core/tracer.h"

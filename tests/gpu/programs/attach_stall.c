@@ -1,7 +1,9 @@
-// Where the time of a late attach goes: a thread launches kernels all the time and waits for each, while another does what the
-// tracer does when it is attached, one step after the other with pauses between. Says for each step how long it took and the longest
-// turn of the launching thread in it and in the 50 ms behind it. No header and no library of CUDA is needed.
-//   gpu_attach_stall LIBCUPTI [ATTRIBUTE=VALUE...]     attributes by their numbers (CUpti_ActivityAttribute), set before anything is enabled
+// Where the time of a late attach goes: a thread launches kernels all the time and waits for each, while another does
+// what the tracer does when it is attached, one step after the other with pauses between. Says for each step how long
+// it took and the longest turn of the launching thread in it and in the 50 ms behind it. No header and no library of
+// CUDA is needed.
+//   gpu_attach_stall LIBCUPTI [ATTRIBUTE=VALUE...]     attributes by their numbers (CUpti_ActivityAttribute), set
+//   before anything is enabled
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -93,7 +95,8 @@ static void* Attach(void* unused) {
   const struct {
     int kind;
     const char* name;
-  } kinds[] = {{8, "enable DEVICE"}, {9, "enable CONTEXT"}, {1, "enable MEMCPY"}, {2, "enable MEMSET"}, {38, "enable SYNCHRONIZATION"}, {10, "enable CONCURRENT_KERNEL"}};
+  } kinds[] = {{8, "enable DEVICE"}, {9, "enable CONTEXT"},          {1, "enable MEMCPY"},
+               {2, "enable MEMSET"}, {38, "enable SYNCHRONIZATION"}, {10, "enable CONCURRENT_KERNEL"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
     Begin();
     End(kinds[i].name, enable(kinds[i].kind));
@@ -110,10 +113,10 @@ static void* Attach(void* unused) {
   return unused;
 }
 
-#define CALL(name, ...)                                   \
-  do {                                                    \
-    int (*f)() = (int (*)())Symbol(cuda, name);           \
-    const int answer = f(__VA_ARGS__);                    \
+#define CALL(name, ...)                                           \
+  do {                                                            \
+    int (*f)() = (int (*)())Symbol(cuda, name);                   \
+    const int answer = f(__VA_ARGS__);                            \
     if (answer != 0) return printf("%s: %d\n", name, answer), 77; \
   } while (0)
 
@@ -131,7 +134,8 @@ int main(int argc, char** argv) {
   CALL("cuCtxSetCurrent", context);
   CALL("cuModuleLoadData", &module, kCode);
   CALL("cuModuleGetFunction", &kernel, module, "spin");
-  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) = Symbol(cuda, "cuLaunchKernel");
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) =
+      Symbol(cuda, "cuLaunchKernel");
   int (*wait)(void*) = Symbol(cuda, "cuStreamSynchronize");
   pthread_t other;
   if (pthread_create(&other, NULL, Attach, NULL)) return 2;

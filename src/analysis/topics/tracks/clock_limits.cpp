@@ -81,8 +81,8 @@ bool DeviceClocks::ReadReasons(Sampled* of_reasons) const {
   const std::span<const MetricSample> samples = trace_.SamplesOf(index);
   IdleWithin idle(trace_, gaps_);
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const auto reason =
-        std::ranges::find_if(kClockReasons, [&](const ClockReason& known) { return (samples[i].value & known.bit) != 0; });
+    const auto reason = std::ranges::find_if(
+        kClockReasons, [&](const ClockReason& known) { return (samples[i].value & known.bit) != 0; });
     int64_t end_ns = std::min(EndOfSample(source, samples[i]), window_.end_ns);
     if (i + 1 < samples.size()) end_ns = std::min(end_ns, samples[i + 1].start_ns);
     const int64_t start_ns = std::max(samples[i].start_ns, window_.start_ns);
@@ -101,7 +101,8 @@ bool DeviceClocks::ReadReasons(Sampled* of_reasons) const {
 
 // The counter of the driver also has the time between samples. What the samples cost then stands for all of it; where
 // they missed the reason, the median clock does.
-ClockLimit DeviceClocks::LimitOf(const ClockReason& reason, const Sampled& sampled, std::optional<double> counted_ns) const {
+ClockLimit DeviceClocks::LimitOf(const ClockReason& reason, const Sampled& sampled,
+                                 std::optional<double> counted_ns) const {
   ClockLimit limit{reason.name, reason.kind, sampled.held_ns, std::nullopt, std::nullopt};
   if (counted_ns) limit.held_ns = std::min(static_cast<int64_t>(*counted_ns), window_.DurationNs());
   const auto held_ns = static_cast<double>(limit.held_ns);

@@ -281,11 +281,18 @@ std::string HeldDownBy(std::optional<int64_t> mask) {
 
 // What the driver logs of errors of a GPU; those whose meaning does not depend on anything else.
 std::string XidText(int64_t xid) {
-  constexpr std::pair<int64_t, std::string_view> kMeanings[] = {
-      {13, "exception of a kernel"},   {31, "page fault of the GPU"},       {43, "the GPU stopped a channel"},
-      {48, "double-bit ECC error"},    {63, "memory row remapped"},         {64, "memory row not remapped"},
-      {74, "NVLink error"},            {79, "the GPU has fallen off the bus"}, {94, "contained ECC error"},
-      {95, "uncontained ECC error"},   {119, "GSP does not answer"},        {120, "GSP error"}};
+  constexpr std::pair<int64_t, std::string_view> kMeanings[] = {{13, "exception of a kernel"},
+                                                                {31, "page fault of the GPU"},
+                                                                {43, "the GPU stopped a channel"},
+                                                                {48, "double-bit ECC error"},
+                                                                {63, "memory row remapped"},
+                                                                {64, "memory row not remapped"},
+                                                                {74, "NVLink error"},
+                                                                {79, "the GPU has fallen off the bus"},
+                                                                {94, "contained ECC error"},
+                                                                {95, "uncontained ECC error"},
+                                                                {119, "GSP does not answer"},
+                                                                {120, "GSP error"}};
   for (const auto& [number, meaning] : kMeanings) {
     if (number == xid) return std::to_string(xid) + " (" + std::string(meaning) + ")";
   }
