@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "analysis/facts/recording/recording_cost.h"
+#include "analysis/facts/recording/measured_slow_down.h"
 #include "gprof/trace.h"
 #include "trace/file/reader.h"
 

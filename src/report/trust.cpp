@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/facts/recording/clock_quality.h"
+#include "analysis/facts/recording/measured_slow_down.h"
 #include "analysis/facts/recording/recording_cost.h"
 #include "analysis/facts/recording/unknown_facts.h"
 #include "analysis/facts/time/recorded_time.h"

@@ -14,12 +14,12 @@
 namespace gprof {
 namespace {
 
-struct Sum {
+struct GpuTime {
   int64_t busy_ns = 0, idle_ns = 0;
 };
-using Sums = std::map<std::tuple<uint32_t, uint32_t, std::string>, Sum>;  // by thread, stack and what it is
+using GpuTimes = std::map<std::tuple<uint32_t, uint32_t, std::string>, GpuTime>;  // by thread, stack and what it is
 
-void AddWork(const Trace& trace, Sums* sums) {
+void AddWork(const Trace& trace, GpuTimes* sums) {
   for (const GpuOp& op : trace.ops) {
     const uint32_t call = OutermostCall(trace, op.api);
     if (call == kNone) continue;
@@ -30,7 +30,7 @@ void AddWork(const Trace& trace, Sums* sums) {
 }
 
 // What the GPU waited for is the call that ended the wait.
-void AddIdle(const AnalysisInput& input, uint32_t device, Sums* sums) {
+void AddIdle(const AnalysisInput& input, uint32_t device, GpuTimes* sums) {
   const Trace& trace = input.trace();
   ForEachExplainedGap(input, device, [&](const Gap& gap, std::span<const Part> parts) {
     const uint32_t call = gap.after == kNone ? kNone : OutermostCall(trace, trace.ops[gap.after].api);
@@ -46,7 +46,7 @@ void AddIdle(const AnalysisInput& input, uint32_t device, Sums* sums) {
 }  // namespace
 
 std::vector<GpuStack> GpuStacksOf(const Trace& trace) {
-  Sums sums;
+  GpuTimes sums;
   AddWork(trace, &sums);
   const AnalysisInput input(trace);
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) AddIdle(input, device, &sums);

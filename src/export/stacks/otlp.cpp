@@ -1,7 +1,6 @@
 // CPU samples, and busy and idle time of GPUs by the stack that launched the work, as OpenTelemetry has profiles:
 // github.com/open-telemetry/opentelemetry-proto, profiles/v1development, as of opentelemetry-proto 1.10. The bytes are
 // those of a ProfilesData, and of the request that collectors take (ExportProfilesServiceRequest).
-#include <array>
 #include <map>
 #include <protozero/pbf_writer.hpp>
 #include <string>
@@ -23,30 +22,30 @@ namespace {
 using protozero::pbf_writer;
 
 // Numbers of fields, by message.
-namespace data_message {
+namespace otlp_data {
 constexpr uint32_t kResourceProfiles = 1, kDictionary = 2;
 constexpr uint32_t kResource = 1, kScopeProfiles = 2, kAttributes = 1;      // ResourceProfiles, Resource
 constexpr uint32_t kScope = 1, kProfiles = 2, kScopeName = 1;               // ScopeProfiles, InstrumentationScope
 constexpr uint32_t kKey = 1, kValue = 2, kTextValue = 1, kNumberValue = 3;  // KeyValue, AnyValue
-}  // namespace data_message
-namespace dictionary {
+}  // namespace otlp_data
+namespace otlp_dictionary {
 constexpr uint32_t kMapping = 1, kLocation = 2, kFunction = 3, kLink = 4, kString = 5, kAttribute = 6, kStack = 7;
 }
-namespace profile {
+namespace otlp_profile {
 constexpr uint32_t kSampleType = 1, kSamples = 2, kTime = 3, kDuration = 4;
 constexpr uint32_t kType = 1, kUnit = 2;  // ValueType
-}  // namespace profile
-namespace sample_message {
+}  // namespace otlp_profile
+namespace otlp_sample {
 constexpr uint32_t kStack = 1, kAttributes = 2, kValues = 4;
 }
-namespace mapping_message {
+namespace otlp_mapping {
 constexpr uint32_t kStart = 1, kLimit = 2, kFile = 4;
 }
-namespace location_message {
+namespace otlp_location {
 constexpr uint32_t kMapping = 1, kAddress = 2, kLines = 3;
 constexpr uint32_t kFunction = 1, kLine = 2;
-}  // namespace location_message
-namespace function_message {
+}  // namespace otlp_location
+namespace otlp_function {
 constexpr uint32_t kName = 1, kSystemName = 2, kFile = 3, kFirstLine = 4;
 }
 
@@ -67,9 +66,11 @@ class EntryTable {
   std::map<std::string, int32_t> numbers_ = {{"", 0}};
 };
 
-enum Kind { kSamples, kCpu, kGpu, kGpuIdle, kKinds };
-constexpr std::array<std::pair<std::string_view, std::string_view>, kKinds> kTypes = {
-    {{"samples", "count"}, {"cpu", "nanoseconds"}, {"gpu", "nanoseconds"}, {"gpu_idle", "nanoseconds"}}};
+// A profile for each: its type and unit, and its samples.
+struct OtlpProfile {
+  std::string_view type, unit;
+  std::vector<std::string> samples;
+};
 
 class OtlpWriter {
  public:
@@ -80,17 +81,17 @@ class OtlpWriter {
     for (const GpuStack& one : GpuStacksOf(trace_)) {
       std::vector<int32_t> locations = LocationsOf(one.stack);
       locations.insert(locations.begin(), LocationOf({Utf8(one.what), Utf8(one.what), "", 0, 0}));
-      AddSample(kGpu, one.thread, locations, one.busy_ns);
-      AddSample(kGpuIdle, one.thread, locations, one.idle_ns);
+      AddSample(&gpu_, one.thread, locations, one.busy_ns);
+      AddSample(&gpu_idle_, one.thread, locations, one.idle_ns);
     }
     std::string out;
     pbf_writer data(out);
     {
-      pbf_writer of_resource(data, data_message::kResourceProfiles);
+      pbf_writer of_resource(data, otlp_data::kResourceProfiles);
       WriteResource(&of_resource);
-      pbf_writer of_scope(of_resource, data_message::kScopeProfiles);
-      pbf_writer(of_scope, data_message::kScope).add_string(data_message::kScopeName, "gprof-cli");
-      for (int kind = 0; kind < kKinds; ++kind) WriteProfile(static_cast<Kind>(kind), &of_scope);
+      pbf_writer of_scope(of_resource, otlp_data::kScopeProfiles);
+      pbf_writer(of_scope, otlp_data::kScope).add_string(otlp_data::kScopeName, "gprof-cli");
+      for (const OtlpProfile* profile : {&samples_, &cpu_, &gpu_, &gpu_idle_}) WriteProfile(*profile, &of_scope);
     }
     WriteDictionary(&data);
     return out;
@@ -112,21 +113,21 @@ class OtlpWriter {
     }
     for (const auto& [key, sum] : sums) {
       const std::vector<int32_t> locations = LocationsOf(key.second);
-      AddSample(kSamples, key.first, locations, sum.first);
-      AddSample(kCpu, key.first, locations, sum.second);
+      AddSample(&samples_, key.first, locations, sum.first);
+      AddSample(&cpu_, key.first, locations, sum.second);
     }
   }
 
-  void AddSample(Kind kind, uint32_t thread, const std::vector<int32_t>& locations, int64_t value) {
+  void AddSample(OtlpProfile* profile, uint32_t thread, const std::vector<int32_t>& locations, int64_t value) {
     if (value == 0) return;
     std::string stack, sample;
     pbf_writer(stack).add_packed_int32(1, locations.begin(), locations.end());
     pbf_writer message(sample);
-    message.add_int32(sample_message::kStack, stacks_.Number(stack));
+    message.add_int32(otlp_sample::kStack, stacks_.Number(stack));
     const std::vector<int32_t> attributes = AttributesOf(thread);
-    message.add_packed_int32(sample_message::kAttributes, attributes.begin(), attributes.end());
-    message.add_packed_int64(sample_message::kValues, &value, &value + 1);
-    samples_[kind].push_back(std::move(sample));
+    message.add_packed_int32(otlp_sample::kAttributes, attributes.begin(), attributes.end());
+    message.add_packed_int64(otlp_sample::kValues, &value, &value + 1);
+    profile->samples.push_back(std::move(sample));
   }
 
   std::vector<int32_t> AttributesOf(uint32_t thread) {
@@ -142,28 +143,28 @@ class OtlpWriter {
   int32_t Attribute(std::string_view key, const Value& value) {
     std::string entry;
     pbf_writer message(entry);
-    message.add_int32(data_message::kKey, Text(key));
+    message.add_int32(otlp_data::kKey, Text(key));
     WriteValue(value, &message);
     return attributes_.Number(entry);
   }
 
   static void WriteValue(const std::string& text, pbf_writer* pair) {
-    pbf_writer(*pair, data_message::kValue).add_string(data_message::kTextValue, text);
+    pbf_writer(*pair, otlp_data::kValue).add_string(otlp_data::kTextValue, text);
   }
   static void WriteValue(int64_t number, pbf_writer* pair) {
-    pbf_writer(*pair, data_message::kValue).add_int64(data_message::kNumberValue, number);
+    pbf_writer(*pair, otlp_data::kValue).add_int64(otlp_data::kNumberValue, number);
   }
 
   template <class Value>
   static void WriteAttribute(std::string_view key, const Value& value, pbf_writer* resource) {
-    pbf_writer pair(*resource, data_message::kAttributes);
-    pair.add_string(data_message::kKey, key.data(), key.size());
+    pbf_writer pair(*resource, otlp_data::kAttributes);
+    pair.add_string(otlp_data::kKey, key.data(), key.size());
     WriteValue(value, &pair);
   }
 
   // Of the first process, which the others were started by.
   void WriteResource(pbf_writer* of_resource) const {
-    pbf_writer resource(*of_resource, data_message::kResource);
+    pbf_writer resource(*of_resource, otlp_data::kResource);
     if (trace_.processes.empty()) return;
     const Process& process = trace_.processes.front();
     WriteAttribute("service.name", Utf8(trace_.Text(process.name)), &resource);
@@ -186,9 +187,8 @@ class OtlpWriter {
     std::string entry;
     pbf_writer message(entry);
     const bool has_module = frame.module != kNone;
-    if (has_module) message.add_int32(location_message::kMapping, MappingOf(trace_.modules[frame.module]));
-    message.add_uint64(location_message::kAddress,
-                       frame.offset + (has_module ? trace_.modules[frame.module].address : 0));
+    if (has_module) message.add_int32(otlp_location::kMapping, MappingOf(trace_.modules[frame.module]));
+    message.add_uint64(otlp_location::kAddress, frame.offset + (has_module ? trace_.modules[frame.module].address : 0));
     for (const FrameLine& line : LinesOf(trace_, index)) AddLine(line, &message);
     return locations_.Number(entry);
   }
@@ -204,54 +204,55 @@ class OtlpWriter {
   void AddLine(const FrameLine& line, pbf_writer* location) {
     std::string function;
     pbf_writer message(function);
-    message.add_int32(function_message::kName, Text(line.name));
-    message.add_int32(function_message::kSystemName, Text(line.system_name));
-    message.add_int32(function_message::kFile, Text(line.file));
-    if (line.first_line != 0) message.add_int64(function_message::kFirstLine, line.first_line);
-    pbf_writer of_line(*location, location_message::kLines);
-    of_line.add_int32(location_message::kFunction, functions_.Number(function));
-    if (line.line != 0) of_line.add_int64(location_message::kLine, line.line);
+    message.add_int32(otlp_function::kName, Text(line.name));
+    message.add_int32(otlp_function::kSystemName, Text(line.system_name));
+    message.add_int32(otlp_function::kFile, Text(line.file));
+    if (line.first_line != 0) message.add_int64(otlp_function::kFirstLine, line.first_line);
+    pbf_writer of_line(*location, otlp_location::kLines);
+    of_line.add_int32(otlp_location::kFunction, functions_.Number(function));
+    if (line.line != 0) of_line.add_int64(otlp_location::kLine, line.line);
   }
 
   int32_t MappingOf(const Module& module) {
     std::string entry;
     pbf_writer message(entry);
-    message.add_uint64(mapping_message::kStart, module.address);
-    message.add_uint64(mapping_message::kLimit, module.address + module.size_bytes);
-    message.add_int32(mapping_message::kFile, Text(Utf8(trace_.Text(module.path))));
+    message.add_uint64(otlp_mapping::kStart, module.address);
+    message.add_uint64(otlp_mapping::kLimit, module.address + module.size_bytes);
+    message.add_int32(otlp_mapping::kFile, Text(Utf8(trace_.Text(module.path))));
     return mappings_.Number(entry);
   }
 
-  void WriteProfile(Kind kind, pbf_writer* of_scope) {
-    pbf_writer message(*of_scope, data_message::kProfiles);
+  void WriteProfile(const OtlpProfile& profile, pbf_writer* of_scope) {
+    pbf_writer message(*of_scope, otlp_data::kProfiles);
     {
-      pbf_writer type(message, profile::kSampleType);
-      type.add_int32(profile::kType, Text(kTypes[kind].first));
-      type.add_int32(profile::kUnit, Text(kTypes[kind].second));
+      pbf_writer type(message, otlp_profile::kSampleType);
+      type.add_int32(otlp_profile::kType, Text(profile.type));
+      type.add_int32(otlp_profile::kUnit, Text(profile.unit));
     }
-    for (const std::string& sample : samples_[kind]) message.add_message(profile::kSamples, sample);
+    for (const std::string& sample : profile.samples) message.add_message(otlp_profile::kSamples, sample);
     if (const auto clock = BestClock(trace_)) {
       const int64_t start_ns = static_cast<int64_t>(clock->realtime_ns) - static_cast<int64_t>(clock->monotonic_ns);
-      message.add_fixed64(profile::kTime, static_cast<uint64_t>(start_ns + trace_.start_ns));
+      message.add_fixed64(otlp_profile::kTime, static_cast<uint64_t>(start_ns + trace_.start_ns));
     }
-    message.add_uint64(profile::kDuration, static_cast<uint64_t>(trace_.end_ns - trace_.start_ns));
+    message.add_uint64(otlp_profile::kDuration, static_cast<uint64_t>(trace_.end_ns - trace_.start_ns));
   }
 
   void WriteDictionary(pbf_writer* data) const {
-    pbf_writer message(*data, data_message::kDictionary);
-    mappings_.Write(&message, dictionary::kMapping);
-    locations_.Write(&message, dictionary::kLocation);
-    functions_.Write(&message, dictionary::kFunction);
-    message.add_message(dictionary::kLink, std::string());
-    texts_.Write(&message, dictionary::kString);
-    attributes_.Write(&message, dictionary::kAttribute);
-    stacks_.Write(&message, dictionary::kStack);
+    pbf_writer message(*data, otlp_data::kDictionary);
+    mappings_.Write(&message, otlp_dictionary::kMapping);
+    locations_.Write(&message, otlp_dictionary::kLocation);
+    functions_.Write(&message, otlp_dictionary::kFunction);
+    message.add_message(otlp_dictionary::kLink, std::string());
+    texts_.Write(&message, otlp_dictionary::kString);
+    attributes_.Write(&message, otlp_dictionary::kAttribute);
+    stacks_.Write(&message, otlp_dictionary::kStack);
   }
 
   const Trace& trace_;
   EntryTable mappings_, locations_, functions_, texts_, attributes_, stacks_;
   std::vector<int32_t> location_of_frame_;  // 0: not written yet
-  std::array<std::vector<std::string>, kKinds> samples_;
+  OtlpProfile samples_{"samples", "count", {}}, cpu_{"cpu", "nanoseconds", {}};
+  OtlpProfile gpu_{"gpu", "nanoseconds", {}}, gpu_idle_{"gpu_idle", "nanoseconds", {}};
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/facts/recording/recording_cost.h"
+#include "analysis/facts/recording/measured_slow_down.h"
 #include "base/text.h"
 #include "base/units.h"
 

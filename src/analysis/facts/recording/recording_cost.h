@@ -26,10 +26,6 @@ struct MeasuredSlowDown {
 
 // Not known where no process has windows enough for an interval.
 MeasuredSlowDown MeasureSlowDown(const Trace& trace);
-// The same of one process; `rates` in order of time.
-MeasuredSlowDown MeasureSlowDown(const std::vector<const WorkRate*>& rates);
-// "measured slow-down 4.1% (95% interval 3.6% to 4.9%, 31 windows)"
-std::string SlowDownWords(const MeasuredSlowDown& measured);
 
 // Where and when the costs of single records were measured.
 inline constexpr std::string_view kCostsMeasuredOn = "NVIDIA H200, driver 580, libcupti 13.0, 2026-11-21 and 22";
