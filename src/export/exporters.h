@@ -20,6 +20,7 @@ void WriteParquetFolder(const Trace& trace, const ExportOptions& options, const 
 void WriteNcu(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteFolded(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteSpeedscope(const Trace& trace, const ExportOptions& options, OutputStream& out);
+void WriteOtlp(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WritePprof(const Trace& trace, const ExportOptions& options, OutputStream& out);
 
 // Throw Error where a profile would be empty: a viewer would show it as if the program had done nothing.

@@ -25,6 +25,14 @@ constexpr int64_t kQuietNs = 1'000'000'000;         // a program that has told n
 
 std::string FileIn(const RunFolder& folder, const char* name) { return folder.path() + "/" + name; }
 
+// The settings, which are a line, and the program below.
+bool WriteRecorderFile(const RunFolder& folder, const std::string& settings, pid_t program) {
+  std::ofstream file(FileIn(folder, trace::kRecorderFile), std::ios::binary);
+  file << settings << '\n' << program << '\n';
+  file.close();
+  return !file.fail();
+}
+
 }  // namespace
 
 Recorder::Recorder(RunFolder* folder, RecorderSettings settings)
@@ -32,16 +40,26 @@ Recorder::Recorder(RunFolder* folder, RecorderSettings settings)
       settings_(std::move(settings)),
       ring_(Ring::Open(FileIn(*folder, trace::kRingFile), settings_.limits)),
       watch_(settings_.watch) {
-  std::ofstream file(FileIn(*folder, trace::kRecorderFile), std::ios::binary);
-  file << settings_.settings;
-  file.close();
-  if (!ring_ || !file) {
+  if (!ring_ || !WriteRecorderFile(*folder, settings_.settings, 0)) {
     throw Error(ExitCode::kLaunchFailed, "cannot record into '" + folder->path() + "': " + std::strerror(errno),
                 "run gprof-cli doctor for advice");
   }
   is_file_seen_ = !settings_.file.empty() && access(settings_.file.c_str(), F_OK) == 0;
   server_ = std::make_unique<SessionServer>(
       folder->path(), [this](const std::string& line) { return settings_.answer_to(*this, line); });
+}
+
+pid_t RecordedProgram(const FoundRun& run) {
+  std::ifstream file(run.path + "/" + trace::kRecorderFile, std::ios::binary);
+  std::string settings;
+  pid_t program = 0;
+  std::getline(file, settings);
+  return file >> program ? program : 0;
+}
+
+void Recorder::OnProgramStart(pid_t program) {
+  program_ = program;
+  WriteRecorderFile(*folder_, settings_.settings, program);
 }
 
 // Processes that live on are told first, as the tracer would complain of a file that is gone.

@@ -44,6 +44,9 @@ struct TakenSnapshot {
   int64_t took_ns = 0;  // from the request to the end of the file
 };
 
+// The program of a recorder, as that has left it in its folder; 0: none.
+pid_t RecordedProgram(const FoundRun& run);
+
 class Recorder : public RunCompanion {
  public:
   // Throws Error where the folder cannot be used.
@@ -52,7 +55,7 @@ class Recorder : public RunCompanion {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  void OnProgramStart(pid_t program) override { program_ = program; }
+  void OnProgramStart(pid_t program) override;
   int64_t Attend(int64_t now_ns) override;
   void AddDescriptors(std::vector<pollfd>* descriptors) const override { server_->AddDescriptors(descriptors); }
   void OnCaptureSignal() override { Request("signal"); }
@@ -70,6 +73,7 @@ class Recorder : public RunCompanion {
   bool IsFlushed(uint32_t number) const;
 
   const Ring& ring() const { return *ring_; }
+  MeasuredSlowDown SlowDown() const { return watch_.SlowDown(); }
   const RecorderSettings& settings() const { return settings_; }
   const std::vector<TakenSnapshot>& taken() const { return taken_; }
   pid_t program() const { return program_; }

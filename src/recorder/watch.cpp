@@ -23,6 +23,8 @@ bool IsOfInterest(uint16_t kind, const WatchOptions& options) {
   switch (static_cast<RecordKind>(kind)) {
     case RecordKind::kApi:
       return options.on_out_of_memory || options.on_lost_context || options.on_any_error || options.hang_ns != 0;
+    case RecordKind::kWorkRate:
+      return true;
     case RecordKind::kNvtx:
       return !options.step.empty();
     case RecordKind::kKernel:
@@ -87,6 +89,8 @@ class WatchSink {
       for (const R& row : rows) TakeRange(row);
     } else if constexpr (std::is_same_v<R, trace::ApiRecord>) {
       for (const R& row : rows) TakeCall(row);
+    } else if constexpr (std::is_same_v<R, trace::WorkRateRecord>) {
+      for (const R& row : rows) watch_.rates_.Take(process_, row, NameOf(row.function));
     } else if constexpr (kIsGpuWork<R>) {
       for (const R& row : rows) {
         watch_.devices_[row.device].work.emplace_back(row.start_ns, row.start_ns + row.duration_ns);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "recorder/ring.h"
+#include "recorder/work_rates.h"
 #include "trace/file/reader.h"
 
 namespace gprof {
@@ -39,6 +40,8 @@ class Watch {
   std::string Look(int64_t now_ns);
   // Since the program made progress; 0 as long as it has made none.
   int64_t QuietNs(int64_t now_ns) const;
+  // Of a program that is recorded in windows.
+  MeasuredSlowDown SlowDown() const { return rates_.Measure(); }
 
  private:
   struct Push {
@@ -71,6 +74,7 @@ class Watch {
 
   WatchOptions options_;
   std::unique_ptr<RowDecoder> decoder_;
+  WorkRates rates_;
   std::unordered_map<Thread, std::vector<Push>, ThreadHash> pushes_;
   std::deque<uint64_t> steps_;  // the last ones, in ns
   std::map<uint32_t, Device> devices_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/facts/recording/clock_quality.h"
+#include "analysis/facts/recording/measured_slow_down.h"
 #include "analysis/facts/recording/recording_cost.h"
 #include "analysis/facts/recording/unknown_facts.h"
 #include "analysis/facts/time/recorded_time.h"
@@ -196,11 +197,7 @@ Json ClocksJson(const RunFacts& run) {
 std::string OverheadText(const RunFacts& run) {
   const RecordingCost& cost = run.cost;
   if (!cost.is_known || cost.threads.empty()) return "";
-  if (const MeasuredSlowDown& measured = cost.measured; measured.IsKnown()) {
-    return "measured slow-down " + FormatPercent(measured.percent) + " (95% interval " +
-           FormatPercent(measured.low_percent) + " to " + FormatPercent(measured.high_percent) + ", " +
-           CountOf(measured.windows, "window") + ")";
-  }
+  if (cost.measured.IsKnown()) return SlowDownWords(cost.measured);
   if (cost.slow_down.most_percent == 0) return "slow-down unknown, as the time of the process is";
   return "estimated slow-down " + EstimateText(cost.slow_down) +
          (cost.calibrated_unix_s != 0 ? " (calibrated on the machine of the run)" : "");

@@ -21,7 +21,7 @@ OURS = {
     "src/collect": rf"{FORMAT}|{PUBLIC}|(base|trace|unwind|collect)/.*",
     "src/counters": rf"gprof/(error|library_symbols)\.h|analysis/facts/counters/.*|collect/gpu/pm_api\.h|(base|counters)/.*",
     "src/launch": rf"gprof/trace/(calibration_file|counter_request|delay_request|env|file|outbox|rank_variables|record|run_folder|write_notes)\.h|{PUBLIC}|unwind/address_space\.h|(base|collect|launch)/.*|trace/write/append\.h",
-    "src/recorder": rf"{FORMAT}|{PUBLIC}|analysis/facts/calls/error_names\.h|collect/run/own_process\.h|(base|trace|launch|recorder)/.*",
+    "src/recorder": rf"{FORMAT}|{PUBLIC}|analysis/facts/(calls/error_names|recording/measured_slow_down)\.h|collect/run/own_process\.h|(base|trace|launch|recorder)/.*",
     "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
     "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|fleet|gate)/.*",

@@ -19,7 +19,7 @@ TIME_LIMIT_S = 280
 ON_STDOUT = (("report",), ("report", "--full"), ("report", "--format", "json", "--tables"), ("report", "--format", "md", "--full"),
              ("report", "--format", "html"), ("report", "--format", "line"), ("stats",), ("info",), ("dump",),
              ("check", "--fail-if", "gpu.idle_percent > 10", "--warn-if", "memcpy.pageable_bytes > 0", "--format", "json"))
-FORMATS = ("perfetto", "chrome", "sqlite", "csv", "jsonl", "parquet", "folded", "speedscope", "pprof")
+FORMATS = ("perfetto", "chrome", "sqlite", "csv", "jsonl", "parquet", "folded", "speedscope", "pprof", "otlp")
 PAIRS = (("normalise_v1", "normalise_v2"), ("nccl_after", "nccl_beside"))
 
 

@@ -41,6 +41,7 @@ inline constexpr char kCounters[] = "GPROF_COUNTERS";
 inline constexpr char kDelays[] = "GPROF_DELAYS";
 inline constexpr char kCalibration[] = "GPROF_CALIBRATION";
 inline constexpr char kOnlyPid[] = "GPROF_ONLY_PID";
+inline constexpr char kArmed[] = "GPROF_ARMED";
 inline constexpr char kNextCudaInjection[] = "GPROF_NEXT_CUDA_INJECTION";
 inline constexpr char kNextNvtxInjection[] = "GPROF_NEXT_NVTX_INJECTION";
 }  // namespace env
@@ -79,6 +80,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kDelays, "absolute path of a file that says what to delay, and by how much (delay_request.h)"},
     {env::kCalibration, "absolute path of a file that says what recording costs on this machine (`doctor --calibrate`); for gprof-cli itself, the file to use in place of the one in the state folder, empty for none"},
     {env::kOnlyPid, "the only process to record; its children are left alone"},
+    {env::kArmed, "absolute path of a folder: the tracer does nothing until `attach` leaves a request there; printed by `gprof-cli env`"},
     {env::kNextCudaInjection, "CUDA_INJECTION64_PATH as the user had set it: loaded in processes that record no CUDA"},
     {env::kNextNvtxInjection, "NVTX_INJECTION64_PATH as the user had set it: loaded in processes that record no NVTX"},
 };

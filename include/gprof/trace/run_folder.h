@@ -31,6 +31,13 @@ inline constexpr char kRingFile[] = "ring";
 inline constexpr char kRecorderFile[] = "recorder";
 inline constexpr char kAttachLibraryFile[] = "attach.so";
 inline constexpr char kAttachSettingsFile[] = "settings";
+// In the folder that GPROF_ARMED names, and not in that of a run: what attach asks of an armed process, as the settings
+// of an attachment. Behind it come the PID, a hyphen, and the process's start in clock ticks.
+inline constexpr char kArmedRequestPrefix[] = "gprof-cli-request-";
+// Of the thread that waits for one.
+inline constexpr char kArmedThread[] = "gprof-armed";
+// It waits on the first word of the library's file (a shared futex on a mapping of it), which never changes.
+inline constexpr uint32_t kArmedWord = 0x464C457Fu;  // "\x7FELF"
 inline constexpr char kCounterRequestFile[] = "counters";
 inline constexpr char kMonitorsFile[] = "monitors";
 inline constexpr char kArenaSuffix[] = ".arena";

@@ -1,11 +1,9 @@
-// gprof-cli attach: records a program that runs already. docs/commands/attach.md
+// gprof-cli attach, detach: record a program that runs already. docs/commands/attach.md
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <string>
-#include <vector>
 
-#include "base/text.h"
 #include "base/units.h"
+#include "cli/arguments/attach_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
@@ -26,6 +24,9 @@ class Attach : public Command {
     app.add_option("--name", name_, "the process with this name, or this text in its command line")
         ->type_name("TEXT")
         ->group("Process");
+    app.add_flag("--children", with_children_,
+                 "also all processes that it has started or will start, as far as they use CUDA, in one trace")
+        ->group("Process");
     app.add_option("-d,--duration", duration_, "stop after this long (default: at Ctrl-C, or when the program ends)")
         ->type_name("SEC")
         ->group("Capture range");
@@ -43,21 +44,20 @@ class Attach : public Command {
 
   int Run() override {
     AttachOptions options;
-    options.pid = Pid();
-    if (!is_experimental_) {
-      throw Error(ExitCode::kUsage, "attach is new, and may crash the program",
-                  "add --experimental if you can afford that; gprof-cli record and launch start a program instead");
-    }
+    options.pid = ChooseProcess("attach", pid_, name_);
+    options.with_children = with_children_;
     options.trace = program_.ReadTraceOptions();
     options.trace.is_quiet = is_quiet_;
-    if (options.trace.TracesNothing())
-      throw Error(ExitCode::kUsage, "-t none cannot record anything", "remove -t none");
-    RefuseHooks(options.trace);
+    PrepareForAttach(is_experimental_, &options.trace);
     if (!duration_.empty()) options.duration_ns = ReadSeconds("--duration", duration_);
-    options.trace.capture.by_session = true;
     options.trace.say = is_quiet_ ? [](const std::string&) {} : [](const std::string& text) { Say(text); };
     RecoverEarlierRuns();
-    FindAttachTarget(options.pid);  // before a file is made for it
+    // Before a file is made for it.
+    if (with_children_) {
+      CheckProcess(options.pid);
+    } else {
+      FindAttachTarget(options.pid);
+    }
     OutputFile output = output_.empty() ? OpenDefaultOutput("run.trace", 1, may_overwrite_)
                                         : OpenOutput(output_, options.pid, may_overwrite_);
     AttachResult result;
@@ -72,49 +72,39 @@ class Attach : public Command {
   }
 
  private:
-  pid_t Pid() const {
-    if (pid_.empty() == name_.empty()) {
-      throw Error(ExitCode::kUsage, "attach needs a PID or --name", "example: gprof-cli attach 4711 -d 5");
-    }
-    if (name_.empty()) return ReadPid();
-    const std::vector<pid_t> found = FindProcesses(name_);
-    if (found.empty()) throw Error(ExitCode::kUsage, "no process is called '" + name_ + "'", "pass its PID");
-    std::string pids;
-    for (const pid_t pid : found) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
-    if (found.size() > 1)
-      throw Error(ExitCode::kUsage, "several processes match '" + name_ + "'", "choose one: " + pids);
-    return found.front();
-  }
-
-  pid_t ReadPid() const {
-    pid_t pid = 0;
-    const char* const end = pid_.data() + pid_.size();
-    const auto [stop, error] = std::from_chars(pid_.data(), end, pid);
-    if (error == std::errc() && stop == end && pid > 0) return pid;
-    throw Error(ExitCode::kUsage, "'" + pid_ + "' is not a PID", "example: gprof-cli attach 4711 -d 5");
-  }
-
-  // What has to be there when the program begins.
-  static void RefuseHooks(const LaunchOptions& trace) {
-    if (trace.pytorch.empty() || trace.pytorch == "memory") return;
-    throw Error(ExitCode::kUsage, "--pytorch needs a hook that is loaded when Python starts",
-                "start the program with gprof-cli launch or record");
-  }
-
   void TellWhatCame(const std::string& path, const AttachResult& result) const {
     if (is_quiet_) return;
     const std::string what = WhatIsIn(path);
+    if (what.empty() && result.processes == 0) return Say("nothing was recorded: no process of the tree used CUDA");
     if (what.empty()) return Say("nothing was recorded: the program made no CUDA call meanwhile");
     Say("recorded " + what + (result.has_program_ended ? "; the program has ended" : "; the program goes on"));
   }
 
   ProgramArguments program_;
   std::string pid_, name_, duration_, output_;
-  bool may_overwrite_ = false, is_quiet_ = false, is_experimental_ = false;
+  bool may_overwrite_ = false, is_quiet_ = false, is_experimental_ = false, with_children_ = false;
+};
+
+class EndAttach : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("PID", pid_, "process that is being recorded")->type_name("PID");
+  }
+
+  int Run() override {
+    const pid_t pid = ChooseProcess("detach", pid_, "");
+    if (Detach(pid)) return CodeOf(ExitCode::kGood);
+    throw Error(ExitCode::kUsage, "process " + pid_ + " is not being recorded by attach or record --attach",
+                "gprof-cli status lists what is being recorded");
+  }
+
+ private:
+  std::string pid_;
 };
 
 }  // namespace
 
 std::unique_ptr<Command> MakeAttach() { return std::make_unique<Attach>(); }
+std::unique_ptr<Command> MakeDetach() { return std::make_unique<EndAttach>(); }
 
 }  // namespace gprof::cli

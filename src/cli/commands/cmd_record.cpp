@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/arguments/attach_arguments.h"
 #include "cli/arguments/capture_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
@@ -18,9 +19,13 @@
 #include "cli/recording/session_protocol.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
+#include "launch/attach/attach.h"
+#include "launch/attach/attach_target.h"
+#include "launch/run/find_program.h"
 #include "launch/run/launch.h"
 #include "launch/run/trace_output.h"
 #include "recorder/recorder.h"
+#include "recorder/supervise.h"
 
 namespace gprof::cli {
 namespace {
@@ -68,6 +73,13 @@ class Record : public Command {
   }
 
   int Run() override {
+    if (!attach_.empty()) return RecordRunning();
+    const std::optional<RecorderEnd> end = is_supervised_ ? WatchRecorder() : std::nullopt;
+    return end ? AfterRecorder(*end) : RecordProgram();
+  }
+
+ private:
+  int RecordProgram() {
     LaunchOptions options = program_.Read("usage: gprof-cli record [options] [--] APP [ARGS...]");
     if (options.TracesNothing()) throw Error(ExitCode::kUsage, "-t none records nothing to keep", "remove -t none");
     RecorderSettings settings = ReadSettings(options);
@@ -76,23 +88,63 @@ class Record : public Command {
     RecoverEarlierRuns();
     const std::string app = options.command.front();
     if (!name_.empty()) CheckSessionName(name_);
-    settings.answer_to = [app](Recorder& recorder, const std::string& line) {
-      return AnswerRecorder(recorder, app, line);
-    };
-    RecorderOptions recorder;
-    recorder.name = name_.empty() ? FreeSessionName(app) : name_;
-    // Where nobody forgets what is old, the program stops recording before it takes the machine's memory.
-    recorder.signal = ReadCaptureSignal("--on-signal", signal_);
-    recorder.limit_bytes = 2 * settings.limits.memory_bytes;
     std::size_t taken = 0;
-    recorder.make = [&](RunFolder* folder) { return std::make_unique<Counted>(folder, settings, &taken); };
-    options.recorder = std::move(recorder);
+    options.recorder = RecorderOf(app, std::move(settings), &taken);
+    options.recorder->name = name_.empty() ? FreeSessionName(app) : name_;
     const LaunchResult result = RunTraced(options);
     if (!options.is_quiet && taken == 0) Say("'" + app + "' has ended; nothing called for a snapshot");
     return result.exit_code;
   }
 
- private:
+  // In the process that supervises.
+  int AfterRecorder(const RecorderEnd& end) {
+    if (!end.was_killed) return end.exit_code;
+    const LaunchOptions options = program_.Read("");
+    GoingOn how{ReadSettings(options), SalvageOptions{.tracer = FindTracer(), .report_loss = Warn},
+                ReadCaptureSignal("--on-signal", signal_)};
+    how.settings.answer_to = AnswersFor(options.command.front());
+    const std::optional<int> code = GoOnWithRecorder(end.pid, std::move(how));
+    RecoverEarlierRuns();
+    return code.value_or(end.exit_code);
+  }
+
+  int RecordRunning() {
+    AttachOptions options;
+    options.pid = ReadPid(attach_);
+    options.trace = program_.ReadTraceOptions();
+    PrepareForAttach(is_experimental_, &options.trace);
+    if (!budget_.empty() || !name_.empty()) {
+      throw Error(ExitCode::kUsage, "--budget and --name need a program that record starts", "remove them");
+    }
+    options.trace.say = [](const std::string& text) { Say(text); };
+    options.trace.collect.thread_states = true;
+    RecorderSettings settings = ReadSettings(options.trace);
+    RecoverEarlierRuns();
+    const std::string app = FindAttachTarget(options.pid).name;
+    std::size_t taken = 0;
+    options.trace.recorder = RecorderOf(app, std::move(settings), &taken);
+    const AttachResult result = RunRecorderAttached(options);
+    Say("'" + app + (result.has_program_ended ? "' has ended" : "' goes on") +
+        (taken == 0 ? "; nothing called for a snapshot" : ""));
+    return CodeOf(ExitCode::kGood);
+  }
+
+  static std::function<Answer(Recorder&, const std::string&)> AnswersFor(const std::string& app) {
+    return [app](Recorder& recorder, const std::string& line) { return AnswerRecorder(recorder, app, line); };
+  }
+
+  RecorderOptions RecorderOf(const std::string& app, RecorderSettings settings, std::size_t* taken) const {
+    settings.answer_to = AnswersFor(app);
+    RecorderOptions recorder;
+    // Where nobody forgets what is old, the program stops recording before it takes the machine's memory.
+    recorder.signal = ReadCaptureSignal("--on-signal", signal_);
+    recorder.limit_bytes = 2 * settings.limits.memory_bytes;
+    recorder.make = [settings = std::move(settings), taken](RunFolder* folder) {
+      return std::make_unique<Counted>(folder, settings, taken);
+    };
+    return recorder;
+  }
+
   // It is gone before it can be asked.
   class Counted : public Recorder {
    public:
@@ -101,6 +153,8 @@ class Record : public Command {
     void OnProgramEnd(int exit_code, int signal) override {
       Recorder::OnProgramEnd(exit_code, signal);
       *count_ = taken().size();
+      const MeasuredSlowDown measured = SlowDown();
+      if (measured.IsKnown()) settings().say(SlowDownWords(measured));
     }
 
    private:
@@ -119,6 +173,13 @@ class Record : public Command {
                    "pause between them as long as needed")
         ->type_name("PERCENT")
         ->group(kRecorder);
+    app.add_flag("--supervise", is_supervised_,
+                 "a second process goes on with the recorder's work if that is killed, for example for lack of memory")
+        ->group(kRecorder);
+    app.add_option("--attach", attach_, "record this process, which runs already, in place of APP")
+        ->type_name("PID")
+        ->group(kRecorder);
+    app.add_flag("--experimental", is_experimental_, "needed for --attach, as for gprof-cli attach")->group(kRecorder);
     app.add_option("--name", name_, "by which snapshot finds this recorder (default: name of APP)")
         ->type_name("NAME")
         ->group(kRecorder);
@@ -194,6 +255,8 @@ class Record : public Command {
   ProgramArguments program_;
   std::string keep_ = "30s", memory_ = "256M", budget_, name_, output_ = kDefaultOutput;
   std::string on_exit_ = "true", on_error_ = "serious", step_, idle_, hang_, signal_, file_, cooldown_ = "60s";
+  std::string attach_;
+  bool is_experimental_ = false, is_supervised_ = false;
   uint32_t most_ = 10;
 };
 

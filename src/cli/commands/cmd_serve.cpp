@@ -27,8 +27,9 @@ constexpr std::string_view kHelp =
     "gprof-cli serve\n\n"
     "GET  /metrics                  counters of all programs that are being recorded\n"
     "GET  /pprof?seconds=N          CPU and GPU time by stack of the last seconds, for pprof\n"
+    "GET  /otlp?seconds=N           the same as OpenTelemetry profiles (OTLP)\n"
     "POST /snapshot                 have the recorder write a snapshot, as gprof-cli snapshot does\n\n"
-    "With several recorders, the last two need ?recorder=NAME.\n";
+    "With several recorders, all but the first need ?recorder=NAME.\n";
 
 struct Address {
   std::string host = "127.0.0.1";
@@ -126,7 +127,9 @@ class Serve : public Command {
       if (request.method != "GET" && request.method != "HEAD")
         return {.status = 405, .headers = "Allow: GET, HEAD\r\n"};
       if (request.path == "/metrics") return Metrics(request, *programs);
-      if (request.path == "/pprof") return Pprof(&programs->ReaderOf(field("recorder")), field("seconds"));
+      const bool is_otlp = request.path == "/otlp";
+      if (is_otlp || request.path == "/pprof")
+        return Profile(&programs->ReaderOf(field("recorder")), field("seconds"), is_otlp);
       return request.path == "/" ? Text(200, std::string(kHelp)) : Text(404, std::string(kHelp));
     } catch (const Error& error) {
       const bool is_ours = error.code() == ExitCode::kUsage;
@@ -144,16 +147,16 @@ class Serve : public Command {
             .made = MetricsText(programs.All(), MetricsFormat::kPrometheus)};
   }
 
-  static HttpAnswer Pprof(LiveReader* reader, const std::string& seconds) {
+  static HttpAnswer Profile(LiveReader* reader, const std::string& seconds, bool is_otlp) {
     const int64_t length_ns = seconds.empty() ? 10'000'000'000 : ReadTime("seconds", seconds + "s");
     const int64_t now_ns = MonotonicNs();
     reader->Refresh();
     const std::optional<Trace> trace = reader->Between(now_ns - length_ns, now_ns);
     if (!trace) return Text(503, "nothing is known of the program yet\n");
-    HttpAnswer answer{.type = "application/octet-stream"};
-    OutputStream stream([&](std::string_view bytes) { answer.made += bytes; }, true);
+    HttpAnswer answer{.type = is_otlp ? "application/x-protobuf" : "application/octet-stream"};
+    OutputStream stream([&](std::string_view bytes) { answer.made += bytes; }, !is_otlp);
     const ExportOptions options;
-    WritePprof(*trace, options, stream);
+    is_otlp ? WriteOtlp(*trace, options, stream) : WritePprof(*trace, options, stream);
     stream.Finish();
     return answer;
   }

@@ -144,8 +144,15 @@ constexpr std::array kCommands = {
                 false, MakeSymbolize},
     CommandInfo{"attach", "record a program that runs already (experimental)", "PID|--name TEXT [options]",
                 "gprof-cli attach --experimental 4711 -d 5\n"
-                "gprof-cli attach --experimental --name serve.py -o serve.trace",
+                "gprof-cli attach --experimental --name serve.py -o serve.trace\n"
+                "gprof-cli attach --experimental 4711 --children -o job.trace",
                 false, MakeAttach},
+    CommandInfo{"detach", "end the recording of a program that was attached to", "PID", "gprof-cli detach 4711", false,
+                MakeDetach},
+    CommandInfo{"env", "print what prepares programs for being attached to without ptrace", "[options]",
+                "eval \"$(gprof-cli env)\"\n"
+                "gprof-cli env --format docker >> Dockerfile",
+                false, MakeEnv},
     CommandInfo{"record", "record a program always, and keep its last seconds", "[options] [--] APP [ARGS...]",
                 "gprof-cli record --keep 30s python serve.py\n"
                 "gprof-cli record --on-slow-step train_step:2 --on-idle 500ms python train.py\n"

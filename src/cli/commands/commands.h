@@ -9,6 +9,8 @@ namespace gprof::cli {
 
 std::unique_ptr<Command> MakeProfile();
 std::unique_ptr<Command> MakeAttach();
+std::unique_ptr<Command> MakeDetach();
+std::unique_ptr<Command> MakeEnv();
 std::unique_ptr<Command> MakeRecord();
 std::unique_ptr<Command> MakeSnapshot();
 std::unique_ptr<Command> MakeTop();

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "base/units.h"
 #include "cli/arguments/options.h"
@@ -25,6 +24,16 @@ int64_t UnixNs() {
   return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
 }
 
+// Of a program that is recorded within a budget.
+Json SlowDownOf(const Recorder& recorder) {
+  const MeasuredSlowDown measured = recorder.SlowDown();
+  if (!measured.IsKnown()) return nullptr;
+  return {{"percent", measured.percent},
+          {"low_percent", measured.low_percent},
+          {"high_percent", measured.high_percent},
+          {"windows", measured.windows}};
+}
+
 Json StatusOf(const Recorder& recorder, const std::string& app) {
   const Ring& ring = recorder.ring();
   const int64_t since_ns = static_cast<int64_t>(ring.complete_since_ns());
@@ -37,6 +46,7 @@ Json StatusOf(const Recorder& recorder, const std::string& app) {
           {"memory_limit_bytes", recorder.settings().limits.memory_bytes},
           {"complete_ns", since_ns == 0 ? Json() : Json(MonotonicNs() - since_ns)},
           {"forgotten_records", ring.forgotten_records()},
+          {"slow_down", SlowDownOf(recorder)},
           {"snapshots", recorder.taken().size()}};
 }
 
@@ -89,8 +99,9 @@ bool IsPidOf(const FoundRun& recorder, const std::string& text) {
 
 Json SettingsIn(const FoundRun& run) {
   std::ifstream file(run.path + "/" + trace::kRecorderFile, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return Json::parse(text, nullptr, false);
+  std::string line;  // what follows is Recorder's own
+  std::getline(file, line);
+  return Json::parse(line, nullptr, false);
 }
 
 // The end of the last chunk is the last that is known of the program.

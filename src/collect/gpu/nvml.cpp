@@ -47,6 +47,7 @@ constexpr Description kDescriptions[] = {
     {"held down by heat, in hardware", "ns", "nvml", kCounter, 0},
     {"held down by power brake", "ns", "nvml", kCounter, 0},
     {"uncorrected ECC errors", "", "nvml", kCounter, 0},
+    {"Xid", "", "nvml", kGauge, 0},
     {"PCIe RX Throughput", "bytes/s", "nvml", kRate, 0},
     {"PCIe TX Throughput", "bytes/s", "nvml", kRate, 0},
     {"processes of the run", "", "nvml", kGauge, 0},
@@ -137,6 +138,9 @@ void NvmlCollector::AddGpu(nvml::Device handle, bool is_instance) {
   gpu.is_instance = is_instance;
   gpu.uuid = nvml::UuidOf(api_, handle);
   if (gpu.uuid.empty()) return;
+  const bool has_set = events_ != nullptr || nvml::Call(api_.nvmlEventSetCreate, &events_) == nvml::kSuccess;
+  gpu.has_xids = has_set && !is_instance &&
+                 nvml::Call(api_.nvmlDeviceRegisterEvents, handle, nvml::kXidEvent, events_) == nvml::kSuccess;
   gpu.has_gpm = !is_instance && nvml::MakeGpmSamples(api_, handle, &gpu.gpm);
   gpus_.push_back(std::move(gpu));
 }
@@ -162,7 +166,12 @@ void NvmlCollector::Reset() {
 
 int64_t NvmlCollector::Drain(int64_t now_ns, Journal* journal) {
   if (first_ns_ == 0) first_ns_ = now_ns;
-  for (std::size_t i = 0; i < gpus_.size(); ++i) TakeFast(i, now_ns, journal);
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    TakeFast(i, now_ns, journal);
+    // Without a sample: nothing was logged, which is not the same as not known.
+    Track& xids = gpus_[i].tracks[static_cast<std::size_t>(GpuTrack::kXid)];
+    if (gpus_[i].has_xids && !xids.is_told) Tell(gpus_[i], GpuTrack::kXid, &xids, journal);
+  }
   AddSlowAnswers(journal);
   WatchOwnCost(now_ns, journal);
   return first_ns_ + ((now_ns - first_ns_) / period_ns_ + 1) * period_ns_;
@@ -212,6 +221,7 @@ void NvmlCollector::TakeFast(std::size_t index, int64_t now_ns, Journal* journal
 void NvmlCollector::TakeSlow(int64_t now_ns) {
   std::vector<TrackAnswer> answers;
   std::vector<Processes> processes;
+  TakeXids(now_ns, &answers);
   uint32_t capture = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -233,6 +243,17 @@ void NvmlCollector::TakeSlow(int64_t now_ns) {
   if (capture != capture_) return;
   slow_answers_.insert(slow_answers_.end(), answers.begin(), answers.end());
   std::move(processes.begin(), processes.end(), std::back_inserter(slow_processes_));
+}
+
+// What the driver has logged since the last look.
+void NvmlCollector::TakeXids(int64_t now_ns, std::vector<TrackAnswer>* answers) {
+  nvml::EventData event = {};
+  while (events_ != nullptr && nvml::Call(api_.nvmlEventSetWait_v2, events_, &event, 0u) == nvml::kSuccess) {
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      const bool is_it = gpus_[i].handle == event.device && event.type == nvml::kXidEvent;
+      if (is_it) answers->push_back({i, GpuTrack::kXid, nvml::kSuccess, now_ns, 0, static_cast<int64_t>(event.data)});
+    }
+  }
 }
 
 void NvmlCollector::TakeGpm(std::size_t index, int64_t now_ns, std::vector<TrackAnswer>* answers) {

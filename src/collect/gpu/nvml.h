@@ -56,6 +56,7 @@ enum class GpuTrack : uint8_t {
   kThrottledByHardwareHeat,
   kThrottledByBrake,
   kEccErrors,
+  kXid,
   kPcieReceived,
   kPcieSent,
   kOwnProcesses,
@@ -102,6 +103,7 @@ class NvmlCollector : public Collector {
     nvml::Device handle = nullptr;
     std::string uuid;
     bool is_instance = false;  // of MIG
+    bool has_xids = false;     // it is told what the driver logs of it
     Track tracks[kTracks];
     // Of the slow thread.
     nvml::GpmSamples gpm;
@@ -125,6 +127,7 @@ class NvmlCollector : public Collector {
   void TakeFast(std::size_t gpu, int64_t now_ns, Journal* journal);
   void TakeGpm(std::size_t gpu, int64_t now_ns, std::vector<TrackAnswer>* answers);
   void TakeRare(std::size_t gpu, int64_t now_ns, std::vector<TrackAnswer>* answers, std::vector<Processes>* processes);
+  void TakeXids(int64_t now_ns, std::vector<TrackAnswer>* answers);
   void AddSlowAnswers(Journal* journal);
   void AddProcesses(const Processes& processes, Journal* journal);
   void Add(const TrackAnswer& answer, Journal* journal);
@@ -136,6 +139,7 @@ class NvmlCollector : public Collector {
   NvmlOptions options_;
   int64_t period_ns_;
   nvml::Api api_;
+  nvml::EventSet events_ = nullptr;
   std::unique_ptr<RunProcesses> run_processes_;
   std::set<pid_t> of_run_;  // that were ever seen
   std::vector<Gpu> gpus_;

@@ -14,9 +14,11 @@ namespace gprof::nvml {
 
 using Device = void*;
 using GpmSample = void*;
+using EventSet = void*;
 
 // What functions return.
-inline constexpr int kSuccess = 0, kNotSupported = 3, kNoPermission = 4, kInsufficientSize = 7, kGpuIsLost = 15;
+inline constexpr int kSuccess = 0, kNotSupported = 3, kNoPermission = 4, kInsufficientSize = 7, kTimeout = 10,
+                     kGpuIsLost = 15;
 
 struct Utilization {
   unsigned gpu, memory;
@@ -43,6 +45,12 @@ struct FieldValue {
     unsigned short as_unsigned_short;
   } value;
 };
+struct EventData {
+  Device device;
+  unsigned long long type, data;  // the Xid, of that type
+  unsigned gpu_instance, compute_instance;
+};
+inline constexpr unsigned long long kXidEvent = 8;
 struct GpmSupport {
   unsigned version, is_supported;
 };
@@ -99,6 +107,9 @@ struct Api {
   int (*nvmlGpmSampleAlloc)(GpmSample*) = in("nvmlGpmSampleAlloc");
   int (*nvmlGpmSampleGet)(Device, GpmSample) = in("nvmlGpmSampleGet");
   int (*nvmlGpmMetricsGet)(GpmMetrics*) = in("nvmlGpmMetricsGet");
+  int (*nvmlEventSetCreate)(EventSet*) = in("nvmlEventSetCreate");
+  int (*nvmlDeviceRegisterEvents)(Device, unsigned long long, EventSet) = in("nvmlDeviceRegisterEvents");
+  int (*nvmlEventSetWait_v2)(EventSet, EventData*, unsigned) = in("nvmlEventSetWait_v2");
   const char* (*nvmlErrorString)(int) = in("nvmlErrorString");
 };
 

@@ -1,20 +1,19 @@
-// CPU samples, and GPU time by the stack that launched it, for pprof:
+// CPU samples, and busy and idle time of GPUs by the stack that launched the work, for pprof:
 // github.com/google/pprof/blob/main/proto/profile.proto.
 #include <array>
 #include <map>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "analysis/facts/operations/operations.h"
 #include "analysis/facts/places/running_samples.h"
 #include "analysis/facts/recording/clock_quality.h"
 #include "analysis/result/display_names.h"
 #include "base/text.h"
 #include "export/exporters.h"
+#include "export/stacks/gpu_stacks.h"
 #include "export/stacks/sampled_frames.h"
 
 namespace gprof {
@@ -55,6 +54,7 @@ class PprofWriter {
     AddValueType("samples", "count");
     AddValueType("cpu", "nanoseconds");
     AddValueType("gpu", "nanoseconds");
+    AddValueType("gpu_idle", "nanoseconds");
     AddSamples(options);
     AddGpuTime();
     AddMappings();
@@ -99,24 +99,15 @@ class PprofWriter {
       ++sum.samples;
       sum.time_ns += sample.weight_ns;
     }
-    for (const auto& [key, sum] : sums) AddSample(key.first, Locations(key.second), {sum.samples, sum.time_ns, 0});
+    for (const auto& [key, sum] : sums) AddSample(key.first, Locations(key.second), {sum.samples, sum.time_ns, 0, 0});
   }
 
-  // What an operation is stands above the stack of the call that launched it.
+  // What an operation is, or why there was none, stands above the stack of the call that launched it.
   void AddGpuTime() {
-    std::map<std::tuple<uint32_t, uint32_t, std::string>, int64_t> sums;  // by thread, stack and what it is
-    for (const GpuOp& op : trace_.ops) {
-      const uint32_t call = OutermostCall(trace_, op.api);
-      if (call == kNone) continue;
-      const ApiCall& launch = trace_.api_calls[call];
-      const std::string name = op.kind == OpKind::kKernel ? KernelName(trace_, op.name) : OpName(trace_, op);
-      if (launch.thread != kNone) sums[{launch.thread, launch.stack, name}] += op.DurationNs();
-    }
-    for (const auto& [key, time_ns] : sums) {
-      const auto& [thread, stack, name] = key;
-      std::vector<uint64_t> locations = Locations(stack);
-      locations.insert(locations.begin(), OperationLocation(name));
-      AddSample(thread, locations, {0, 0, time_ns});
+    for (const GpuStack& one : GpuStacksOf(trace_)) {
+      std::vector<uint64_t> locations = Locations(one.stack);
+      locations.insert(locations.begin(), OperationLocation(one.what));
+      AddSample(one.thread, locations, {0, 0, one.busy_ns, one.idle_ns});
     }
   }
 
@@ -129,10 +120,11 @@ class PprofWriter {
     return locations;
   }
 
-  void AddSample(uint32_t thread, const std::vector<uint64_t>& locations, const std::array<int64_t, 3>& values) {
+  void AddSample(uint32_t thread, const std::vector<uint64_t>& locations, const std::array<int64_t, 4>& values) {
     pbf_writer message(profile_, profile::kSample);
     message.add_packed_uint64(sample_message::kLocation, locations.begin(), locations.end());
     message.add_packed_int64(sample_message::kValue, values.begin(), values.end());
+    if (thread == kNone) return;
     const Thread& of = trace_.threads[thread];
     AddLabel(&message, "thread", Utf8(ThreadName(trace_, thread)));
     AddLabel(&message, "tid", of.tid);
@@ -170,7 +162,7 @@ class PprofWriter {
     }
   }
 
-  // Of a kernel, copy or fill; numbered behind the frames.
+  // Of a kernel, copy, fill or cause of idle time; numbered behind the frames.
   uint64_t OperationLocation(const std::string& name) {
     const auto [at, is_new] = operations_.try_emplace(name, trace_.frames.size() + operations_.size() + 1);
     if (!is_new) return at->second;

@@ -13,7 +13,7 @@
 namespace gprof {
 namespace {
 
-struct Spread {
+struct ValueSpread {
   std::string_view unit;
   double least = 0, most = 0, sum = 0;
   uint32_t count = 0;
@@ -29,7 +29,7 @@ struct Spread {
 struct Group {
   std::vector<std::string> head;  // of the first columns
   uint32_t launches = 0;
-  std::map<std::string_view, Spread> metrics;
+  std::map<std::string_view, ValueSpread> metrics;
 };
 
 std::vector<const char*> HeadNames(NcuRows rows) {
@@ -62,7 +62,7 @@ std::vector<Group> GroupsOf(const Trace& trace, NcuRows rows) {
     ++group.launches;
     for (const CounterValue& value : trace.CountersOf(i)) {
       if (value.text != NameId{}) continue;
-      Spread& spread = group.metrics[trace.Text(value.metric)];
+      ValueSpread& spread = group.metrics[trace.Text(value.metric)];
       spread.unit = trace.Text(value.unit);
       spread.Add(NumberOf(value));
     }

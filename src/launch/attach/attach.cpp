@@ -1,42 +1,38 @@
 #include "launch/attach/attach.h"
 
-#include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
+#include <list>
+#include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
-#include "base/machine/descriptor.h"
+#include "collect/run/run_processes.h"
 #include "gprof/error.h"
 #include "gprof/trace/run_folder.h"
 #include "launch/attach/attach_target.h"
-#include "launch/attach/inject.h"
-#include "launch/run/environment.h"
-#include "launch/run/find_program.h"
+#include "launch/attach/attachment.h"
+#include "launch/run/attendant.h"
 #include "launch/salvage/run_folder_files.h"
-#include "launch/salvage/salvage.h"
 #include "launch/session/collector_processes.h"
-#include "launch/session/session.h"
 
 namespace gprof {
 namespace {
 
 constexpr int64_t kPollNs = 10'000'000;
-constexpr int64_t kStartPatienceNs = 10'000'000'000;
+constexpr int64_t kLookNs = 100'000'000;             // between two looks for new processes
+constexpr int64_t kChildPatienceNs = 5'000'000'000;  // with one that has loaded the driver, and not started it
 
 // SIGINT and its like end the recording, and not us in the midst of it.
 class StopSignals {
  public:
-  StopSignals() {
+  explicit StopSignals(int asking) : asking_(asking) {
     sigemptyset(&set_);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set_, signal);
+    if (asking != 0) sigaddset(&set_, asking);
     sigprocmask(SIG_BLOCK, &set_, &before_);
   }
   ~StopSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
@@ -48,187 +44,216 @@ class StopSignals {
     const int signal = sigtimedwait(&set_, nullptr, &patience);
     return signal > 0 ? signal : 0;
   }
+  bool IsAsking(int signal) const { return signal != 0 && signal == asking_; }
 
  private:
+  int asking_;
   sigset_t set_, before_;
 };
 
-std::string NameOf(const AttachTarget& target) { return "'" + target.name + "' (" + std::to_string(target.pid) + ")"; }
-
-bool HasArenaOf(const std::vector<Arena>& arenas, pid_t pid) {
-  for (const Arena& arena : arenas) {
-    if (!arena.is_of_collector && arena.pid == static_cast<uint32_t>(pid) && IsAlive(arena)) return true;
-  }
-  return false;
+RunView ViewOf(Attachment* attachment, const AttachOptions& options, bool follows_children) {
+  RunView run;
+  run.folder = attachment->folder()->path();
+  run.program = options.pid;
+  run.program_name = run.command_line = attachment->name();
+  run.follows_children = follows_children;
+  run.flush_ns = options.trace.flush_ns();
+  return run;
 }
 
-// The folder of an earlier attachment, whose tracer waits for the next.
-std::unique_ptr<RunFolder> FolderOfEarlier(pid_t pid) {
-  for (const FoundRun& run : FindRuns(RunFolderBases())) {
-    if (!HasArenaOf(ArenasIn(run.path), pid)) continue;
-    std::unique_ptr<RunFolder> folder = RunFolder::Adopt(run);
-    if (folder) return folder;
-    throw Error(ExitCode::kLaunchFailed,
-                "process " + std::to_string(pid) + " is being recorded already, by gprof-cli (" +
-                    std::to_string(run.launcher_pid) + ")",
-                "wait until it has ended, or end that recording");
-  }
-  return nullptr;
+RunProcesses::Options TreeOf(pid_t root) {
+  RunProcesses::Options options;
+  options.program = root;
+  return options;
 }
 
-std::unique_ptr<RunFolder> NewFolder(const AttachTarget& target) {
-  std::string why;
-  std::unique_ptr<RunFolder> folder = RunFolder::Make(std::string(kAttachSession) + std::to_string(target.pid), &why);
-  if (folder) return folder;
-  throw Error(ExitCode::kLaunchFailed, "no shared memory for the run: " + why, "run gprof-cli doctor for advice");
-}
-
-// What the tracer would find in its environment, had the program been started by us. It writes nothing to the stderr of
-// a program that somebody else started.
-void WriteSettings(const RunFolder& folder, LaunchOptions options, const std::string& tracer) {
-  char* none[] = {nullptr};
-  options.is_quiet = true;
-  Environment environment(none, options, tracer);
-  environment.SetRunFolder(folder.path());
-  const std::string path = folder.path() + "/" + trace::kAttachSettingsFile;
-  std::ofstream file(path, std::ios::binary);
-  for (const std::string& entry : environment.entries()) {
-    if (entry.starts_with("GPROF_")) file.write(entry.c_str(), static_cast<std::streamsize>(entry.size() + 1));
-  }
-  file.close();
-  const std::string library = folder.path() + "/" + trace::kAttachLibraryFile;
-  std::error_code error;
-  if (file) std::filesystem::create_symlink(std::filesystem::absolute(tracer), library, error);
-  if (file && !error) return;
-  throw Error(ExitCode::kLaunchFailed, "cannot write '" + path + "'",
-              "check that there is space left in shared memory");
-}
-
-class Attachment {
+// A process, or a tree of them, that is recorded into one trace.
+class AttachedRun {
  public:
-  Attachment(const AttachOptions& options, AttachTarget target)
+  AttachedRun(const AttachOptions& options, const OutputFile& output)
       : options_(options),
-        target_(std::move(target)),
-        tracer_(FindTracer()),
-        process_(static_cast<int>(syscall(SYS_pidfd_open, target_.pid, 0))) {
-    folder_ = target_.has_tracer ? FolderOfEarlier(target_.pid) : nullptr;
-    is_first_ = folder_ == nullptr;
-    if (is_first_ && target_.has_tracer) {
-      throw Error(ExitCode::kLaunchFailed,
-                  NameOf(target_) +
-                      " has a tracer that is still starting, or is of another version of gprof-cli or of a "
-                      "run that is over",
-                  "try again; if that does not help, restart it");
-    }
-    if (is_first_) folder_ = NewFolder(target_);
-    salvager_ = std::make_unique<Salvager>(
-        folder_->path(),
-        SalvageOptions{.tracer = tracer_, .report_loss = options.trace.report_loss, .traces = &folder_->traces()});
-    collectors_ = std::make_unique<CollectorProcesses>(folder_.get(), options.trace.collect, options.trace.warn);
-    session_ = std::make_unique<Session>("attach", folder_.get(), salvager_.get());
-  }
-  ~Attachment() {
-    if (process_ >= 0) close(process_);
-  }
-  Attachment(const Attachment&) = delete;
-  Attachment& operator=(const Attachment&) = delete;
+        file_{output.absolute_path, output.device, output.inode, output.run},
+        tree_(TreeOf(options.pid)) {}
 
-  AttachResult Run(const OutputFile& output) {
-    const StopSignals signals;
+  AttachResult Run() {
+    const StopSignals signals(0);
     const int64_t begin_ns = MonotonicNs();
-    session_->OnProgramStart(target_.pid);
-    session_->Start(output.absolute_path, output.device, output.inode, output.run);
-    StartCollectors();
-    if (is_first_) {
-      WriteSettings(*folder_, options_.trace, tracer_);
-      InjectLibrary(target_.pid, NameOf(target_), folder_->path() + "/" + trace::kAttachLibraryFile);
-      folder_->SetKept(true);
+    if (options_.with_children) {
+      LookForChildren(begin_ns);
+    } else {
+      Add(FindAttachTarget(options_.pid));
     }
-    WaitForStart(signals);
-    folder_->SetKept(false);  // from here on, what the tracer has in it keeps it
+    WaitForFirst(signals);
     result_.first_record_ns = MonotonicNs() - begin_ns;
-    options_.trace.say("recording " + NameOf(target_) + (options_.duration_ns == 0 ? "; Ctrl-C ends it" : ""));
     WaitForEnd(signals);
     Finish();
     return result_;
   }
 
  private:
-  void StartCollectors() {
-    RunView run;
-    run.folder = folder_->path();
-    run.program = target_.pid;
-    run.program_name = target_.name;
-    run.command_line = target_.name;
-    run.follows_children = options_.trace.trace_children;
-    run.flush_ns = options_.trace.flush_ns();
-    collectors_->Start(run);
+  void Add(AttachTarget target) {
+    auto attachment = std::make_unique<Attachment>(std::move(target), options_.trace);
+    attachment->Begin(file_, 0);
+    // What is sampled from outside is so of the whole tree.
+    if (!collectors_) {
+      collectors_ =
+          std::make_unique<CollectorProcesses>(attachment->folder(), options_.trace.collect, options_.trace.warn);
+      collectors_->Start(ViewOf(attachment.get(), options_, options_.with_children));
+    }
+    starting_.push_back(std::move(attachment));
   }
 
-  // It may be there still, as somebody has to take note of its end.
-  bool HasEnded() const {
-    pollfd end = {process_, POLLIN, 0};
-    return poll(&end, 1, 0) > 0;
+  // Of those that use CUDA. What keeps one from being recorded keeps no other.
+  void LookForChildren(int64_t now_ns) {
+    if (!options_.with_children || now_ns < next_look_ns_) return;
+    next_look_ns_ = now_ns + kLookNs;
+    for (const auto& [pid, process] : tree_.Look(true)) {
+      if (seen_.contains(pid) || !UsesCuda(pid)) continue;
+      const int64_t since_ns = since_ns_.try_emplace(pid, now_ns).first->second;
+      try {
+        Add(FindAttachTarget(pid));
+        seen_.insert(pid);
+      } catch (const Error& error) {
+        if (now_ns - since_ns < kChildPatienceNs) continue;
+        options_.trace.warn(error.what());
+        seen_.insert(pid);
+      }
+    }
+  }
+
+  // One of a tree that cannot be recorded is left out; the only one is what this is about.
+  void TakeNoteOfBegun(int64_t now_ns) {
+    for (auto at = starting_.begin(); at != starting_.end();) {
+      try {
+        if (!(*at)->HasBegun(now_ns)) {
+          ++at;
+          continue;
+        }
+        options_.trace.say("recording " + (*at)->who() + (options_.duration_ns == 0 ? "; Ctrl-C ends it" : ""));
+        ++result_.processes;
+        recorded_.push_back(std::move(*at));
+      } catch (const Error& error) {
+        if (!options_.with_children) throw;
+        options_.trace.warn(error.what());
+      }
+      at = starting_.erase(at);
+    }
   }
 
   void Attend() {
     const int64_t now_ns = MonotonicNs();
-    salvager_->Attend(now_ns);
-    collectors_->Attend(now_ns);
-    session_->Attend(now_ns);
+    for (auto* list : {&starting_, &recorded_}) {
+      for (const auto& attachment : *list) attachment->Attend(now_ns);
+    }
+    if (collectors_) collectors_->Attend(now_ns);
+    LookForChildren(now_ns);
+    TakeNoteOfBegun(now_ns);
   }
 
-  void WaitForStart(const StopSignals& signals) {
-    const int64_t deadline_ns = MonotonicNs() + kStartPatienceNs;
-    while (!HasArenaOf(folder_->Arenas(), target_.pid) || !session_->Now().IsComplete()) {
+  void WaitForFirst(const StopSignals& signals) {
+    if (starting_.empty()) options_.trace.say("no process of the tree uses CUDA yet: waiting for one; Ctrl-C ends it");
+    while (recorded_.empty() && !IsTreeGone()) {
       Attend();
-      if (HasEnded()) throw Error(ExitCode::kLaunchFailed, NameOf(target_) + " has ended before it was recorded");
+      if (!recorded_.empty()) return;
       result_.stop_signal = signals.Wait(kPollNs);
       if (result_.stop_signal != 0) return;
-      if (MonotonicNs() > deadline_ns) {
-        throw Error(ExitCode::kLaunchFailed,
-                    NameOf(target_) + " does not answer: the tracer was not loaded, or cannot start",
-                    "is it out of memory or descriptors, or in a sandbox?");
-      }
     }
   }
+
+  bool IsTreeGone() { return options_.with_children && starting_.empty() && tree_.Look(false).empty(); }
 
   void WaitForEnd(const StopSignals& signals) {
     const int64_t end_ns = options_.duration_ns == 0 ? kNoDeadline : MonotonicNs() + options_.duration_ns;
     while (result_.stop_signal == 0 && MonotonicNs() < end_ns && !HasEnded()) {
       Attend();
-      result_.processes = std::max(result_.processes, session_->Now().recording);
       result_.stop_signal = signals.Wait(kPollNs);
     }
     result_.has_program_ended = HasEnded();
   }
 
-  // The tracer stays where it is, and waits for the next attachment. It forgets the trace, which may be moved now.
+  bool HasEnded() {
+    if (options_.with_children) return IsTreeGone();
+    return std::all_of(recorded_.begin(), recorded_.end(), [](const auto& one) { return one->HasEnded(); });
+  }
+
   void Finish() {
-    session_->Finish();
-    CaptureOrder order = folder_->order();
-    order.wish = trace::CaptureWish::kCancel;
-    folder_->Publish(order);
-    collectors_->Finish(0, 0);
-    salvager_->Finish(true);
+    for (const auto& attachment : recorded_) attachment->Stop();
+    if (collectors_) collectors_->Finish(0, 0);
+    for (const auto& attachment : recorded_) attachment->Leave();
   }
 
   const AttachOptions& options_;
-  AttachTarget target_;
-  std::string tracer_;
-  int process_;  // pidfd
-  bool is_first_ = true;
-  std::unique_ptr<RunFolder> folder_;
-  std::unique_ptr<Salvager> salvager_;
+  TraceFile file_;
+  RunProcesses tree_;
+  std::set<pid_t> seen_;               // that need no further look
+  std::map<pid_t, int64_t> since_ns_;  // when each was first seen to use CUDA
+  int64_t next_look_ns_ = 0;
+  std::list<std::unique_ptr<Attachment>> starting_, recorded_;
   std::unique_ptr<CollectorProcesses> collectors_;
-  std::unique_ptr<Session> session_;
   AttachResult result_;
 };
+
+// Throws where it has ended or does not answer.
+void WaitUntilRecorded(Attachment* attachment, CollectorProcesses* collectors, const StopSignals& signals, int* stop) {
+  while (*stop == 0 && !attachment->HasBegun(MonotonicNs())) {
+    attachment->Attend(MonotonicNs());
+    collectors->Attend(MonotonicNs());
+    const int signal = signals.Wait(kPollNs);
+    if (!signals.IsAsking(signal)) *stop = signal;
+  }
+}
 
 }  // namespace
 
 AttachResult RunAttached(const AttachOptions& options, const OutputFile& output) {
-  return Attachment(options, FindAttachTarget(options.pid)).Run(output);
+  return AttachedRun(options, output).Run();
+}
+
+AttachResult RunRecorderAttached(const AttachOptions& options) {
+  const RecorderOptions& recording = *options.trace.recorder;
+  const StopSignals signals(recording.signal);
+  AttachResult result;
+  const int64_t begin_ns = MonotonicNs();
+  Attachment attachment(FindAttachTarget(options.pid), options.trace);
+  const OutputFile ring = OpenOutput(attachment.folder()->path() + "/" + trace::kRingFile, options.pid, true);
+  CollectorProcesses collectors(attachment.folder(), options.trace.collect, options.trace.warn);
+  attachment.Begin({ring.absolute_path, ring.device, ring.inode, ring.run}, recording.limit_bytes);
+  collectors.Start(ViewOf(&attachment, options, options.trace.trace_children));
+  WaitUntilRecorded(&attachment, &collectors, signals, &result.stop_signal);
+  const std::unique_ptr<RunCompanion> recorder = recording.make(attachment.folder());
+  recorder->OnProgramStart(options.pid);
+  result.first_record_ns = MonotonicNs() - begin_ns;
+  options.trace.say("recording " + attachment.who() + "; Ctrl-C ends it");
+  while (result.stop_signal == 0 && !attachment.HasEnded()) {
+    attachment.Attend(MonotonicNs());
+    collectors.Attend(MonotonicNs());
+    recorder->Attend(MonotonicNs());
+    const int signal = signals.Wait(kPollNs);
+    if (signals.IsAsking(signal)) {
+      recorder->OnCaptureSignal();
+    } else {
+      result.stop_signal = signal;
+    }
+  }
+  result.has_program_ended = attachment.HasEnded();
+  attachment.Stop();
+  collectors.Finish(0, 0);
+  recorder->OnProgramEnd(0, 0);  // how it ended is known to its parent alone
+  attachment.Leave();
+  return result;
+}
+
+// Its gprof-cli ends as it does at Ctrl-C. Where that was killed, nobody else ends it.
+bool Detach(pid_t pid) {
+  const std::optional<FoundRun> run = FindAttachedRun(pid);
+  if (!run || !run->session.starts_with(kAttachSession)) return false;
+  if (HasLauncher(*run)) return kill(static_cast<pid_t>(LauncherOf(*run)), SIGINT) == 0;
+  const std::unique_ptr<RunFolder> folder = RunFolder::Adopt(*run);
+  if (!folder) return false;
+  CaptureOrder order = folder->order();
+  order.wish = trace::CaptureWish::kCancel;
+  folder->Publish(order);
+  return true;
 }
 
 }  // namespace gprof

@@ -1,4 +1,4 @@
-// Records a program that runs already, for a time.
+// Records programs that run already.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,9 @@ namespace gprof {
 
 struct AttachOptions {
   pid_t pid = 0;
-  LaunchOptions trace;      // what to record; it has no command
-  int64_t duration_ns = 0;  // 0: until the program ends, or a signal
+  bool with_children = false;  // all that it has started or will start and that use CUDA; it need not itself
+  LaunchOptions trace;         // what to record; it has no command. With a recorder: into that
+  int64_t duration_ns = 0;     // 0: until the program ends, or a signal
 };
 
 struct AttachResult {
@@ -26,5 +27,11 @@ struct AttachResult {
 
 // Into `output`. Throws Error where nothing is recorded; the program is as it was then.
 AttachResult RunAttached(const AttachOptions& options, const OutputFile& output);
+
+// Keeps its last seconds until it ends, or a signal comes.
+AttachResult RunRecorderAttached(const AttachOptions& options);
+
+// Ends the recording of a process that was attached to, whoever made it. False: there is none.
+bool Detach(pid_t pid);
 
 }  // namespace gprof

@@ -11,6 +11,7 @@
 
 #include "base/machine/descriptor.h"
 #include "gprof/error.h"
+#include "launch/attach/armed_process.h"
 
 namespace gprof {
 namespace {
@@ -54,14 +55,30 @@ void RefuseForeigners(pid_t pid, const std::string& who, const std::string& stat
   if (state.starts_with("Z")) RefuseToAttach(who, "it has ended", "");
 }
 
-void RefuseOtherContainers(pid_t pid, const std::string& who) {
+bool IsSameFolder(const std::string& a, const std::string& b) {
+  struct stat first, second;
+  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+// An armed process and we need no more than PIDs and the folder of requests in common, as the containers of a pod have
+// them.
+void RefuseOtherContainers(pid_t pid, const std::string& who, const std::string& folder) {
   if (NamespaceOf(ProcPath(pid, "ns/mnt")) == NamespaceOf("/proc/self/ns/mnt")) return;
+  if (!folder.empty()) {
+    const bool has_pids = NamespaceOf(ProcPath(pid, "ns/pid")) == NamespaceOf("/proc/self/ns/pid");
+    if (has_pids && IsSameFolder(folder, ProcPath(pid, "root") + folder)) return;
+    RefuseToAttach(who, "it is in a container that has no PIDs or no '" + folder + "' in common with this one",
+                   "share both (docs/production.md), or run gprof-cli attach in that container");
+  }
   RefuseToAttach(who, "it is in a container with other files",
                  "run gprof-cli attach in that container: docker exec, kubectl exec");
 }
 
+bool HasDriver(const std::string& maps) { return maps.find("/libcuda.so") != std::string::npos; }
+
 void RefuseWithoutCuda(const std::string& who, const std::string& maps) {
-  if (maps.find("/libcuda.so") != std::string::npos) return;
+  if (HasDriver(maps)) return;
   if (maps.find("libc.so") == std::string::npos && maps.find("libc-2") == std::string::npos) {
     RefuseToAttach(who, "it is statically linked", "run it with gprof-cli profile, which says what can be recorded");
   }
@@ -71,19 +88,27 @@ void RefuseWithoutCuda(const std::string& who, const std::string& maps) {
 
 }  // namespace
 
+bool UsesCuda(pid_t pid) { return HasDriver(ReadFile(ProcPath(pid, "maps"))); }
+
 void RefuseToAttach(const std::string& who, const std::string& why, const std::string& hint) {
   throw Error(ExitCode::kLaunchFailed, "cannot attach to " + who + ": " + why, hint);
 }
 
+void CheckProcess(pid_t pid) {
+  if (!ReadFile(ProcPath(pid, "comm")).empty()) return;
+  throw Error(ExitCode::kUsage, "there is no process " + std::to_string(pid),
+              "gprof-cli attach needs the PID of a process, or --name");
+}
+
 AttachTarget FindAttachTarget(pid_t pid) {
-  AttachTarget target{pid, FirstLine(ReadFile(ProcPath(pid, "comm")))};
-  if (target.name.empty()) {
-    throw Error(ExitCode::kUsage, "there is no process " + std::to_string(pid),
-                "gprof-cli attach needs the PID of a process, or --name");
-  }
+  CheckProcess(pid);
+  AttachTarget target;
+  target.pid = pid;
+  target.name = FirstLine(ReadFile(ProcPath(pid, "comm")));
   const std::string who = "'" + target.name + "' (" + std::to_string(pid) + ")";
   RefuseForeigners(pid, who, "\n" + ReadFile(ProcPath(pid, "status")));
-  RefuseOtherContainers(pid, who);
+  target.armed_folder = ArmedFolderOf(pid);
+  RefuseOtherContainers(pid, who, target.armed_folder);
   const std::string maps = ReadFile(ProcPath(pid, "maps"));
   if (maps.empty()) {
     RefuseToAttach(who, "its memory may not be read",

@@ -222,6 +222,10 @@ MachineCheck CheckInjection(const MachineView& machine) {
   if (found.empty()) return check;
   check.detail = found;
   if (found.find("_INJECTION64_PATH") == std::string::npos) return check;
+  if (machine.variable(trace::env::kArmed) && found.find("/libgprof-tracer.so") != std::string::npos) {
+    check.detail = "programs started here can be attached to (gprof-cli env): " + found;
+    return check;
+  }
   check.state = CheckState::kWarning;
   check.advice = "possibly another profiler: gprof-cli overrides it for its runs; unset it if it is not needed";
   return check;

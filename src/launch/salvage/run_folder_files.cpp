@@ -120,6 +120,16 @@ bool ReadPage(int descriptor, RunTraces* traces) {
   return true;
 }
 
+CaptureOrder OrderOn(const trace::ControlPage& page) {
+  return {static_cast<trace::CaptureWish>(page.wish.load(std::memory_order_relaxed)),
+          static_cast<trace::CaptureTrigger>(page.trigger.load(std::memory_order_relaxed)),
+          {page.output, strnlen(page.output, sizeof page.output)},
+          page.output_device.load(std::memory_order_relaxed),
+          page.output_inode.load(std::memory_order_relaxed),
+          page.output_run.load(std::memory_order_relaxed),
+          page.output_limit.load(std::memory_order_relaxed)};
+}
+
 std::optional<FoundRun> RunOfName(const std::string& parent, std::string_view name) {
   FoundRun run;
   const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), run.launcher_pid);
@@ -132,16 +142,6 @@ std::optional<FoundRun> RunOfName(const std::string& parent, std::string_view na
 
 int OpenControl(const FoundRun& run) {
   return OpenHigh((run.path + "/" + trace::kControlFile).c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
-}
-
-// The name says who made it. Later another may have gone on with it.
-uint32_t LauncherOf(const FoundRun& run) {
-  const int control = OpenControl(run);
-  uint32_t pid = 0;
-  const bool is_read =
-      control >= 0 && pread(control, &pid, sizeof pid, offsetof(trace::ControlPage, launcher_pid)) == sizeof pid;
-  if (control >= 0) close(control);
-  return is_read && pid != 0 ? pid : run.launcher_pid;
 }
 
 // A process that a dead launcher had just forked has its lock until it gets to let go of it, and another command may be
@@ -215,7 +215,7 @@ std::unique_ptr<RunFolder> RunFolder::MakeIn(const std::vector<std::string>& bas
     if (page != MAP_FAILED) {
       if (geteuid() == 0) fchmod(control, 0644);
       MakeSpareArenas(path);
-      return std::unique_ptr<RunFolder>(new RunFolder(path, control, static_cast<trace::ControlPage*>(page)));
+      return std::unique_ptr<RunFolder>(new RunFolder(path, control, static_cast<trace::ControlPage*>(page), false));
     }
     *why = "cannot use '" + path + "': " + std::strerror(errno);
     if (control >= 0) close(control);
@@ -224,7 +224,10 @@ std::unique_ptr<RunFolder> RunFolder::MakeIn(const std::vector<std::string>& bas
   return nullptr;
 }
 
-std::unique_ptr<RunFolder> RunFolder::Adopt(const FoundRun& run) {
+std::unique_ptr<RunFolder> RunFolder::Adopt(const FoundRun& run) { return TakeOver(run, false); }
+std::unique_ptr<RunFolder> RunFolder::GoOnWith(const FoundRun& run) { return TakeOver(run, true); }
+
+std::unique_ptr<RunFolder> RunFolder::TakeOver(const FoundRun& run, bool keeps_order) {
   const int control = OpenControl(run);
   struct stat status;
   const bool is_ours = control >= 0 && TakeLock(control, IsProcessAlive(LauncherOf(run), 0)) &&
@@ -232,19 +235,20 @@ std::unique_ptr<RunFolder> RunFolder::Adopt(const FoundRun& run) {
   void* const page =
       is_ours ? mmap(nullptr, sizeof(trace::ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, control, 0) : MAP_FAILED;
   if (page != MAP_FAILED && static_cast<trace::ControlPage*>(page)->magic == trace::kControlMagic) {
-    return std::unique_ptr<RunFolder>(new RunFolder(run.path, control, static_cast<trace::ControlPage*>(page)));
+    return std::unique_ptr<RunFolder>(
+        new RunFolder(run.path, control, static_cast<trace::ControlPage*>(page), keeps_order));
   }
   if (page != MAP_FAILED) munmap(page, sizeof(trace::ControlPage));
   if (control >= 0) close(control);
   return nullptr;
 }
 
-RunFolder::RunFolder(std::string path, int control, trace::ControlPage* page)
+RunFolder::RunFolder(std::string path, int control, trace::ControlPage* page, bool keeps_order)
     : path_(std::move(path)), control_(control), page_(page) {
   page_->run_has_ended.store(0, std::memory_order_relaxed);
   page_->launcher_pid.store(static_cast<uint32_t>(getpid()), std::memory_order_relaxed);
   page_->magic = trace::kControlMagic;
-  Publish(order_);
+  Publish(keeps_order ? OrderOn(*page_) : order_);
 }
 
 RunFolder::~RunFolder() {
@@ -256,7 +260,8 @@ RunFolder::~RunFolder() {
 uint32_t RunFolder::Publish(const CaptureOrder& order) {
   order_ = order;
   traces_.Add({order.output, order.device, order.inode, order.run});
-  const uint32_t before = page_->epoch.load(std::memory_order_relaxed);
+  // A launcher that was killed in here has left an odd number.
+  const uint32_t before = (page_->epoch.load(std::memory_order_relaxed) + 1) / 2 * 2;
   page_->epoch.store(before + 1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   page_->wish.store(static_cast<uint32_t>(order.wish), std::memory_order_relaxed);
@@ -296,6 +301,16 @@ std::vector<FoundRun> FindRuns(const std::vector<std::string>& bases) {
   }
   std::sort(runs.begin(), runs.end(), [](const FoundRun& a, const FoundRun& b) { return a.path < b.path; });
   return runs;
+}
+
+// The name says who made it. Later another may have gone on with it.
+uint32_t LauncherOf(const FoundRun& run) {
+  const int control = OpenControl(run);
+  uint32_t pid = 0;
+  const bool is_read =
+      control >= 0 && pread(control, &pid, sizeof pid, offsetof(trace::ControlPage, launcher_pid)) == sizeof pid;
+  if (control >= 0) close(control);
+  return is_read && pid != 0 ? pid : run.launcher_pid;
 }
 
 bool HasLauncher(const FoundRun& run) {

@@ -52,6 +52,8 @@ class RunFolder {
                                            std::string* why);
   // Goes on with a folder whose launcher is gone, and some of whose processes live. Null: somebody has it.
   static std::unique_ptr<RunFolder> Adopt(const FoundRun& run);
+  // The same, and what it has ordered holds on: nobody notices.
+  static std::unique_ptr<RunFolder> GoOnWith(const FoundRun& run);
   // Removes the folder when no process left anything in it.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
@@ -72,7 +74,8 @@ class RunFolder {
   void EndRun(int exit_code, int signal);
 
  private:
-  RunFolder(std::string path, int control, trace::ControlPage* page);
+  RunFolder(std::string path, int control, trace::ControlPage* page, bool keeps_order);
+  static std::unique_ptr<RunFolder> TakeOver(const FoundRun& run, bool keeps_order);
 
   std::string path_;
   int control_;  // its flock says that we live
@@ -101,6 +104,8 @@ class RunClaim {
   RunTraces traces_;
 };
 
+// Who made it, or has gone on with it.
+uint32_t LauncherOf(const FoundRun& run);
 // Whether the launcher of a run folder is alive.
 bool HasLauncher(const FoundRun& run);
 

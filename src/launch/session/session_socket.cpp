@@ -157,6 +157,7 @@ SessionServer::SessionServer(const std::string& run_folder, AnswerTo answer_to, 
       answer_to_(std::move(answer_to)),
       is_closed_(std::move(is_closed)) {
   const Address address(run_folder, trace::kSocketFile);
+  unlink(path_.c_str());  // of a launcher that was killed, and whose folder this one goes on with
   const mode_t before = umask(0177);
   const bool is_ready =
       listener_ >= 0 && bind(listener_, address.get(), Address::kSize) == 0 && listen(listener_, kBacklog) == 0;

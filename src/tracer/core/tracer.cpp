@@ -8,6 +8,7 @@
 #include "tracer/capture/capture.h"
 #include "tracer/capture/control.h"
 #include "tracer/capture/windows.h"
+#include "tracer/core/arming.h"
 #include "tracer/core/collectors.h"
 #include "tracer/core/fork_hold.h"
 #include "tracer/core/notice.h"
@@ -28,8 +29,9 @@ extern "C" int InitializeInjection();  // cupti/cupti_entry.cpp
 namespace gprof::tracer {
 namespace {
 
-// kWanted: the settings are read. kForked: the child of a process that recorded, or was about to.
-enum class State : uint32_t { kNotStarted, kOff, kWanted, kStarting, kRecording, kForked, kStopped };
+// kArmed: it is off until it is asked for. kWanted: the settings are read. kForked: the child of a process that
+// recorded, or was about to.
+enum class State : uint32_t { kNotStarted, kOff, kArmed, kWanted, kStarting, kRecording, kForked, kStopped };
 constinit std::atomic<State> state{State::kNotStarted};
 Lock start_lock;
 
@@ -40,6 +42,7 @@ void AfterForkInChild() {
   ResetLoaderAfterFork();
   ResetImportsAfterFork();
   ForgetForkHold();
+  ForgetArmedThread();
   const State now = state.load(std::memory_order_relaxed);
   if (now != State::kStarting && now != State::kRecording && now != State::kForked) return;
   state.store(State::kForked, std::memory_order_relaxed);
@@ -131,9 +134,12 @@ void FlushNow(bool driver_goes) { Ask(driver_goes ? Request::kLastFlush : Reques
 
 bool IsTracerWanted() {
   const State now = state.load(std::memory_order_acquire);
-  if (now != State::kNotStarted) return now != State::kOff && now != State::kStopped;
+  if (now != State::kNotStarted) return now != State::kOff && now != State::kArmed && now != State::kStopped;
   ErrnoGuard errno_guard;
   LockGuard guard(start_lock);
+  if (state.load(std::memory_order_relaxed) == State::kNotStarted && ArmedFolder() != nullptr) {
+    state.store(State::kArmed, std::memory_order_release);
+  }
   if (state.load(std::memory_order_relaxed) == State::kNotStarted) {
     ReadConfig();
     RememberStderr();
@@ -141,7 +147,14 @@ bool IsTracerWanted() {
     if (is_meant && !can_run) RefuseStaticProgram();
     state.store(is_meant && can_run ? State::kWanted : State::kOff, std::memory_order_release);
   }
-  return state.load(std::memory_order_relaxed) != State::kOff;
+  const State then = state.load(std::memory_order_relaxed);
+  return then != State::kOff && then != State::kArmed;
+}
+
+void LeaveArmedState() {
+  const LockGuard guard(start_lock);
+  if (state.load(std::memory_order_relaxed) == State::kArmed)
+    state.store(State::kNotStarted, std::memory_order_release);
 }
 
 bool StartTracer() {

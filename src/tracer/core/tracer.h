@@ -12,6 +12,8 @@ bool IsTracerWanted();
 // Starts recording if the launcher asked for it and it does not run yet. [any thread] True: it records.
 bool StartTracer();
 bool IsRecording();
+// An armed process was asked for a recording: from here on it is one that was attached to.
+void LeaveArmedState();
 // A capture range is over with which the program shall end.
 void RequestShutdown();
 

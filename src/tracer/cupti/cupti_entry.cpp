@@ -1,4 +1,5 @@
 #include "gprof/trace/env.h"
+#include "tracer/core/arming.h"
 #include "tracer/core/entry_points.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/calls/callback_listener.h"
@@ -11,7 +12,10 @@ GPROF_EXPORT int InitializeInjection() {
   ErrnoGuard errno_guard;
   if (StartTracer() && (Config().wants_cuda || callback_listener != nullptr)) {
     StartCuptiSession();
-  } else if (auto* next = EntryOfNext<int()>(gprof::trace::env::kNextCudaInjection, "InitializeInjection")) {
+    return 1;
+  }
+  WaitForRequest();
+  if (auto* next = EntryOfNext<int()>(gprof::trace::env::kNextCudaInjection, "InitializeInjection")) {
     next();
   }
   return 1;

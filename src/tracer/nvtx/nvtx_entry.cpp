@@ -19,7 +19,9 @@ GPROF_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_ta
   StartTracer();
   using Initialize = int(NvtxGetExportTableFunc_t);
   auto* next = EntryOfNext<Initialize>(gprof::trace::env::kNextNvtxInjection, "InitializeInjectionNvtx2");
-  return next == nullptr ? 1 : next(get_export_table);
+  if (next != nullptr) return next(get_export_table);
+  RememberNvtx(get_export_table);
+  return 1;
 }
 
 // What the closed NVTX 2 library asks for.

@@ -19,6 +19,8 @@ namespace gprof::tracer {
 // Fill the function tables of a shared object that has NVTX in it. 1: satisfied, 0: never call again.
 int InstallNvtx(NvtxGetExportTableFunc_t get_export_table);
 int InstallNvtxExtension(nvtxExtModuleInfo_t* module);
+// The same when somebody asks for a recording, in an armed process (core/arming.h).
+void RememberNvtx(NvtxGetExportTableFunc_t get_export_table);
 
 // The handlers, for the tables.
 struct NvtxHandler {

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "gprof/trace/env.h"
 #include "gprof/trace/run_folder.h"
 
 namespace gprof::tracer {
@@ -19,10 +21,17 @@ char settings[kMostSettingBytes + 1] = {};  // NAME=VALUE, each with a zero at i
 std::size_t setting_bytes = 0;
 bool is_attached = false;
 
+// Where others may write, a file may be anybody's.
+bool IsOfOwner(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 022) == 0 &&
+         (status.st_uid == 0 || status.st_uid == geteuid());
+}
+
 bool ReadSettings(const char* path) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
-  const ssize_t bytes = read(fd, settings, kMostSettingBytes);
+  const ssize_t bytes = IsOfOwner(fd) ? read(fd, settings, kMostSettingBytes) : 0;
   close(fd);
   setting_bytes = bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
   return setting_bytes != 0;
@@ -40,6 +49,17 @@ const char* Setting(const char* name) {
 }
 
 bool IsAttached() { return is_attached; }
+
+const char* ArmedFolder() {
+  const char* const folder = is_attached ? nullptr : getenv(trace::env::kArmed);
+  return folder != nullptr && folder[0] == '/' ? folder : nullptr;
+}
+
+bool TakeSettings(const char* path) {
+  if (!ReadSettings(path)) return false;
+  unlink(path);
+  return is_attached = true;
+}
 
 void LookForAttachment() {
   Dl_info own;

@@ -11,5 +11,9 @@ const char* Setting(const char* name);
 bool IsAttached();
 // Finds out, and reads the file. [once, before anything else]
 void LookForAttachment();
+// Where requests come of a process that is prepared for being attached to (core/arming.h); null: it is not.
+const char* ArmedFolder();
+// From here on settings are those of that file, which is removed. False: there is none of the user's or root's.
+bool TakeSettings(const char* path);
 
 }  // namespace gprof::tracer

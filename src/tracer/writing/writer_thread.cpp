@@ -262,7 +262,10 @@ void CarryOutFirstOrder() {
   if (order == nullptr) return;
   const bool has_output = order->wish != trace::CaptureWish::kIdle && order->wish != trace::CaptureWish::kCancel;
   if (has_output) SetOutputOf(*order);
-  if (order->wish == trace::CaptureWish::kRecord) BeginCapture(order->trigger);
+  // A recorder on a process that was attached to has given other orders since.
+  const bool is_recorded = order->wish == trace::CaptureWish::kFlush || order->wish == trace::CaptureWish::kLook;
+  const bool is_commanded = Config().capture_start == CaptureStart::kCommand;
+  if (order->wish == trace::CaptureWish::kRecord || (is_recorded && is_commanded)) BeginCapture(order->trigger);
   Header().epoch_done.store(order->epoch, std::memory_order_release);
 }
 

@@ -139,6 +139,49 @@ class Recorder(recorder_case.RecorderCase):
         self.assertEqual((self.marks(trace), len(trace.of("kernel"))), (["kept"], 3))
         self.assertEqual(self.left_overs(), [])
 
+    def test_a_killed_recorder_is_replaced_by_its_supervisor(self):
+        first, last = self.gate(), self.gate()
+        self.record("mark", "one", "launch", 2, "say", "ready", "wait", first, "mark", "two", "launch", 3, "say", "again", "wait", last, "exit", 3,
+                    options=["--supervise"])
+        self.read_until("ready")
+        (recorder,) = map(int, pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split())
+        os.kill(recorder, signal.SIGKILL)
+        self.assertIn("going on with its work", self.process.stderr.readline().decode())
+        first.touch()
+        self.read_until("again")
+        self.cli("snapshot", "-o", "a.trace")
+        trace = self.load("a.trace")
+        self.assertEqual((self.marks(trace), len(trace.of("kernel"))), (["one", "two"], 5))
+        last.touch()
+        self.finish(3)
+        trace = self.load("snapshot.trace")
+        self.assertEqual((self.marks(trace), self.reason(trace)), (["one", "two"], "the program ended with exit code 3"))
+
+    def test_a_supervisor_passes_on_signals_and_exit_codes(self):
+        last = self.gate()
+        self.record("say", "ready", "wait", last, options=["--supervise"])
+        self.read_until("ready")
+        self.process.send_signal(signal.SIGTERM)
+        self.assertIn("killed by SIGTERM", self.finish(128 + signal.SIGTERM))
+
+    def test_a_budget_says_what_it_measured(self):
+        last = self.gate()
+        self.record("say", "begin", "work", last, options=["--budget", "90%"])
+        self.read_until("begin")
+        self.drain()
+
+        def measured():
+            status = subprocess.run([str(harness.GPROF), "status", "--format", "json"], capture_output=True, timeout=harness.DEADLINE_S, check=True,
+                                    cwd=self.folder, env=self.environment(None, None))
+            return json.loads(status.stdout)["recorders"][0]["slow_down"]
+        found = harness.wait_for(measured, "windows enough for an interval")
+        self.assertGreaterEqual(found["windows"], 6)
+        self.assertTrue(found["low_percent"] <= found["percent"] <= found["high_percent"], found)
+        last.touch()
+        self.reader.join(harness.DEADLINE_S)
+        self.assertRegex(self.process.stderr.read().decode(), r"measured slow-down \S+ \(95% interval \S+ to \S+, \d+ windows\)")
+        self.process.wait(harness.DEADLINE_S)
+
     def test_without_a_recorder_the_program_does_not_fill_the_memory(self):
         last = self.gate()
         self.record("say", "begin", "crowd", last, options=["--memory", "200k", "-q"])

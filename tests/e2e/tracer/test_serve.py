@@ -107,8 +107,11 @@ class Serve(recorder_case.RecorderCase):
         status, body = self.ask("/pprof?seconds=60")
         self.assertEqual(status, 200)
         profile = gzip.decompress(body)
-        for word in (b"samples", b"cpu", b"gpu", b"nanoseconds"):
+        status, other = self.ask("/otlp?seconds=60")
+        self.assertEqual(status, 200)
+        for word in (b"samples", b"cpu", b"gpu", b"gpu_idle", b"nanoseconds"):
             self.assertIn(word, profile)
+            self.assertIn(word, other)
         self.assertEqual(self.ask("/pprof?seconds=soon")[0], 400)
         self.assertEqual(self.ask("/pprof?recorder=nobody")[0], 400)
         for gate in gates:
@@ -124,7 +127,7 @@ class Serve(recorder_case.RecorderCase):
         self.server.send_signal(signal.SIGTERM)
         self.assertEqual(self.server.wait(harness.DEADLINE_S), 0)
         self.serve("--token-file", token)
-        for path, method in (("/snapshot", "POST"), ("/metrics", "GET"), ("/pprof", "GET")):
+        for path, method in (("/snapshot", "POST"), ("/metrics", "GET"), ("/pprof", "GET"), ("/otlp", "GET")):
             self.assertEqual(self.ask(path, method)[0], 401)
             self.assertEqual(self.ask(path, method, Authorization="Bearer guessed")[0], 401)
         status, body = self.ask("/snapshot", "POST", Authorization="Bearer sesame")

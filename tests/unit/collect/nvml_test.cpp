@@ -112,6 +112,24 @@ TEST_F(NvmlTest, ALostGpuIsALoss) {
   EXPECT_NE(written.find("metric_loss start_ns=1100000000 duration_ns=200000000 source=2\n"), std::string::npos);
 }
 
+// That nothing was logged is told by a source without samples.
+TEST_F(NvmlTest, TellsWhatTheDriverLogs) {
+  Say("gpus 2\nxids 1\n");
+  const auto nvml = Start();
+  nvml->TakeSlow(1000 * kMs);
+  nvml->Drain(1000 * kMs, journal_.get());
+  EXPECT_EQ(Written(), "");
+  EXPECT_NE(sources_.find("id=1 name=\"Xid\""), std::string::npos) << sources_;
+  EXPECT_NE(sources_.find("id=2 name=\"Xid\""), std::string::npos) << sources_;
+  Say("gpus 2\nxids 1\nxid 1 79\nxid 0 13\n");
+  nvml->TakeSlow(1100 * kMs);
+  nvml->TakeSlow(1200 * kMs);
+  nvml->Drain(1200 * kMs, journal_.get());
+  EXPECT_EQ(Written(),
+            "metric_block start_ns=1100000000 source=2 value=79\n"
+            "metric_block start_ns=1100000000 source=1 value=13\n");
+}
+
 TEST_F(NvmlTest, GoesOnAfterAnError) {
   const auto nvml = Start();
   nvml->Drain(1000 * kMs, journal_.get());

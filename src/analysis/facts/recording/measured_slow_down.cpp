@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/facts/recording/recording_cost.h"
+#include "analysis/facts/recording/measured_slow_down.h"
+#include "base/text.h"
+#include "base/units.h"
 
 namespace gprof {
 namespace {
@@ -41,8 +43,9 @@ size_t OutsideOfInterval(size_t count) {
   return count;
 }
 
-// `rates`: of one process, in order of time.
-MeasuredSlowDown OfProcess(const std::vector<const WorkRate*>& rates) {
+}  // namespace
+
+MeasuredSlowDown MeasureSlowDown(const std::vector<const WorkRate*>& rates) {
   MeasuredSlowDown result;
   std::vector<double> percents, most_percents;  // the latter if no cost of counting is hidden
   for (size_t i = 0; i < rates.size(); ++i) {
@@ -73,7 +76,11 @@ MeasuredSlowDown OfProcess(const std::vector<const WorkRate*>& rates) {
   return result;
 }
 
-}  // namespace
+std::string SlowDownWords(const MeasuredSlowDown& measured) {
+  return "measured slow-down " + FormatPercent(measured.percent) + " (95% interval " +
+         FormatPercent(measured.low_percent) + " to " + FormatPercent(measured.high_percent) + ", " +
+         CountOf(measured.windows, "window") + ")";
+}
 
 MeasuredSlowDown MeasureSlowDown(const Trace& trace) {
   std::vector<std::vector<const WorkRate*>> by_process(trace.processes.size());
@@ -82,7 +89,7 @@ MeasuredSlowDown MeasureSlowDown(const Trace& trace) {
   }
   MeasuredSlowDown most;
   for (uint32_t process = 0; process < by_process.size(); ++process) {
-    const MeasuredSlowDown slow_down = OfProcess(by_process[process]);
+    const MeasuredSlowDown slow_down = MeasureSlowDown(by_process[process]);
     if (!slow_down.IsKnown() || (most.IsKnown() && slow_down.percent <= most.percent)) continue;
     most = slow_down;
     most.process = process;

@@ -13,24 +13,7 @@
 namespace gprof {
 namespace {
 
-struct Reason {
-  int64_t bit;               // of nvmlDeviceGetCurrentClocksEventReasons
-  std::string_view counter;  // of the time, as src/collect/gpu/nvml.cpp names it; empty: the driver counts none
-  std::string_view name;
-  LimitKind kind;
-};
-// Of several at one time the first one counts: what is most pressing.
-constexpr Reason kReasons[] = {
-    {0x40, "held down by heat, in hardware", "heat (hardware)", LimitKind::kHeat},
-    {0x80, "held down by power brake", "power brake", LimitKind::kPower},
-    {0x8, "", "hardware slow-down", LimitKind::kHeat},
-    {0x20, "held down by heat", "heat", LimitKind::kHeat},
-    {0x4, "held down by power", "power limit", LimitKind::kPower},
-    {0x10, "", "sync boost", LimitKind::kSetting},
-    {0x100, "", "display clocks", LimitKind::kSetting},
-    {0x2, "", "application clocks", LimitKind::kSetting},
-};
-constexpr std::size_t kReasonCount = std::size(kReasons);
+constexpr std::size_t kReasonCount = std::size(kClockReasons);
 constexpr double kKhzAMhz = 1000;
 
 // What the samples say of one reason.
@@ -55,7 +38,7 @@ class DeviceClocks {
   double ClockAt(int64_t time_ns) const;
   // How much of busy time could be saved at the highest clock.
   double Saving(double clock_mhz) const { return highest_mhz_ > 0 ? std::max(1 - clock_mhz / highest_mhz_, 0.0) : 0; }
-  ClockLimit LimitOf(const Reason& reason, const Sampled& sampled, std::optional<double> counted_ns) const;
+  ClockLimit LimitOf(const ClockReason& reason, const Sampled& sampled, std::optional<double> counted_ns) const;
 
   const Trace& trace_;
   const GapList& gaps_;
@@ -98,13 +81,13 @@ bool DeviceClocks::ReadReasons(Sampled* of_reasons) const {
   const std::span<const MetricSample> samples = trace_.SamplesOf(index);
   IdleWithin idle(trace_, gaps_);
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const auto reason =
-        std::ranges::find_if(kReasons, [&](const Reason& known) { return (samples[i].value & known.bit) != 0; });
+    const auto reason = std::ranges::find_if(
+        kClockReasons, [&](const ClockReason& known) { return (samples[i].value & known.bit) != 0; });
     int64_t end_ns = std::min(EndOfSample(source, samples[i]), window_.end_ns);
     if (i + 1 < samples.size()) end_ns = std::min(end_ns, samples[i + 1].start_ns);
     const int64_t start_ns = std::max(samples[i].start_ns, window_.start_ns);
-    if (reason == std::end(kReasons) || end_ns <= start_ns) continue;
-    Sampled& sampled = of_reasons[reason - std::begin(kReasons)];
+    if (reason == std::end(kClockReasons) || end_ns <= start_ns) continue;
+    Sampled& sampled = of_reasons[reason - std::begin(kClockReasons)];
     sampled.held_ns += end_ns - start_ns;
     const double clock_mhz = ClockAt(samples[i].start_ns);
     if (clock_mhz <= 0) continue;
@@ -118,7 +101,8 @@ bool DeviceClocks::ReadReasons(Sampled* of_reasons) const {
 
 // The counter of the driver also has the time between samples. What the samples cost then stands for all of it; where
 // they missed the reason, the median clock does.
-ClockLimit DeviceClocks::LimitOf(const Reason& reason, const Sampled& sampled, std::optional<double> counted_ns) const {
+ClockLimit DeviceClocks::LimitOf(const ClockReason& reason, const Sampled& sampled,
+                                 std::optional<double> counted_ns) const {
   ClockLimit limit{reason.name, reason.kind, sampled.held_ns, std::nullopt, std::nullopt};
   if (counted_ns) limit.held_ns = std::min(static_cast<int64_t>(*counted_ns), window_.DurationNs());
   const auto held_ns = static_cast<double>(limit.held_ns);
@@ -138,7 +122,7 @@ ClockLimits DeviceClocks::Find() {
   Sampled of_reasons[kReasonCount];
   out.is_known = ReadReasons(of_reasons);
   for (std::size_t i = 0; i < kReasonCount; ++i) {
-    const Reason& reason = kReasons[i];
+    const ClockReason& reason = kClockReasons[i];
     std::optional<double> counted_ns;
     if (!reason.counter.empty())
       counted_ns = GrowthWithin(trace_, FindSource(trace_, device_, reason.counter, "ns"), window_);

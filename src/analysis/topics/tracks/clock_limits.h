@@ -6,11 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/facts/recording/clock_reasons.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
-
-enum class LimitKind : uint8_t { kPower, kHeat, kSetting };  // kHeat: and all else that the hardware does by itself
 
 struct ClockLimit {
   std::string_view name;  // "power limit"

@@ -4,11 +4,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "analysis/facts/places/call_places.h"
+#include "analysis/facts/recording/clock_reasons.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/finding_words.h"
@@ -252,6 +254,95 @@ Table ThreadTable(const Trace& trace, Standstill& still, uint32_t max_rows) {
   return table;
 }
 
+// The source of a GPU's samples of NVML, by its name; kNone where it was not sampled.
+uint32_t SourceOf(const Trace& trace, uint32_t device, std::string_view name) {
+  for (uint32_t i = 0; i < trace.metric_sources.size(); ++i) {
+    const MetricSource& source = trace.metric_sources[i];
+    if (source.device == device && trace.Text(source.name) == name && trace.Text(source.origin) == "nvml") return i;
+  }
+  return kNone;
+}
+
+// The last sample, which is that of the moment in which the program was looked at, or a little before.
+std::optional<int64_t> LastOf(const Trace& trace, uint32_t device, std::string_view name) {
+  const uint32_t source = SourceOf(trace, device, name);
+  if (source == kNone || trace.SamplesOf(source).empty()) return std::nullopt;
+  return trace.SamplesOf(source).back().value;
+}
+
+// "heat", "none"; empty where it is not known.
+std::string HeldDownBy(std::optional<int64_t> mask) {
+  if (!mask) return {};
+  for (const ClockReason& reason : kClockReasons) {
+    if ((*mask & reason.bit) != 0) return std::string(reason.name);
+  }
+  return "none";
+}
+
+// What the driver logs of errors of a GPU; those whose meaning does not depend on anything else.
+std::string XidText(int64_t xid) {
+  constexpr std::pair<int64_t, std::string_view> kMeanings[] = {{13, "exception of a kernel"},
+                                                                {31, "page fault of the GPU"},
+                                                                {43, "the GPU stopped a channel"},
+                                                                {48, "double-bit ECC error"},
+                                                                {63, "memory row remapped"},
+                                                                {64, "memory row not remapped"},
+                                                                {74, "NVLink error"},
+                                                                {79, "the GPU has fallen off the bus"},
+                                                                {94, "contained ECC error"},
+                                                                {95, "uncontained ECC error"},
+                                                                {119, "GSP does not answer"},
+                                                                {120, "GSP error"}};
+  for (const auto& [number, meaning] : kMeanings) {
+    if (number == xid) return std::to_string(xid) + " (" + std::string(meaning) + ")";
+  }
+  return std::to_string(xid);
+}
+
+// "none" where nothing was logged while it was watched; empty where nobody watched.
+std::string XidOf(const Trace& trace, uint32_t device) {
+  const std::optional<int64_t> last = LastOf(trace, device, "Xid");
+  if (last) return XidText(*last);
+  return SourceOf(trace, device, "Xid") == kNone ? "" : "none";
+}
+
+Table GpuTable(const Trace& trace, uint32_t max_rows) {
+  Table table{"hang_gpus",
+              "State of the GPUs",
+              {{"device", "GPU", Unit::kText, false},
+               {"sm_clock_mhz", "SM clock (MHz)", Unit::kCount, false},
+               {"held_down_by", "Held down by", Unit::kText, false, ColumnRole::kOwn, "what keeps its clocks low"},
+               {"temperature", "°C", Unit::kCount, false},
+               {"xid", "Xid", Unit::kText, false, ColumnRole::kOwn, "the last error that the driver logged"}},
+              {},
+              "",
+              RowsOfRanks::kApart};
+  for (uint32_t device = 0; device < trace.devices.size(); ++device) {
+    const auto number = [&](std::string_view name) {
+      const std::optional<int64_t> value = LastOf(trace, device, name);
+      return value ? Cell(*value) : Cell();
+    };
+    const Cell clock = number("SM clock"), heat = number("temperature");
+    const std::string held = HeldDownBy(LastOf(trace, device, "clock limits")), xid = XidOf(trace, device);
+    if (clock.index() == 0 && heat.index() == 0 && held.empty() && xid.empty()) continue;
+    table.rows.push_back({DeviceScope(trace, device), clock, held, heat, xid});
+  }
+  CutRows(&table, max_rows);
+  return table;
+}
+
+// A GPU whose driver has logged an error waits for nobody any more.
+void AddXidFindings(const Trace& trace, AnalysisResult* result) {
+  for (uint32_t device = 0; device < trace.devices.size(); ++device) {
+    const std::optional<int64_t> xid = LastOf(trace, device, "Xid");
+    if (!xid) continue;
+    Finding finding = NewFinding("hang.xid");
+    finding.message = "the driver logged Xid " + XidText(*xid) + " of " + DeviceScope(trace, device);
+    finding.subject.device = DeviceScope(trace, device);
+    result->findings.push_back(std::move(finding));
+  }
+}
+
 std::string ForTime(std::optional<int64_t> ns) { return ns ? " for " + FormatNs(*ns) : std::string(); }
 
 // The work that nothing else here waits for: the longest launched of those that wait for no other stream.
@@ -376,12 +467,14 @@ AnalysisResult RunHang(const AnalysisInput& input, const AnalysisOptions& option
   if (trace.in_progress.empty()) return result;
   Standstill still(input);
   if (still.IsAtEnd()) {
+    AddXidFindings(trace, &result);
     AddLockFindings(trace, still, &result);
     AddStreamFinding(trace, still, &result);
     AddThreadFinding(trace, still, &result);
   }
   result.tables.push_back(StreamTable(trace, still, options.max_rows));
   result.tables.push_back(ThreadTable(trace, still, options.max_rows));
+  result.tables.push_back(GpuTable(trace, options.max_rows));
   return result;
 }
 

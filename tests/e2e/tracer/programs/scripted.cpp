@@ -9,7 +9,7 @@
 //   queue FILE            launches again and again until that file exists, and never waits
 //   malloc N              allocates and frees N bytes           say TEXT         a line on stdout
 //   exit CODE | term      leaves                               leave CODE       by _exit, once the tracer knows of that
-//   user UID              goes on as another user
+//   user UID              goes on as another user          run COMMAND      has the shell run it
 //   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the
 //   answer
 #include <dlfcn.h>
@@ -216,6 +216,8 @@ void Do(const std::string& what, const std::string& argument) {
     std::exit(std::atoi(argument.c_str()));
   else if (what == "user")
     GoOnAs(static_cast<uid_t>(std::atoi(argument.c_str())));
+  else if (what == "run")
+    CHECK(std::system(argument.c_str()));
   else if (what == "leave")
     Leave(std::atoi(argument.c_str()));
   else

@@ -85,6 +85,13 @@ int ForkOnce() {
   return kOwnCode;
 }
 
+int Sleep() {
+  puts("asleep");
+  fflush(stdout);
+  Nap(60'000);
+  return kOwnCode;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -94,6 +101,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "limit") == 0) return LimitItself();
   if (std::strcmp(what, "strict") == 0) return BecomeStrict(number);
   if (std::strcmp(what, "fork") == 0) return ForkOnce();
+  if (std::strcmp(what, "sleep") == 0) return Sleep();
   nvtxRangePushA("range");
   nvtxRangePop();
   printf("done\n");
