@@ -17,6 +17,7 @@
 #include "base/expression/regular_expression.h"
 #include "base/machine/scratch_folder.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/counter_arguments.h"
 #include "cli/arguments/options.h"

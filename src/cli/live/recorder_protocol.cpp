@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/command.h"

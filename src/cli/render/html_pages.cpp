@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/render/render_fleet.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/commands/command.h"
 #include "cli/commands/help.h"
 
