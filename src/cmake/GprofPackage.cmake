@@ -15,6 +15,8 @@ install(DIRECTORY include/gprof/trace DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/g
 # Laid out as in the repository, so that the links between pages hold.
 install(DIRECTORY docs examples kernels DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof
         PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
+# What agents read to learn the loop; wheels have it as well.
+install(DIRECTORY docs/skills DESTINATION "${CMAKE_INSTALL_DATADIR}/gprof-cli" COMPONENT gprof)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof)
 if(TARGET gprof-cli)
   set(completions "${PROJECT_BINARY_DIR}/completions")

@@ -18,7 +18,7 @@ MOST_BYTES = 6_400_000
 PROGRAMS = {"scripts/gprof-cli": 0o755, "data/lib/gprof-cli/libgprof-tracer.so": 0o755}
 LICENCES = ("licenses/LICENSE", "licenses/third-party-licences.txt")
 FILES = (*PROGRAMS, "data/share/man/man1/gprof-cli-report.1.gz", "data/share/bash-completion/completions/gprof-cli",
-         "data/share/zsh/site-functions/_gprof-cli", "data/share/fish/vendor_completions.d/gprof-cli.fish")
+         "data/share/gprof-cli/skills/gprof-cli/SKILL.md", "data/share/zsh/site-functions/_gprof-cli", "data/share/fish/vendor_completions.d/gprof-cli.fish")
 
 
 def wrong_records(archive, info):
