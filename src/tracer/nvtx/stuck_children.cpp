@@ -25,11 +25,12 @@ constexpr uint32_t kNvtxStarted = 1, kNvtxComplete = 2;
 // Nobody takes so long for a start that goes on. A fork that had begun before a start may be over after it.
 constexpr uint64_t kStuckNs = 1'000'000'000, kWatchNs = 5'000'000'000;
 constexpr std::size_t kMostSlots = 256;
+constexpr uintptr_t kFree = 0, kTaken = 1;  // the rest is not there yet
 
 // What NVTX holds of a shared object: its state, and function pointers side by side. Addresses only, as the object may
 // be unloaded; they mean the same in children.
 struct NvtxOfObject {
-  std::atomic<uintptr_t> state;  // 0: the place is free
+  std::atomic<uintptr_t> state;  // kFree, kTaken, or its address
   uintptr_t slots;
   std::size_t slot_bytes;
   uint64_t started_ns;
@@ -147,7 +148,7 @@ class Look {
     for (const NvtxOfObject& object : objects) {
       const uintptr_t state = object.state.load(std::memory_order_acquire);
       // What shares our memory, as after vfork(), is as far as we are.
-      if (state == 0 || StateIn(getpid(), state) != kNvtxComplete || StateIn(pid, state) != kNvtxStarted) continue;
+      if (state <= kTaken || StateIn(getpid(), state) != kNvtxComplete || StateIn(pid, state) != kNvtxStarted) continue;
       if (WasSuspect({pid, state})) {
         if (SwitchOff(pid, object)) Tell(pid);
       } else if (next_count_ < next_.size()) {
@@ -169,9 +170,9 @@ class Look {
 bool ForgetOldStarts(uint64_t now_ns) {
   bool is_one_left = false;
   for (NvtxOfObject& object : objects) {
-    if (object.state.load(std::memory_order_acquire) == 0) continue;
+    if (object.state.load(std::memory_order_acquire) <= kTaken) continue;
     if (now_ns - object.started_ns > kWatchNs) {
-      object.state.store(0, std::memory_order_release);
+      object.state.store(kFree, std::memory_order_release);
     } else {
       is_one_left = true;
     }
@@ -189,10 +190,9 @@ void WatchStartOfNvtx(NvtxGetExportTableFunc_t get_export_table) {
   const auto* state = reinterpret_cast<const uint32_t*>(callbacks) - sizeof(uint64_t) / sizeof(uint32_t);
   NvtxOfObject found = {};
   if (!CanReadWord(state) || *state != kNvtxStarted || !FindSlots(*callbacks, &found)) return;
-  static constinit Lock lock;
-  const LockGuard guard(lock);
   for (NvtxOfObject& object : objects) {
-    if (object.state.load(std::memory_order_acquire) != 0) continue;
+    uintptr_t free = kFree;
+    if (!object.state.compare_exchange_strong(free, kTaken, std::memory_order_acq_rel)) continue;
     object.slots = found.slots;
     object.slot_bytes = found.slot_bytes;
     object.started_ns = MonotonicNs();
