@@ -22,6 +22,7 @@ EXAMPLES = {
     "a metric": r'\bjit\.(compiles\b|")',
     "a fact that a trace may lack": r"\bkResults\b",
     "a finding": r'"memory\.growth"|`memory\.growth`',
+    "a change that `try` tries": r"few-arenas",
     "a rule kind of budgets": r'RuleKind::kEqual\b|\bkEqual,|"equals"|`equals`',
     "a command": r"MakeView\b|\bcmd_view\b|\bview\.md",
     "an option": r'"--no-open"|`--no-open`',

@@ -189,7 +189,7 @@ Trial Bisection::RunOnce(const VersionPlace& place, const std::string& trace) {
 }
 
 void Bisection::Skip(uint32_t version, const std::string& why) {
-  const Version& skipped = source_->versions()[version];
+  const SourceVersion& skipped = source_->versions()[version];
   if (version == 0 || version + 1 == source_->versions().size()) {
     throw Error(ExitCode::kLaunchFailed,
                 std::string("the ") + (version == 0 ? "good" : "bad") + " version, " + skipped.short_id +

@@ -32,12 +32,12 @@ class Git : public VersionSource {
       throw Error(ExitCode::kUsage, "no commits between the good and the bad one", kChooseCommits);
   }
 
-  std::string LogLine(const Version& version) const override {
+  std::string LogLine(const SourceVersion& version) const override {
     return "# first bad commit: [" + version.id + "] " + version.title;
   }
 
   VersionPlace PlaceOf(std::size_t index) override {
-    const Version& version = versions_[index];
+    const SourceVersion& version = versions_[index];
     const std::string tree = TreeOf(version);
     std::error_code ignored;
     if (!fs::exists(tree + "/.git", ignored)) {
@@ -58,14 +58,14 @@ class Git : public VersionSource {
 
   void Clear() override {
     std::error_code ignored;
-    for (const Version& version : versions_) {
+    for (const SourceVersion& version : versions_) {
       if (fs::exists(TreeOf(version), ignored)) Try("worktree remove --force " + ShellQuoted(TreeOf(version)));
     }
     Try("worktree prune");
   }
 
  private:
-  std::string TreeOf(const Version& version) const { return folder_ + "/trees/" + version.short_id; }
+  std::string TreeOf(const SourceVersion& version) const { return folder_ + "/trees/" + version.short_id; }
 
   bool Try(const std::string& words) {
     return RunShell("git " + words + " >/dev/null", top_.empty() ? "." : top_, {}, Log()).IsGood();

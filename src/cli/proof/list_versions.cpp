@@ -43,7 +43,7 @@ std::string FolderOf(const std::string& folder, std::size_t index) {
   return folder + "/versions/" + std::to_string(index);
 }
 
-VersionPlace MakePlace(const std::string& folder, std::size_t index, const Version& version) {
+VersionPlace MakePlace(const std::string& folder, std::size_t index, const SourceVersion& version) {
   const std::string own = FolderOf(folder, index);
   std::error_code failed;
   fs::create_directories(own, failed);

@@ -10,7 +10,7 @@
 
 namespace gprof::cli {
 
-struct Version {
+struct SourceVersion {
   std::string id;        // "1a2b3c4…", "numpy==2.1.0"
   std::string short_id;  // for tables
   std::string title;     // what came with it: the subject of a commit; may be empty
@@ -27,10 +27,10 @@ class VersionSource {
  public:
   virtual ~VersionSource() = default;
 
-  const std::vector<Version>& versions() const { return versions_; }
+  const std::vector<SourceVersion>& versions() const { return versions_; }
   const char* noun() const { return noun_; }
   // What the text of a result says of a version beyond its name; empty: nothing.
-  virtual std::string LogLine(const Version&) const { return ""; }
+  virtual std::string LogLine(const SourceVersion&) const { return ""; }
 
   // Lays out version `index` unless that was done. Throws Error where that fails.
   virtual VersionPlace PlaceOf(std::size_t index) = 0;
@@ -38,7 +38,7 @@ class VersionSource {
   virtual void Clear() {}
 
  protected:
-  std::vector<Version> versions_;
+  std::vector<SourceVersion> versions_;
   const char* noun_ = "version";
 };
 

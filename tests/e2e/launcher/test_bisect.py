@@ -7,8 +7,10 @@ import subprocess
 import unittest
 
 from launcher import ASSEMBLE, DEADLINE_S, LauncherTest, wait_until
+from test_series import SOURCE, json_schema
 
 COMMITS = 12
+SCHEMA = json.loads((SOURCE / "docs" / "schema" / "bisect.schema.json").read_text(encoding="utf-8"))
 # Records the trace whose name is in the file that the build made.
 APP = '#!/bin/sh\necho "$BISECT_VERSION" >> "$LOG"\ncat "$MADE/$(cat built).made" >> "$GPROF_OUTPUT"\n'
 
@@ -57,7 +59,9 @@ class BisectTest(LauncherTest):
     def answer(self, *options, code=0):
         done = self.bisect("--good", f"HEAD~{COMMITS}", "--format", "json", *options)
         self.assertEqual(done.returncode, code, done.stderr)
-        return json.loads(done.stdout)
+        document = json.loads(done.stdout)
+        self.assertEqual(list(json_schema.problems(document, SCHEMA, is_strict=True)), [])
+        return document
 
     def runs(self):
         return (self.folder / "log").read_text(encoding="utf-8").split()

@@ -4,14 +4,15 @@ import json
 import random
 import signal
 import subprocess
-
 import unittest
 
 from launcher import ASSEMBLE, DEADLINE_S, LauncherTest, wait_until
+from test_series import SOURCE, json_schema
 
 # Records a trace of which the kernel is long, or short where the condition holds; each run has noise of its own.
 APP = 'echo x >> "$MADE/log"\nn=$(($(wc -l < "$MADE/log") % {variants}))\n' \
     'if {condition}; then s=short; else s=long; fi\ncat "$MADE/$s-$n.made" >> "$GPROF_OUTPUT"\necho result\n'
+SCHEMA = json.loads((SOURCE / "docs" / "schema" / "try.schema.json").read_text(encoding="utf-8"))
 VARIANTS = 23  # shares no factor with the number of runs in a round
 
 # A condition that a change of the catalogue makes true.
@@ -57,7 +58,9 @@ class TryTest(LauncherTest):
     def tried(self, *words, script, code=0):
         done = self.run_in_folder(self.cli, "try", "-q", "--format", "json", *words, "--", "sh", script)
         self.assertEqual(done.returncode, code, done.stderr)
-        return json.loads(done.stdout)
+        document = json.loads(done.stdout)
+        self.assertEqual(list(json_schema.problems(document, SCHEMA, is_strict=True)), [])
+        return document
 
     @staticmethod
     def verdicts(result):

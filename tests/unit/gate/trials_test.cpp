@@ -1,8 +1,13 @@
 // Whether changes that do nothing are called better when many are tried.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
 #include <vector>
 
+#include "analysis/findings/change_catalogue.h"
+#include "analysis/findings/finding_catalogue.h"
+#include "base/input_file.h"
 #include "gate/trials/judge_trials.h"
 #include "series.h"
 
@@ -56,6 +61,26 @@ TEST(JudgeTrial, TenPercentAreFoundAmongTwenty) {
 TEST(JudgeTrial, OneChangeIsJudgedAsAComparisonDoes) {
   EXPECT_DOUBLE_EQ(RulesOfTrials({}, 1).false_alarms, SampleRules().false_alarms);
   EXPECT_DOUBLE_EQ(RulesOfTrials({}, 20).false_alarms, 0.0025);
+}
+
+TEST(ChangeCatalogue, NamesOnceWhatFindingsThatExistAskFor) {
+  std::set<std::string_view> names;
+  for (const ChangeInfo& change : ChangeCatalogue()) {
+    EXPECT_TRUE(names.insert(change.name).second) << change.name;
+    EXPECT_EQ(FindChange(change.name), &change);
+    EXPECT_FALSE(change.permanent.empty()) << change.name;
+    EXPECT_NE(change.environment.empty(), change.wrapper.empty()) << change.name;
+    for (const std::string_view finding : change.findings) {
+      EXPECT_TRUE(finding.empty() || FindFinding(finding) != nullptr) << change.name << " " << finding;
+    }
+  }
+  EXPECT_EQ(ChangesFor("gemm.fp32"), std::vector<std::string_view>{"tf32"});
+  EXPECT_TRUE(ChangesFor("").empty());
+}
+
+TEST(ChangeCatalogue, PageHasAllOfIt) {
+  const std::string page = ReadInputFile(std::string(GPROF_SOURCE_DIR) + "/docs/commands/try.md");
+  EXPECT_NE(page.find(ChangesMarkdown()), std::string::npos) << ChangesMarkdown();
 }
 
 }  // namespace

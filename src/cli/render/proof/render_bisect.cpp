@@ -17,7 +17,7 @@ namespace {
 
 std::string PercentSure(double probability) { return FormatPercent(100 * probability) + " sure"; }
 
-std::string NameOf(const Version& version) {
+std::string NameOf(const SourceVersion& version) {
   return version.short_id + (version.title.empty() ? "" : " (" + version.title + ")");
 }
 
@@ -29,17 +29,17 @@ std::string EffectText(const JudgedFigure& figure, const FoundChange& change) {
 }
 
 // Those between two versions that can be measured: it is one of them.
-std::vector<const Version*> CulpritsOf(const FoundChange& change, const VersionSource& source) {
-  std::vector<const Version*> culprits;
+std::vector<const SourceVersion*> CulpritsOf(const FoundChange& change, const VersionSource& source) {
+  std::vector<const SourceVersion*> culprits;
   for (uint32_t i = change.last_before + 1; i <= change.first_after; ++i) culprits.push_back(&source.versions()[i]);
   return culprits;
 }
 
 std::string CulpritText(const FoundChange& change, const VersionSource& source) {
-  const std::vector<const Version*> culprits = CulpritsOf(change, source);
+  const std::vector<const SourceVersion*> culprits = CulpritsOf(change, source);
   if (culprits.size() == 1) return NameOf(*culprits.front());
   std::vector<std::string> names;
-  for (const Version* version : culprits) names.push_back(NameOf(*version));
+  for (const SourceVersion* version : culprits) names.push_back(NameOf(*version));
   return "one of these, as all but the last cannot be measured: " + Joined(names);
 }
 
@@ -48,7 +48,7 @@ class Lines {
   explicit Lines(const BisectPage& page) : page_(page), outcome_(page.outcome), found_(page.outcome.found) {}
 
   std::vector<LabelledLine> Make() {
-    const std::vector<Version>& versions = page_.source.versions();
+    const std::vector<SourceVersion>& versions = page_.source.versions();
     Add("Program", page_.program);
     Add("Between", NameOf(versions.front()) + " and " + NameOf(versions.back()) + ": " +
                        CountOf(static_cast<int64_t>(versions.size()) - 1, page_.source.noun()));
@@ -126,7 +126,7 @@ class Lines {
 
 Json ChangeJson(const FoundChange& change, const VersionSource& source) {
   Json versions = Json::array();
-  for (const Version* version : CulpritsOf(change, source)) {
+  for (const SourceVersion* version : CulpritsOf(change, source)) {
     versions.push_back({{"id", version->id}, {"title", version->title}});
   }
   return {{"versions", versions},
@@ -148,7 +148,7 @@ std::string RenderBisectMarkdown(const BisectPage& page) {
 
 std::string RenderBisectJson(const BisectPage& page) {
   const BisectOutcome& outcome = page.outcome;
-  const std::vector<Version>& versions = page.source.versions();
+  const std::vector<SourceVersion>& versions = page.source.versions();
   Json json = {{"schema", "gprof.bisect/1"},
                {"program", page.program},
                {"kind", page.source.noun()},
