@@ -49,7 +49,7 @@ class Help : public Command {
   bool wants_all_ = false;
 };
 
-class Version : public Command {
+class VersionCommand : public Command {
  public:
   void AddOptions(CLI::App&) override {}
   int Run() override {
@@ -61,6 +61,6 @@ class Version : public Command {
 }  // namespace
 
 std::unique_ptr<Command> MakeHelp() { return std::make_unique<Help>(); }
-std::unique_ptr<Command> MakeVersion() { return std::make_unique<Version>(); }
+std::unique_ptr<Command> MakeVersion() { return std::make_unique<VersionCommand>(); }
 
 }  // namespace gprof::cli
