@@ -15,6 +15,7 @@ NormalEquations::NormalEquations(uint32_t columns, uint32_t tracks)
     : columns_(columns),
       tracks_(tracks),
       gram_(std::size_t{columns} * (columns + 1) / 2),
+      time_(columns),
       noise_(columns),
       moments_(std::size_t{columns} * tracks),
       squares_(tracks) {}
@@ -22,11 +23,18 @@ NormalEquations::NormalEquations(uint32_t columns, uint32_t tracks)
 void NormalEquations::AddRow(std::span<const ColumnShare> row, std::span<const double> values) {
   rows_ += 1;
   for (std::size_t i = 0; i < row.size(); ++i) {
+    time_[row[i].column] += row[i].share;
     for (std::size_t j = 0; j <= i; ++j) gram_[At(row[i].column, row[j].column)] += row[i].share * row[j].share;
     for (uint32_t track = 0; track < tracks_; ++track)
       moments_[std::size_t{track} * columns_ + row[i].column] += row[i].share * values[track];
   }
   for (uint32_t track = 0; track < tracks_; ++track) squares_[track] += values[track] * values[track];
+}
+
+void NormalEquations::ScaleShares(double times) {
+  for (double& product : gram_) product *= times * times;
+  for (double& moment : moments_) moment *= times;
+  for (double& noise : noise_) noise *= times * times;
 }
 
 void NormalEquations::AddShareNoise(uint32_t column, uint32_t rest, double variance) {
@@ -60,6 +68,7 @@ void NormalEquations::Add(const NormalEquations& other, double weight) {
     for (std::size_t i = 0; i < from.size(); ++i) (*to)[i] += weight * from[i];
   };
   add(other.gram_, &gram_);
+  add(other.time_, &time_);
   add(other.noise_, &noise_);
   rest_ = other.rest_;
   add(other.moments_, &moments_);
@@ -77,6 +86,7 @@ NormalEquations NormalEquations::Merged(std::span<const uint32_t> of_column, uin
     }
     for (uint32_t track = 0; track < tracks_; ++track)
       out.moments_[std::size_t{track} * columns + of_column[a]] += Moments(track)[a];
+    out.time_[of_column[a]] += time_[a];
     out.noise_[of_column[a]] += noise_[a];
   }
   out.rest_ = of_column[rest_];
@@ -85,15 +95,21 @@ NormalEquations NormalEquations::Merged(std::span<const uint32_t> of_column, uin
   return out;
 }
 
-double NormalEquations::Unexplained(uint32_t track, std::span<const double> x) const {
-  double sum = squares_[track];
+NormalEquations::Explanation NormalEquations::Explained(uint32_t track, std::span<const double> x) const {
+  Explanation sums;
   const std::span<const double> moments = Moments(track);
   for (uint32_t a = 0; a < columns_; ++a) {
     double row = x[a] * Product(a, a);
     for (uint32_t b = 0; b < a; ++b) row += 2 * x[b] * Product(a, b);
-    sum += x[a] * (row - 2 * moments[a]);
+    sums.itself += x[a] * row;
+    sums.measured += x[a] * moments[a];
   }
-  return std::max(sum, 0.0);
+  return sums;
+}
+
+double NormalEquations::Unexplained(uint32_t track, std::span<const double> x) const {
+  const Explanation sums = Explained(track, x);
+  return std::max(squares_[track] - 2 * sums.measured + sums.itself, 0.0);
 }
 
 Solver::Solver(const NormalEquations& equations)

@@ -22,6 +22,8 @@ class NormalEquations {
   // `values`: what was measured, one of each track.
   void AddRow(std::span<const ColumnShare> row, std::span<const double> values);
   void Add(const NormalEquations& other, double weight);
+  // As if all shares had been so many times what they were.
+  void ScaleShares(double times);
   // Shares of `column` are not exact: something of that variance was moved between it and `rest`.
   void AddShareNoise(uint32_t column, uint32_t rest, double variance);
   // What the squares of these errors added to the products, times `x`: solved for, it is what values are too small by.
@@ -36,8 +38,14 @@ class NormalEquations {
   uint32_t columns() const { return columns_; }
   uint32_t tracks() const { return tracks_; }
   double rows() const { return rows_; }
+  double Time(uint32_t column) const { return time_[column]; }  // the sum of its shares, whatever their scale
   double Product(uint32_t a, uint32_t b) const { return gram_[At(a, b)]; }
   std::span<const double> Moments(uint32_t track) const { return {moments_.data() + track * columns_, columns_}; }
+  // The products of what `x` says of the rows with what was measured, and with itself.
+  struct Explanation {
+    double measured = 0, itself = 0;
+  };
+  Explanation Explained(uint32_t track, std::span<const double> x) const;
   // Sum of the squares of what `x` leaves unexplained.
   double Unexplained(uint32_t track, std::span<const double> x) const;
 
@@ -50,7 +58,7 @@ class NormalEquations {
   uint32_t columns_, tracks_;
   double rows_ = 0;
   std::vector<double> gram_;     // lower triangle, row by row
-  std::vector<double> noise_;    // by column
+  std::vector<double> time_, noise_;  // by column
   uint32_t rest_ = 0;            // where its shares came from
   std::vector<double> moments_;  // by track
   std::vector<double> squares_;

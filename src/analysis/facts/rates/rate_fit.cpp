@@ -18,7 +18,7 @@ constexpr int64_t kMostShiftNs = 1500, kShiftStepNs = 750;
 constexpr double kUnseenShiftNs = 700, kSeenShiftNs = 500;
 constexpr double kClearlyWorse = 20;  // variances of the noise
 // Samples that are enough to find edges, in runs that are spread over the time.
-constexpr std::size_t kEdgeSamples = 20'000, kEdgeRun = 400;
+constexpr std::size_t kEdgeSamples = 20'000, kEdgeRun = 200;
 // Runs are not independent, and edges not all alike: their error is so many times what one run after the other says.
 constexpr double kEdgeDoubt = 2, kLeastShiftNs = 10;
 constexpr uint32_t kEdgeColumns = 2;
@@ -272,13 +272,40 @@ void RateFit::LearnEdges(const RatedTime& time, const RateTrack& track, std::spa
   prior_ns_ = std::clamp(prior_ns_, kLeastShiftNs, before_ns);
 }
 
+// Clocks change what all work does at a time, in proportion: each block has a pace, by which the shares of its rows are
+// scaled. Values are those of the mean pace that their columns met.
+std::vector<double> RateFit::TakePaces(std::vector<NormalEquations>* blocks) {
+  constexpr int kRounds = 3;
+  constexpr double kSlowest = 0.2, kFastest = 5;
+  std::vector<double> paces(blocks->size(), 1);
+  for (int round = 0; round < kRounds; ++round) {
+    NormalEquations total = SumOf(*blocks);
+    SetEdges(0, 0, &total);
+    const std::vector<double> x = Solver(total).Solve(total.Moments(0));
+    for (std::size_t i = 0; i < blocks->size(); ++i) {
+      const auto [explained, squares] = (*blocks)[i].Explained(0, x);
+      if (squares <= 0) continue;
+      const double pace = std::clamp(explained / squares, kSlowest, kFastest);
+      (*blocks)[i].ScaleShares(pace);
+      paces[i] *= pace;
+    }
+  }
+  return paces;
+}
+
 // Until no two groups are left that only their sum is known of.
-void RateFit::Merge(std::span<const NormalEquations> blocks) {
+void RateFit::Merge(std::vector<NormalEquations> merged) {
   constexpr int kMostRounds = 4;
-  std::vector<NormalEquations> merged(blocks.begin(), blocks.end());
+  const std::vector<double> paces = TakePaces(&merged);
   for (int round = 0; round < kMostRounds; ++round) {
     NormalEquations total = SumOf(merged);
     SetEdges(0, 0, &total);
+    paces_.assign(groups_, 1);
+    for (uint32_t group = 0; group < groups_; ++group) {
+      double sum = 0;
+      for (std::size_t i = 0; i < merged.size(); ++i) sum += paces[i] * merged[i].Time(group);
+      if (total.Time(group) > 0) paces_[group] = sum / total.Time(group);
+    }
     Resample(merged, total);
     const std::vector<double> inverse = Solver(total).Inverse();
     const uint32_t size = total.columns();
@@ -321,7 +348,8 @@ void RateFit::Resample(std::span<const NormalEquations> blocks, const NormalEqua
   corrections_ = Solver(total).Solve(total.ShareNoise(values_));
   for (uint32_t group = 0; group < groups_; ++group) {
     corrections_[group] = std::clamp(corrections_[group], -kMostCorrection * values_[group], kMostCorrection * values_[group]);
-    values_[group] += corrections_[group];
+    values_[group] = (values_[group] + corrections_[group]) * paces_[group];
+    corrections_[group] *= paces_[group];
   }
   values_.resize(groups_);
   scale_ = *std::ranges::max_element(values_);
@@ -345,7 +373,7 @@ void RateFit::Resample(std::span<const NormalEquations> blocks, const NormalEqua
     const double start_ns = prior_ns_ * random.Normal();
     SetEdges(start_ns, prior_ns_ * random.Normal(), &sum);
     const std::vector<double> solved = Solver(sum).Solve(sum.Moments(0));
-    samples_.insert(samples_.end(), solved.begin(), solved.begin() + groups_);
+    for (uint32_t group = 0; group < groups_; ++group) samples_.push_back(solved[group] * paces_[group]);
   }
 }
 
