@@ -14,7 +14,7 @@ size_t ThreadsFor(const Trace& trace) {
 }  // namespace
 
 SharedFacts::SharedFacts(const Trace& trace)
-    : trace_(trace), threads_(ThreadsFor(trace)), gaps_(trace.device_ops.size()) {}
+    : trace_(trace), threads_(ThreadsFor(trace)), gaps_(trace.device_ops.size()), kernel_rates_(trace.device_ops.size()) {}
 
 const HostFacts& SharedFacts::host() const {
   return host_.Make([&] {
@@ -57,6 +57,16 @@ int64_t SharedFacts::window_ns() const {
 
 const std::optional<StepChoice>& SharedFacts::step() const {
   return step_.Make([&] { return FindStep(trace_, ops(), ranges(), ""); });
+}
+
+const KernelRates& SharedFacts::kernel_rates(uint32_t device) const {
+  return kernel_rates_[device].Make([&] {
+    std::vector<Interval> times;
+    const Interval window = gaps(device).has_window() ? gaps(device).window() : Interval{};
+    recorded().ForEachOfDevice(device, window.start_ns, window.end_ns,
+                               [&](int64_t start_ns, int64_t end_ns) { times.push_back({start_ns, end_ns}); });
+    return KernelRates(trace_, kernels(), device, times);
+  });
 }
 
 const RecordingCost& SharedFacts::recording_cost() const {

@@ -23,6 +23,7 @@
 #include "analysis/facts/operations/op_facts.h"
 #include "analysis/facts/operations/range_facts.h"
 #include "analysis/facts/places/stack_lines.h"
+#include "analysis/facts/rates/kernel_rates.h"
 #include "analysis/facts/recording/recording_cost.h"
 #include "analysis/facts/steps/step_finder.h"
 #include "analysis/facts/time/recorded_time.h"
@@ -56,6 +57,8 @@ class SharedFacts {
   int64_t busy_ns() const;
   int64_t kernel_busy_ns() const;
   const GapList& gaps(uint32_t device) const { return gaps_[device].Get(trace_, recorded(), device); }
+  // What kernels of the device did, by counters that were sampled; nothing where none were.
+  const KernelRates& kernel_rates(uint32_t device) const;
   // `input` is that of this trace.
   const JudgedTime& judged(const AnalysisInput& input) const { return judged_.Get(input); }
   const OsCallKinds& os_call_kinds() const { return os_call_kinds_.Get(trace_); }
@@ -78,6 +81,7 @@ class SharedFacts {
   Lazy<KernelLaunches> kernel_launches_;
   Lazy<StreamOps> stream_ops_;
   std::vector<Lazy<GapList>> gaps_;  // by device
+  std::vector<Lazy<KernelRates>> kernel_rates_;  // by device
   Lazy<JudgedTime> judged_;
   Lazy<OsCallKinds> os_call_kinds_;
   Lazy<CodeLoads> code_loads_;

@@ -56,7 +56,7 @@ constexpr std::array kOptions = {
                "numbers as in nvidia-smi, or UUIDs"},
     NsysOption{"--gpu-metrics-frequency", "HZ", kOurs, "", "the default is 1,000 Hz, where nsys has 10,000"},
     NsysOption{"--gpu-metrics-set", "NAME", kOurs, "",
-               "default, dram, compute or link; --gpu-metrics takes single metrics"},
+               "default, kernels, dram, compute or link; --gpu-metrics takes single metrics"},
     NsysOption{"--stats", kBool, kOurs, "", "prints the tables of gprof-cli stats on stdout"},
     NsysOption{"--export", "LIST", kOurs, "", "sqlite, jsonlines, json, and the formats of gprof-cli export --list"},
     NsysOption{"--python-backtrace", "none|cuda", kOurs, "", "the default is cuda"},

@@ -166,8 +166,14 @@ void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& gro
       ->type_name("HZ")
       ->check(WholeNumber(10, 100'000))
       ->group(group);
+  app.add_option("--gpu-metrics-burst", gpu_metrics_burst_,
+                 "sample hardware counters for this long at random moments, and read them afterwards; 0 samples all the "
+                 "time (default 0, above 10,000 Hz 0.1)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 10.0))
+      ->group(group);
   app.add_option("--gpu-metrics-set", options_.collect.gpu_metrics.set, "which hardware counters to sample")
-      ->type_name("default|dram|compute|link")
+      ->type_name("default|kernels|dram|compute|link")
       ->group(group);
   app.add_option("--gpu-metrics", gpu_metrics_, "sample these hardware metrics instead, named as in Nsight Compute")
       ->type_name("LIST")
@@ -367,11 +373,14 @@ void ProgramArguments::ReadPythonSampling() {
 void ProgramArguments::ReadGpuMetrics() {
   GpuMetricsOptions& wanted = options_.collect.gpu_metrics;
   if (gpu_metrics_devices_ != "none") wanted.devices = gpu_metrics_devices_;
-  constexpr std::string_view kSets[] = {"default", "dram", "compute", "link"};
+  constexpr std::string_view kSets[] = {"default", "kernels", "dram", "compute", "link"};
   if (std::find(std::begin(kSets), std::end(kSets), wanted.set) == std::end(kSets)) {
-    nsys_.Note("--gpu-metrics-set=" + wanted.set, "the sets are default, dram, compute and link; default is sampled");
+    nsys_.Note("--gpu-metrics-set=" + wanted.set, "the sets are default, kernels, dram, compute and link; default is sampled");
     wanted.set = kSets[0];
   }
+  // No processor reads more than that in time.
+  constexpr double kMostReadHz = 10'000, kUsualBurstSeconds = 0.1;
+  wanted.burst_seconds = gpu_metrics_burst_.value_or(wanted.hz > kMostReadHz ? kUsualBurstSeconds : 0);
   if (!gpu_metrics_.empty()) wanted.metrics = SplitList(gpu_metrics_);
   wanted.cupti_path = options_.cupti_path;
   const auto is_device = [](const std::string& one) {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ class ProgramArguments {
   ShowOutput show_ = ShowOutput::kByDefault;
   std::string show_output_, trace_children_ = "true", host_load_, nvml_;
   std::string gpu_metrics_devices_ = "none", gpu_metrics_;
+  std::optional<double> gpu_metrics_burst_;
   std::string python_backtrace_;
   uint64_t osrt_threshold_ns_ = 0;
   StackArguments stacks_;

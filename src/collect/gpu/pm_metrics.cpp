@@ -19,22 +19,22 @@ struct Row {
 
 #define PERCENT ".avg.pct_of_peak_sustained_elapsed"
 constexpr Row kRows[] = {
-    {"SMs Active", {"sm__cycles_active" PERCENT}, Form::kPercent, "default dram compute link"},
+    {"SMs Active", {"sm__cycles_active" PERCENT}, Form::kPercent, "default kernels dram compute link"},
     {"GPC Clock Frequency", {"gpc__cycles_elapsed.avg.per_second"}, Form::kMegahertz, "default dram compute link"},
-    {"DRAM Read Bandwidth", {"dram__read_throughput" PERCENT}, Form::kPercent, "default dram"},
-    {"DRAM Write Bandwidth", {"dram__write_throughput" PERCENT}, Form::kPercent, "default dram"},
+    {"DRAM Read Bandwidth", {"dram__read_throughput" PERCENT}, Form::kPercent, "default kernels dram"},
+    {"DRAM Write Bandwidth", {"dram__write_throughput" PERCENT}, Form::kPercent, "default kernels dram"},
     {"Tensor Active",
      {"sm__pipe_tensor_cycles_active_realtime" PERCENT, "sm__pipe_tensor_cycles_active" PERCENT,
       "sm__pipe_tensor_cycles_active_v2" PERCENT},
      Form::kPercent,
-     "default compute"},
-    {"SM Issue", {"sm__inst_executed_realtime" PERCENT}, Form::kPercent, "default compute"},
+     "default kernels compute"},
+    {"SM Issue", {"sm__inst_executed_realtime" PERCENT}, Form::kPercent, "default kernels compute"},
     {"PCIe RX Throughput", {"pcie__read_bytes.sum.per_second"}, Form::kBytesPerSecond, "default link"},
     {"PCIe TX Throughput", {"pcie__write_bytes.sum.per_second"}, Form::kBytesPerSecond, "default link"},
     {"NVLink RX Throughput", {"nvlrx__bytes.sum.per_second"}, Form::kBytesPerSecond, "default link"},
     {"NVLink TX Throughput", {"nvltx__bytes.sum.per_second"}, Form::kBytesPerSecond, "default link"},
     {"GR Active", {"gr__cycles_active" PERCENT}, Form::kPercent, "default link"},
-    {"Compute Warps in Flight", {"sm__warps_active_realtime" PERCENT}, Form::kPercent, "default compute"},
+    {"Compute Warps in Flight", {"sm__warps_active_realtime" PERCENT}, Form::kPercent, "default kernels compute"},
     {"L2 Sectors", {"lts__t_sectors.sum.per_second"}, Form::kPerSecond, "default dram"},
     {"ALU Active",
      {"sm__inst_executed_pipe_alu_realtime" PERCENT, "sm__pipe_alu_cycles_active" PERCENT},
@@ -50,7 +50,7 @@ constexpr Row kRows[] = {
      "dram"},
 };
 #undef PERCENT
-constexpr std::string_view kSets[] = {"default", "dram", "compute", "link"};
+constexpr std::string_view kSets[] = {"default", "kernels", "dram", "compute", "link"};
 
 Counter CounterOf(std::string name, std::string metric, Form form) {
   switch (form) {

@@ -4,13 +4,30 @@
 #include <cstring>
 #include <utility>
 
+#include "collect/run/system_clocks.h"
+
 namespace gprof::pm {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 // An incomplete sample takes a place in the image as well, and a call may be late.
 constexpr int64_t kImageReserve = 2, kFewestSamples = 64;
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+// A copy of an image without samples is the quickest way to clear one, and as large.
+constexpr std::size_t kMostCopiedBytes = 64 * kMegabyte;
+constexpr std::size_t kSmallestBufferBytes = 64 * kMegabyte;
+
+// Adds the CPU time of its life.
+class CostOf {
+ public:
+  explicit CostOf(int64_t* sum_ns) : sum_ns_(sum_ns), from_ns_(ClockNs(CLOCK_THREAD_CPUTIME_ID)) {}
+  ~CostOf() { *sum_ns_ += ClockNs(CLOCK_THREAD_CPUTIME_ID) - from_ns_; }
+  CostOf(const CostOf&) = delete;
+  CostOf& operator=(const CostOf&) = delete;
+
+ private:
+  int64_t* sum_ns_;
+  int64_t from_ns_;
+};
 
 Host* NewHost(const Api& api, const char* chip, const std::vector<uint8_t>& availability, int* result) {
   HostInitializeParams params;
@@ -144,40 +161,81 @@ int GpuSampler::MakeNewPlan(const std::vector<Wanted>& wanted, std::string* func
   return result;
 }
 
-int GpuSampler::Enable(int64_t interval_ns, int64_t poll_ns, std::string* function) {
+SamplingPlan ContinuousPlan(int64_t interval_ns, int64_t poll_ns, std::size_t counters) {
+  SamplingPlan plan;
+  plan.interval_ns = interval_ns;
+  plan.most_samples = static_cast<uint32_t>(std::max(kImageReserve * poll_ns / interval_ns, kFewestSamples));
+  // 64 MB hold ten counters at 10 kHz for long enough.
+  const int64_t tens = static_cast<int64_t>(counters + 9) / 10;
+  const int64_t rate = std::max<int64_t>(kSecondNs / std::max<int64_t>(interval_ns, 1) / 10'000, 1);
+  plan.buffer_bytes = static_cast<std::size_t>(std::clamp<int64_t>(tens * rate, 1, 4)) * kSmallestBufferBytes;
+  return plan;
+}
+
+int GpuSampler::Enable(const SamplingPlan& plan, std::string* function) {
   *function = "cuptiPmSamplingEnable";
+  costs_ = {};
   EnableParams enable;
   enable.device = static_cast<std::size_t>(device_);
   if (const int result = Call(api_->cuptiPmSamplingEnable, &enable); result != kSuccess) return result;
   sampler_ = enable.sampler;
   *function = "cuptiPmSamplingSetConfig";
+  if (const int result = SetConfig(plan); result != kSuccess) return result;
+  *function = "cuptiPmSamplingGetCounterDataSize";
+  std::size_t bytes = 0;
+  most_samples_ = plan.most_samples;
+  if (const int result = ImageBytes(most_samples_, &bytes); result != kSuccess) return result;
+  if (plan.most_image_bytes != 0 && bytes > plan.most_image_bytes) {
+    most_samples_ = static_cast<uint32_t>(uint64_t{most_samples_} * plan.most_image_bytes / bytes);
+    if (const int result = ImageBytes(most_samples_, &bytes); result != kSuccess) return result;
+  }
+  image_.assign(bytes, 0);
+  empty_image_.clear();
+  *function = "cuptiPmSamplingCounterDataImageInitialize";
+  if (const int result = ClearImage(); result != kSuccess) return result;
+  if (bytes <= kMostCopiedBytes) empty_image_ = image_;
+  return kSuccess;
+}
+
+// Takes a smaller buffer where there is no room for the one that is asked for.
+int GpuSampler::SetConfig(const SamplingPlan& plan) {
   SetConfigParams config;
   config.sampler = sampler_;
   config.config = plan_.config.data();
   config.config_size = plan_.config.size();
-  // 64 MB hold ten counters at 10 kHz for long enough.
-  const int64_t tens = static_cast<int64_t>(plan_.counters.size() + 9) / 10;
-  const int64_t rate = std::max<int64_t>(kSecondNs / std::max<int64_t>(interval_ns, 1) / 10'000, 1);
-  config.hardware_buffer_size = static_cast<std::size_t>(std::clamp<int64_t>(tens * rate, 1, 4)) * 64 * kMegabyte;
-  config.interval = static_cast<uint64_t>(interval_ns);
-  if (const int result = Call(api_->cuptiPmSamplingSetConfig, &config); result != kSuccess) return result;
-  *function = "cuptiPmSamplingGetCounterDataSize";
+  config.hardware_buffer_size = plan.buffer_bytes;
+  config.interval = static_cast<uint64_t>(plan.interval_ns);
+  int result = Call(api_->cuptiPmSamplingSetConfig, &config);
+  while (result == kOutOfMemory && config.hardware_buffer_size > kSmallestBufferBytes) {
+    config.hardware_buffer_size /= 2;
+    result = Call(api_->cuptiPmSamplingSetConfig, &config);
+  }
+  return result;
+}
+
+int GpuSampler::ImageBytes(uint32_t samples, std::size_t* bytes) const {
   DataSizeParams size;
   size.sampler = sampler_;
-  size.names = plan_.names.data();
+  size.names = const_cast<const char**>(plan_.names.data());
   size.count = plan_.names.size();
-  size.most_samples = static_cast<uint32_t>(std::max(kImageReserve * poll_ns / interval_ns, kFewestSamples));
-  if (const int result = Call(api_->cuptiPmSamplingGetCounterDataSize, &size); result != kSuccess) return result;
-  image_.assign(size.data_size, 0);
-  *function = "cuptiPmSamplingCounterDataImageInitialize";
+  size.most_samples = samples;
+  const int result = Call(api_->cuptiPmSamplingGetCounterDataSize, &size);
+  *bytes = size.data_size;
+  return result;
+}
+
+int GpuSampler::ClearImage() {
+  const CostOf cost(&costs_.reset_ns);
+  is_image_used_ = false;
+  if (!empty_image_.empty()) {
+    std::memcpy(image_.data(), empty_image_.data(), image_.size());
+    return kSuccess;
+  }
   DataInitializeParams initialize;
   initialize.sampler = sampler_;
   initialize.data = image_.data();
   initialize.data_size = image_.size();
-  if (const int result = Call(api_->cuptiPmSamplingCounterDataImageInitialize, &initialize); result != kSuccess)
-    return result;
-  empty_image_ = image_;
-  return kSuccess;
+  return Call(api_->cuptiPmSamplingCounterDataImageInitialize, &initialize);
 }
 
 int GpuSampler::Start() {
@@ -210,8 +268,11 @@ std::string GpuSampler::DropCounters(std::size_t fewest, std::vector<Wanted>* wa
   return dropped;
 }
 
-DecodeResult GpuSampler::Decode(const Visit& visit) {
+DecodeResult GpuSampler::Decode() {
   DecodeResult out;
+  if (is_image_used_) out.error = ClearImage();
+  if (out.error != kSuccess) return out;
+  const CostOf cost(&costs_.decode_ns);
   DecodeParams decode;
   decode.sampler = sampler_;
   decode.data = image_.data();
@@ -224,7 +285,15 @@ DecodeResult GpuSampler::Decode(const Visit& visit) {
   info.data = image_.data();
   info.data_size = image_.size();
   if (Call(api_->cuptiPmSamplingGetCounterDataInfo, &info) != kSuccess) return out;
-  for (std::size_t i = 0; i < info.completed; ++i) {
+  out.samples = info.completed;
+  // What is begun and not complete is decoded again.
+  is_image_used_ = info.completed != 0 || out.was_full;
+  return out;
+}
+
+void GpuSampler::Evaluate(std::size_t first, std::size_t last, const Visit& visit) {
+  const CostOf cost(&costs_.evaluate_ns);
+  for (std::size_t i = first; i < last; ++i) {
     SampleInfoParams sample;
     sample.sampler = sampler_;
     sample.data = image_.data();
@@ -242,11 +311,7 @@ DecodeResult GpuSampler::Decode(const Visit& visit) {
     if (Call(api_->cuptiProfilerHostEvaluateToGpuValues, &evaluate) != kSuccess) continue;
     // Around a full image there are samples without a length.
     if (sample.end > sample.start) visit({sample.start, sample.end}, values_.data());
-    ++out.samples;
   }
-  // What is begun and not complete is decoded again.
-  if (info.completed != 0 || out.was_full) std::memcpy(image_.data(), empty_image_.data(), image_.size());
-  return out;
 }
 
 }  // namespace gprof::pm

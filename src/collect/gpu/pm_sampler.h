@@ -39,8 +39,23 @@ struct SampleTimes {
   uint64_t start = 0, end = 0;  // ns, CLOCK_REALTIME
 };
 
+// How samples are taken.
+struct SamplingPlan {
+  int64_t interval_ns = 0;
+  uint32_t most_samples = 0;         // that the image of decoded data holds; some of it are incomplete ones
+  std::size_t most_image_bytes = 0;  // fewer samples, where those are more; 0: no limit
+  std::size_t buffer_bytes = 0;      // of the GPU, for what is not decoded yet
+};
+// For samples that are decoded every `poll_ns`.
+SamplingPlan ContinuousPlan(int64_t interval_ns, int64_t poll_ns, std::size_t counters);
+
+// CPU time, since it was enabled.
+struct ReadingCosts {
+  int64_t decode_ns = 0, evaluate_ns = 0, reset_ns = 0;
+};
+
 struct DecodeResult {
-  int samples = 0;
+  std::size_t samples = 0;  // that are complete, and can be evaluated until the next call
   bool has_overflowed = false;  // the hardware buffer was full
   bool was_full = false;        // the image was, and the rest of what was decoded is lost
   int error = kSuccess;
@@ -55,9 +70,9 @@ class GpuSampler {
 
   // Asks the GPU what it can count, and plans. A result of CUPTI, with the function that failed.
   int Prepare(const std::vector<Wanted>& wanted, std::string* function);
-  // Takes hold of the monitors. `poll_ns`: how often Decode() will be called.
-  int Enable(int64_t interval_ns, int64_t poll_ns, std::string* function);
-  int Start();
+  // Takes hold of the monitors.
+  int Enable(const SamplingPlan& plan, std::string* function);
+  int Start();  // again after Stop()
   int Stop();
   // Gives the monitors back.
   void Disable();
@@ -65,16 +80,23 @@ class GpuSampler {
   // names.
   std::string DropCounters(std::size_t fewest, std::vector<Wanted>* wanted) const;
 
-  // visit(times, values of the counters, in order) for each sample that is complete.
+  // Takes what the GPU has written. What was decoded before is forgotten.
+  DecodeResult Decode();
+  // visit(times, values of the counters, in order) for decoded samples.
   using Visit = std::function<void(const SampleTimes& times, const double* values)>;
-  DecodeResult Decode(const Visit& visit);
+  void Evaluate(std::size_t first, std::size_t last, const Visit& visit);
 
   const Plan& plan() const { return plan_; }
+  const ReadingCosts& costs() const { return costs_; }
+  uint32_t most_samples() const { return most_samples_; }
   const std::vector<std::string>& missing() const { return missing_; }
   std::size_t image_bytes() const { return image_.size(); }
 
  private:
   int MakeNewPlan(const std::vector<Wanted>& wanted, std::string* function);
+  int SetConfig(const SamplingPlan& plan);
+  int ImageBytes(uint32_t samples, std::size_t* bytes) const;
+  int ClearImage();
 
   const Api* api_;
   int device_;
@@ -84,7 +106,10 @@ class GpuSampler {
   std::vector<std::string> missing_;
   Sampler* sampler_ = nullptr;
   std::vector<uint8_t> image_, empty_image_;
+  uint32_t most_samples_ = 0;
+  bool is_image_used_ = false;
   std::vector<double> values_;
+  ReadingCosts costs_;
 };
 
 }  // namespace gprof::pm

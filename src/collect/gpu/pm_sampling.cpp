@@ -17,14 +17,17 @@ constexpr int64_t kNever = INT64_MAX;
 // Each call has a price of its own, so they are rare; rows of all GPUs between two of them must fit into the journal.
 constexpr int64_t kPollNs = 100 * kMillisecondNs, kLeastPollNs = 10 * kMillisecondNs;
 constexpr int64_t kRowsAPoll = 8000;
-// What sampling may take of a processor.
-constexpr int64_t kMostPercent = 30;
+// What sampling may take of a processor, and where somebody asked for a higher rate.
+constexpr int64_t kMostPercent = 30, kMostPercentAsked = 90;
+constexpr double kUsualHz = 1000;
 constexpr int64_t kLongestIntervalNs = 20 * kMillisecondNs;
 // From here on the price is that of the counters, not of the samples: those of the chip are narrow, and the GPU writes
 // a record whenever one of them is full, however seldom samples are taken.
 constexpr int64_t kSlowIntervalNs = kMillisecondNs;
 constexpr std::size_t kFewestCounters = 4;
 constexpr int kMostDecodes = 20;
+// Of a burst that recording ends in.
+constexpr std::size_t kRowsAtClose = 40'000;
 // Programs load libcupti when they first use CUDA.
 constexpr int64_t kPatienceNs = 30 * kSecondNs;
 // A sample that ended so far from now was not taken on the clock that is expected.
@@ -132,6 +135,7 @@ void PmSampling::Open() {
     own.index = gpu.index;
     own.uuid = gpu.uuid;
     own.interval_ns = static_cast<int64_t>(static_cast<double>(kSecondNs) / options_.wanted.hz);
+    own.bursts = Bursts(static_cast<int64_t>(options_.wanted.burst_seconds * static_cast<double>(kSecondNs)), kMostPercent);
     own.wanted =
         options_.wanted.metrics.empty() ? pm::SetOf(options_.wanted.set) : pm::WantedOf(options_.wanted.metrics);
     if (PrepareGpu(&own)) gpus_.push_back(std::move(own));
@@ -238,33 +242,102 @@ int64_t PmSampling::Drain(int64_t now_ns, Journal* journal) {
     is_missing_told_ = true;
   }
   if (!is_open_) return now_ns + kPollNs;
-  int64_t poll_ns = kPollNs;
-  bool is_any_running = false;
+  int64_t next_ns = kNever;
+  bool has_bursts = false;
   for (Gpu& gpu : gpus_) {
     if (gpu.sampler == nullptr) continue;
-    if (gpu.is_running) {
-      Take(&gpu, journal);
-    } else {
-      StartGpu(&gpu, journal);
-    }
-    is_any_running |= gpu.is_running;
-    poll_ns = std::min(poll_ns, gpu.poll_ns);
+    has_bursts |= gpu.bursts.is_wanted();
+    next_ns = std::min(next_ns, DrainGpu(&gpu, now_ns, journal));
   }
-  if (!is_any_running) return kNever;
-  WatchOwnCost(now_ns, journal);
-  return now_ns + poll_ns;
+  if (next_ns != kNever && !has_bursts) WatchOwnCost(now_ns, journal);
+  return next_ns;
+}
+
+int64_t PmSampling::DrainGpu(Gpu* gpu, int64_t now_ns, Journal* journal) {
+  if (gpu->bursts.is_wanted()) return DrainBurst(gpu, now_ns, journal);
+  if (gpu->is_running) {
+    Take(gpu, journal);
+  } else {
+    StartGpu(gpu, journal);
+  }
+  return gpu->is_running ? now_ns + gpu->poll_ns : kNever;
+}
+
+int64_t PmSampling::DrainBurst(Gpu* gpu, int64_t now_ns, Journal* journal) {
+  Bursts& bursts = gpu->bursts;
+  if (bursts.is_reading()) {
+    const std::size_t counters = gpu->sampler->plan().counters.size();
+    if (ReadBurst(gpu, static_cast<std::size_t>(kRowsAPoll) / counters + 1, journal))
+      bursts.Plan(options_.now(), own_cost_.CpuNs());
+    return std::max(bursts.begin_ns(), now_ns);
+  }
+  if (gpu->is_running) {
+    if (now_ns < bursts.end_ns()) return bursts.end_ns();
+    EndBurst(gpu, now_ns, journal);
+    return gpu->sampler == nullptr ? kNever : now_ns;
+  }
+  if (now_ns < bursts.begin_ns()) return bursts.begin_ns();
+  gpu->gap_reason = trace::MetricLossReason::kPaused;
+  StartGpu(gpu, journal);
+  bursts.Begin(options_.now(), own_cost_.CpuNs());
+  return gpu->is_running ? bursts.end_ns() : kNever;
+}
+
+// Stops, and decodes all that the GPU has of it.
+void PmSampling::EndBurst(Gpu* gpu, int64_t now_ns, Journal* journal) {
+  gpu->sampler->Stop();
+  gpu->is_running = false;
+  const pm::DecodeResult result = gpu->sampler->Decode();
+  if (result.error != pm::kSuccess && !result.has_overflowed)
+    return GiveUp(gpu, "cuptiPmSamplingDecodeData", result.error, journal);
+  gpu->bursts.Decoded(result.samples);
+  if (!result.has_overflowed && !result.was_full) return;
+  // What is there is read; a buffer that was full works again after a new start alone.
+  ReadBurst(gpu, result.samples, journal);
+  gpu->bursts.Shorten(static_cast<int64_t>(result.samples) * gpu->interval_ns);
+  gpu->bursts.Plan(now_ns, own_cost_.CpuNs());
+  gpu->sampler->Disable();
+  gpu->is_enabled = false;
+  Note(now_ns, trace::NoticeLevel::kInfo,
+       "bursts of GPU metrics of GPU " + std::to_string(gpu->index) + " were " +
+           std::to_string(gpu->bursts.length_ns() / kMillisecondNs) + " ms long from then on: there was no room for more",
+       journal);
+}
+
+// True: all of it is read.
+bool PmSampling::ReadBurst(Gpu* gpu, std::size_t most, Journal* journal) {
+  const int64_t offset_ns = options_.realtime_offset();
+  const Bursts::Slice slice = gpu->bursts.Next(most);
+  gpu->sampler->Evaluate(slice.first, slice.last, [&](const pm::SampleTimes& times, const double* values) {
+    AddSample(gpu, times, offset_ns, values, journal);
+  });
+  return !gpu->bursts.is_reading();
+}
+
+bool PmSampling::EnableGpu(Gpu* gpu, Journal* journal) {
+  if (gpu->is_enabled) return true;
+  const std::size_t counters = gpu->sampler->plan().counters.size();
+  const pm::SamplingPlan plan = gpu->bursts.is_wanted() ? gpu->bursts.PlanOf(gpu->interval_ns, counters)
+                                                        : pm::ContinuousPlan(gpu->interval_ns, gpu->poll_ns, counters);
+  std::string function;
+  const int result = gpu->sampler->Enable(plan, &function);
+  gpu->is_enabled = result == pm::kSuccess;
+  if (!gpu->is_enabled) GiveUp(gpu, function, result, journal);
+  return gpu->is_enabled;
 }
 
 void PmSampling::StartGpu(Gpu* gpu, Journal* journal) {
-  std::string function;
-  int result = gpu->sampler->Enable(gpu->interval_ns, gpu->poll_ns, &function);
-  if (result == pm::kSuccess) {
-    function = "cuptiPmSamplingStart";
-    result = gpu->sampler->Start();
-  }
+  if (!EnableGpu(gpu, journal)) return;
+  const int result = gpu->sampler->Start();
   gpu->is_running = result == pm::kSuccess;
   gpu->is_first = true;
-  if (gpu->is_running) return;
+  if (!gpu->is_running) GiveUp(gpu, "cuptiPmSamplingStart", result, journal);
+}
+
+// Samples no more of it.
+void PmSampling::GiveUp(Gpu* gpu, const std::string& function, int result, Journal* journal) {
+  if (gpu->is_running) gpu->sampler->Stop();
+  gpu->is_running = gpu->is_enabled = false;
   FailCall(*gpu, function, result);
   gpu->gap_reason = failure_reason_;
   AddLoss(gpu, options_.now(), journal);
@@ -275,23 +348,16 @@ void PmSampling::StartGpu(Gpu* gpu, Journal* journal) {
 void PmSampling::Take(Gpu* gpu, Journal* journal) {
   const int64_t offset_ns = options_.realtime_offset();
   for (int i = 0; i < kMostDecodes; ++i) {
-    const pm::DecodeResult result = gpu->sampler->Decode(
-        [&](const pm::SampleTimes& times, const double* values) { AddSample(gpu, times, offset_ns, values, journal); });
+    const pm::DecodeResult result = gpu->sampler->Decode();
+    if (result.error != pm::kSuccess && !result.has_overflowed)
+      return GiveUp(gpu, "cuptiPmSamplingDecodeData", result.error, journal);
+    gpu->sampler->Evaluate(0, result.samples, [&](const pm::SampleTimes& times, const double* values) {
+      AddSample(gpu, times, offset_ns, values, journal);
+    });
     if (result.was_full) gpu->gap_reason = trace::MetricLossReason::kTooSlow;
     if (result.has_overflowed) {
       gpu->gap_reason = trace::MetricLossReason::kOverflow;
       return StepDown(gpu, "the buffer of the GPU was full", journal);
-    }
-    if (result.error != pm::kSuccess) {
-      gpu->sampler->Stop();
-      gpu->is_running = false;
-      Fail("GPU " + std::to_string(gpu->index) + ": cuptiPmSamplingDecodeData: " + pm::TextOf(api_, result.error),
-           trace::MetricLossReason::kUnknown);
-      gpu->gap_reason = trace::MetricLossReason::kUnknown;
-      AddLoss(gpu, options_.now(), journal);
-      TellFailure(options_.now(), journal);
-      gpu->sampler.reset();
-      return;
     }
     if (result.samples == 0 || !result.was_full) return;
   }
@@ -314,6 +380,7 @@ void PmSampling::AddSample(Gpu* gpu, const pm::SampleTimes& times, int64_t offse
   if (end_ns <= on_since_ns_ || end_ns <= gpu->covered_ns) return;
   // The offset between the clocks is taken anew at each call, and differs by some nanoseconds.
   if (start_ns - gpu->covered_ns > gpu->interval_ns / 2) AddLoss(gpu, start_ns, journal);
+  if (gpu->period_ns == 0) SetPeriod(gpu, end_ns - start_ns, journal);
   gpu->gap_reason = trace::MetricLossReason::kTooSlow;
   const std::vector<pm::Counter>& counters = gpu->sampler->plan().counters;
   for (std::size_t i = 0; i < counters.size(); ++i) {
@@ -323,6 +390,18 @@ void PmSampling::AddSample(Gpu* gpu, const pm::SampleTimes& times, int64_t offse
                                           SourceOf(*gpu, counters[i], journal), std::llround(value)});
   }
   gpu->covered_ns = end_ns;
+}
+
+// The monitors may have periods of their own: what is told is that of the samples.
+void PmSampling::SetPeriod(Gpu* gpu, int64_t sample_ns, Journal* journal) {
+  constexpr int64_t kTolerated = 50;  // of so many parts
+  gpu->period_ns = gpu->interval_ns;
+  if (std::abs(sample_ns - gpu->interval_ns) * kTolerated <= gpu->interval_ns) return;
+  gpu->period_ns = sample_ns;
+  Note(options_.now(), trace::NoticeLevel::kInfo,
+       "GPU metrics of GPU " + std::to_string(gpu->index) + " were sampled every " + std::to_string(sample_ns) +
+           " ns: the GPU has no period of " + std::to_string(gpu->interval_ns) + " ns",
+       journal);
 }
 
 void PmSampling::AddLoss(Gpu* gpu, int64_t until_ns, Journal* journal) {
@@ -345,7 +424,7 @@ uint32_t PmSampling::SourceOf(const Gpu& gpu, const pm::Counter& counter, Journa
   source.metric_kind = static_cast<uint8_t>(counter.kind);
   source.scope = static_cast<uint8_t>(trace::MetricScope::kDevice);
   source.scale = counter.scale;
-  source.period_ns = static_cast<uint64_t>(gpu.interval_ns);
+  source.period_ns = static_cast<uint64_t>(gpu.period_ns);
   source.device_uuid = journal->Name(gpu.uuid);
   journal->Add(source);
   return own.id;
@@ -354,7 +433,8 @@ uint32_t PmSampling::SourceOf(const Gpu& gpu, const pm::Counter& counter, Journa
 void PmSampling::StepDown(Gpu* gpu, const std::string& why, Journal* journal) {
   gpu->sampler->Stop();
   gpu->sampler->Disable();
-  gpu->is_running = false;
+  gpu->is_running = gpu->is_enabled = false;
+  gpu->period_ns = 0;
   std::string what, function;
   const bool is_rate_high = gpu->interval_ns < kSlowIntervalNs;
   const std::string dropped = is_rate_high ? "" : gpu->sampler->DropCounters(kFewestCounters, &gpu->wanted);
@@ -374,7 +454,7 @@ void PmSampling::StepDown(Gpu* gpu, const std::string& why, Journal* journal) {
 
 void PmSampling::WatchOwnCost(int64_t now_ns, Journal* journal) {
   const auto percent = static_cast<int64_t>(own_cost_.Percent(now_ns, kSecondNs).value_or(0));
-  if (percent <= kMostPercent) return;
+  if (percent <= (options_.wanted.hz > kUsualHz ? kMostPercentAsked : kMostPercent)) return;
   for (Gpu& gpu : gpus_) {
     const bool can_drop = gpu.sampler && gpu.sampler->plan().counters.size() > kFewestCounters;
     if (gpu.is_running && (gpu.interval_ns < kLongestIntervalNs || can_drop))
@@ -390,15 +470,23 @@ void PmSampling::Close(int64_t now_ns, Journal* journal) {
     TellFailure(now_ns, journal);
   }
   for (Gpu& gpu : gpus_) {
-    if (!gpu.is_running) continue;
+    if (gpu.sampler == nullptr || !gpu.is_enabled) continue;
     const int64_t stop_ns = options_.now();
-    gpu.sampler->Stop();
-    if (gpu.is_running) Take(&gpu, journal);
+    if (gpu.bursts.is_wanted()) {
+      if (gpu.is_running) EndBurst(&gpu, stop_ns, journal);
+      if (gpu.sampler != nullptr && gpu.bursts.is_reading())
+        ReadBurst(&gpu, kRowsAtClose / gpu.sampler->plan().counters.size(), journal);
+    } else if (gpu.is_running) {
+      gpu.sampler->Stop();
+      Take(&gpu, journal);
+    }
+    if (gpu.sampler == nullptr) continue;
     // The sample that was not complete when it ended.
     gpu.gap_reason = trace::MetricLossReason::kPaused;
-    if (gpu.sampler != nullptr && stop_ns - gpu.covered_ns > gpu.interval_ns) AddLoss(&gpu, stop_ns, journal);
-    if (gpu.sampler != nullptr) gpu.sampler->Disable();
-    gpu.is_running = false;
+    if (stop_ns - gpu.covered_ns > gpu.interval_ns) AddLoss(&gpu, stop_ns, journal);
+    gpu.sampler->Disable();
+    gpu.is_running = gpu.is_enabled = false;
+    gpu.bursts.Decoded(0);
   }
 }
 

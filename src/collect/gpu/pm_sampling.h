@@ -1,8 +1,9 @@
 // Counters of GPUs over time, by the performance monitors (PM sampling of CUPTI). There is one owner of the monitors of
 // a GPU, so one process samples all of them. It has no CUDA context.
 //
-// It takes no more of a processor than kMostPercent (pm_sampling.cpp) allows: beyond, it samples half as often, then
-// drops counters, and says so in the trace. All time of a capture is in samples or in a loss.
+// It takes no more of a processor than kMostPercent (pm_sampling.cpp) allows, unless a higher rate was asked for:
+// beyond, it samples half as often, then drops counters, and says so in the trace. Rates that no processor can read in
+// time come in bursts (pm_bursts.h). All time of a capture is in samples or in a loss.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/gpu/pm_bursts.h"
 #include "collect/gpu/pm_sampler.h"
 #include "collect/run/collector.h"
 #include "collect/run/own_cost.h"
@@ -47,7 +49,9 @@ class PmSampling : public Collector {
     std::unique_ptr<pm::GpuSampler> sampler;
     std::vector<pm::Wanted> wanted;
     int64_t interval_ns = 0, poll_ns = 0;
-    bool is_running = false, is_first = true;
+    int64_t period_ns = 0;  // of the samples as they come, 0 until there is one
+    bool is_enabled = false, is_running = false, is_first = true;
+    Bursts bursts;
     int64_t covered_ns = 0;  // until when there are samples or losses
     int64_t clock_shift_ns = 0;
     trace::MetricLossReason gap_reason = trace::MetricLossReason::kPaused;  // of what comes before the next sample
@@ -63,9 +67,16 @@ class PmSampling : public Collector {
   void Fail(const std::string& why, trace::MetricLossReason reason);
   void FailCall(const Gpu& gpu, const std::string& function, int result);
   void TellFailure(int64_t now_ns, Journal* journal);
+  int64_t DrainGpu(Gpu* gpu, int64_t now_ns, Journal* journal);
+  int64_t DrainBurst(Gpu* gpu, int64_t now_ns, Journal* journal);
+  void EndBurst(Gpu* gpu, int64_t now_ns, Journal* journal);
+  bool ReadBurst(Gpu* gpu, std::size_t most, Journal* journal);
+  bool EnableGpu(Gpu* gpu, Journal* journal);
   void StartGpu(Gpu* gpu, Journal* journal);
+  void GiveUp(Gpu* gpu, const std::string& function, int result, Journal* journal);
   void Take(Gpu* gpu, Journal* journal);
   void AddSample(Gpu* gpu, const pm::SampleTimes& times, int64_t offset_ns, const double* values, Journal* journal);
+  void SetPeriod(Gpu* gpu, int64_t sample_ns, Journal* journal);
   void AddLoss(Gpu* gpu, int64_t until_ns, Journal* journal);
   void StepDown(Gpu* gpu, const std::string& why, Journal* journal);
   void WatchOwnCost(int64_t now_ns, Journal* journal);

@@ -45,6 +45,7 @@ struct PythonSamplingOptions {
 struct GpuMetricsOptions {
   std::string devices;  // "all", "cuda-visible", or numbers and UUIDs with commas between; empty: none
   double hz = 1000;
+  double burst_seconds = 0;  // samples are taken for so long at a time and read afterwards; 0: all the time
   std::string set = "default";
   std::vector<std::string> metrics;  // of the chip, instead of a set
   std::string cupti_path;            // empty: found

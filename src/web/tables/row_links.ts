@@ -77,7 +77,7 @@ const PLACES: Record<string, RowPlace> = {
     const cause = /^idle: (.*)/.exec(str(row, "state"))?.[1];
     return { query: (cause ? `cause:${cause}` : "") + gpuOf(row), label: str(row, "state") };
   },
-  gpu_metrics_kernels: byName("kernel", "kernel"), gpu_metrics_steps: byPath("range"), gpu_metrics_ranges: byPath("range"),
+  gpu_metrics_kernels: byName("kernel", "kernel"), kernel_profiles: byName("kernel", "kernel"), gpu_metrics_steps: byPath("range"), gpu_metrics_ranges: byPath("range"),
   gpu_energy: byName("kernel", "kernel"), gpu_energy_ranges: byPath("range"),
   os_sum: byName("os", "function"), os_locks: byObject("lock"), os_files: byObject("path"), os_slowest: byStart(() => "kind:os"),
   threads: (row) => {
@@ -97,7 +97,7 @@ const KINDS_OF: Record<string, (kind: EventKind) => boolean> = {
 };
 const NAME_KEYS: Record<string, [key: string, kinds: string]> = {
   kernels: ["name", "kernels"], kernel_launches: ["kernel", "kernels"], first_launches: ["kernel", "kernels"],
-  occupancy: ["kernel", "kernels"], gpu_metrics_kernels: ["kernel", "kernels"], gpu_energy: ["kernel", "kernels"], counters: ["kernel", "kernels"], source_kernels: ["kernel", "kernels"], nccl: ["name", "kernels"], api: ["name", "api"], graph_calls: ["name", "api"],
+  occupancy: ["kernel", "kernels"], gpu_metrics_kernels: ["kernel", "kernels"], kernel_profiles: ["kernel", "kernels"], gpu_energy: ["kernel", "kernels"], counters: ["kernel", "kernels"], source_kernels: ["kernel", "kernels"], nccl: ["name", "kernels"], api: ["name", "api"], graph_calls: ["name", "api"],
   os_sum: ["function", "os"], os_slowest: ["function", "os"],
   api_errors: ["function", "api"], sync: ["function", "api"], sync_sites: ["function", "api"], polling: ["function", "api"],
   idle_by_launch: ["function", "api"], idle_by_call: ["function", "api"], nvtx: ["path", "nvtx"], steps: ["path", "nvtx"],

@@ -1,5 +1,6 @@
 // Time on the GPU by kernel.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "analysis/result/tables.h"
 #include "analysis/topics/analyses.h"
 #include "analysis/topics/kernels/occupancy_calculator.h"
+#include "analysis/topics/kernels/sampled_kernels.h"
 #include "base/saturate.h"
 #include "base/units.h"
 
@@ -57,6 +59,51 @@ void AddKernelMetrics(const KernelGroups& kernels, const std::vector<Statistics>
   }
 }
 
+// Columns and metrics of what was sampled of kernels.
+class SampledColumns {
+ public:
+  explicit SampledColumns(const AnalysisInput& input) : kernels_(input) {}
+
+  void AddColumns(Table* table) const {
+    if (!kernels_.has_any()) return;
+    for (const KernelCounter& counter : kKernelCounters) {
+      if (counter.title.empty()) continue;
+      table->columns.push_back({std::string(counter.column), std::string(counter.title), Unit::kPercent, true,
+                                ColumnRole::kOwn, std::string(counter.name) + ", sampled"});
+    }
+    table->columns.push_back(
+        {"limited_by", "Limit", Unit::kText, true, ColumnRole::kOwn,
+         "memory, compute: one of DRAM, tensor cores and issue is used to 60% or more; latency: none is"});
+  }
+  void AddCells(uint32_t group, std::vector<Cell>* row) const {
+    if (!kernels_.has_any()) return;
+    for (const KernelCounter& counter : kKernelCounters) {
+      if (counter.title.empty()) continue;
+      const std::optional<Estimate> estimate = kernels_.Of(counter, group);
+      row->push_back(estimate ? Cell(estimate->value) : Cell());
+    }
+    const std::string_view limit = kernels_.LimitOf(group);
+    row->push_back(limit.empty() ? Cell() : Cell(std::string(limit)));
+  }
+  void AddMetrics(const KernelGroups& kernels, const std::vector<Statistics>& times, AnalysisResult* result) const {
+    if (!kernels_.has_any()) return;
+    double known_ns = 0, all_ns = 0;
+    for (uint32_t i = 0; i < kernels.size(); ++i) {
+      const auto time_ns = static_cast<double>(times[i].total);
+      all_ns += time_ns;
+      if (kernels_.Of(kKernelCounters[0], i)) known_ns += time_ns;
+      for (const KernelCounter& counter : kKernelCounters) {
+        const std::optional<Estimate> estimate = kernels_.Of(counter, i);
+        if (estimate) AddMetric(result, counter.metric, estimate->value, "kernel:" + kernels.Name(i));
+      }
+    }
+    if (all_ns > 0) AddMetric(result, "gpu.rated_kernel_percent", 100 * known_ns / all_ns);
+  }
+
+ private:
+  SampledKernels kernels_;
+};
+
 }  // namespace
 
 AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& options) {
@@ -72,10 +119,13 @@ AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& opt
   table.columns.push_back({"name", "Name", Unit::kText, false});
   table.columns.push_back({"occupancy_percent", "Occupancy", Unit::kPercent, true, ColumnRole::kCommon,
                            "that the launch allows, the mean over the launches"});
+  const SampledColumns sampled(input);
+  sampled.AddColumns(&table);
   for (uint32_t i = 0; i < kernels.size(); ++i) {
     table.rows.push_back(TimeCells(times[i], total_ns));
     table.rows.back().emplace_back(kernels.Name(i));
     table.rows.back().push_back(occupancies[i]);
+    sampled.AddCells(i, &table.rows.back());
   }
   SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, options.max_rows);
   if (graphs > 0) {
@@ -88,6 +138,7 @@ AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& opt
   AddMetric(&result, "launches.count", input.shared().calls().CountLaunches());
   AddMetric(&result, "graphs.launches", graphs);
   AddKernelMetrics(kernels, times, occupancies, &result);
+  sampled.AddMetrics(kernels, times, &result);
   return result;
 }
 

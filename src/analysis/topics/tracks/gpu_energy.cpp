@@ -1,6 +1,7 @@
 #include "analysis/topics/tracks/gpu_energy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <queue>
 #include <utility>
@@ -140,15 +141,41 @@ void AddRow(const std::string& device, const std::string& what, const StateEnerg
                          what});
 }
 
+// Where samples of power tell kernels apart by regression, what that says stands in the place of shares by time.
+void SolveForKernels(const AnalysisInput& input, uint32_t device, const PowerCurve& power, const Interval& window,
+                     const KernelStates& kernels, std::vector<StateEnergy>* energies) {
+  constexpr double kMilliwatt = 0.001;
+  std::vector<MetricSample> samples;
+  for (const PowerCurve::Piece& piece : power.pieces()) {
+    if (piece.start_ns >= window.start_ns && piece.end_ns <= window.end_ns)
+      samples.push_back({piece.start_ns, piece.end_ns, std::llround(piece.watts / kMilliwatt), 0});
+  }
+  const KernelRates& rates = input.shared().kernel_rates(device);
+  const RateFit fit = rates.Fit({samples, kMilliwatt, Together::kAddUp});
+  for (std::size_t i = 0; i < kernels.groups.size(); ++i) {
+    const std::optional<Estimate> watts = rates.OfKernel(fit, kernels.groups[i]);
+    if (!watts) continue;
+    const int64_t time_ns = rates.TimeNs(kernels.groups[i]);
+    (*energies)[i] = {time_ns, Joules(watts->value, time_ns), Joules((watts->high - watts->low) / 2, time_ns),
+                      true};
+  }
+}
+
+// Adds the energy of kernels that is known to `solved`, by group.
 void AddKernels(const AnalysisInput& input, uint32_t device, const PowerCurve& power, const Interval& window,
-                const KernelStates& kernels, std::optional<double> idle_watts, Table* table) {
-  const std::vector<StateEnergy> energies = EnergyOfStates(power, window, kernels.intervals, kernels.size());
+                const KernelStates& kernels, std::optional<double> idle_watts, Table* table,
+                std::map<uint32_t, double>* solved) {
+  std::vector<StateEnergy> energies = EnergyOfStates(power, window, kernels.intervals, kernels.size());
+  SolveForKernels(input, device, power, window, kernels, &energies);
   const double all_joules = power.JoulesWithin(window);
   const std::string name = DeviceScope(input.trace(), device);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < kernels.groups.size(); ++i) order.push_back(i);
   std::ranges::stable_sort(order,
                            [&](std::size_t a, std::size_t b) { return energies[a].joules > energies[b].joules; });
+  for (std::size_t i = 0; i < kernels.groups.size(); ++i) {
+    if (energies[i].is_solved) (*solved)[kernels.groups[i]] += energies[i].joules;
+  }
   for (const std::size_t i : order)
     AddRow(name, input.shared().kernels().Name(kernels.groups[i]), energies[i], all_joules, idle_watts, table);
   AddRow(name, "(other work)", energies[kernels.groups.size()], all_joules, idle_watts, table);
@@ -305,6 +332,7 @@ StateEnergy EnergyWithin(const PowerCurve& power, const Interval& time) {
 void AddEnergy(const AnalysisInput& input, const StepChoice* step, uint32_t max_rows, AnalysisResult* result) {
   const Trace& trace = input.trace();
   Table kernels = MakeTable(), ranges = MakeRangeTable();
+  std::map<uint32_t, double> solved;
   double all_joules = 0, step_joules = 0;
   bool is_known = false;
   for (uint32_t device = 0; device < trace.devices.size(); ++device) {
@@ -323,9 +351,11 @@ void AddEnergy(const AnalysisInput& input, const StepChoice* step, uint32_t max_
     }
     const KernelStates states = StatesOfKernels(input, device);
     const std::optional<double> idle_watts = IdleWatts(*power, *window, states.intervals);
-    AddKernels(input, device, *power, *window, states, idle_watts, &kernels);
+    AddKernels(input, device, *power, *window, states, idle_watts, &kernels, &solved);
     AddRanges(trace, device, *power, idle_watts, &ranges);
   }
+  for (const auto& [group, joules] : solved)
+    AddMetric(result, "kernels.energy_j", joules, "kernel:" + input.shared().kernels().Name(group));
   if (is_known) AddMetric(result, "gpu.energy_j", all_joules);
   if (is_known && step != nullptr && !step->ranges.empty())
     AddMetric(result, "gpu.energy_per_step_j", step_joules / static_cast<double>(step->ranges.size()));

@@ -49,6 +49,7 @@ struct StateEnergy {
   int64_t time_ns = 0;  // that the power is known of
   double joules = 0;
   double uncertainty = 0;  // it is not more than this away, as far as the samples show the power
+  bool is_solved = false;  // by regression, not by shares of samples
 };
 
 // Of each state within `window`, and of no state at last. `intervals` come by start and may overlap: then they share.

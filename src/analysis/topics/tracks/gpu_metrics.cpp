@@ -16,6 +16,8 @@
 #include "analysis/topics/analyses.h"
 #include "analysis/topics/tracks/gpu_energy.h"
 #include "analysis/topics/tracks/gpu_states.h"
+#include "analysis/topics/tracks/kernel_profiles.h"
+#include "analysis/topics/tracks/kernel_rate_tables.h"
 #include "analysis/topics/tracks/metric_samples.h"
 #include "analysis/topics/tracks/sampled_states.h"
 
@@ -134,10 +136,8 @@ struct Tables {
   Table states = MakeTable("gpu_metrics_states", "GPU metrics by GPU state",
                            "Busy, or idle by cause: samples that lie at least 90% within the state.",
                            {"state", "While", Unit::kText, false});
-  Table kernels = MakeTable("gpu_metrics_kernels", "GPU metrics by kernel",
-                            "Samples with the kernel running for at least 90% and any other kernel for at most 10% of "
-                            "the time.",
-                            {"kernel", "Kernel", Unit::kText, false});
+  Table kernels = KernelRatesTable();
+  Table profiles = KernelProfilesTable();
   Table ranges = MakeTable("gpu_metrics_ranges", "GPU metrics by NVTX range",
                            "Samples between the first and the last operation that was launched in the range.",
                            {"range", "Range", Unit::kText, false});
@@ -150,7 +150,7 @@ struct Tables {
 
   template <class F>
   void ForEach(F&& f) {
-    for (Table* table : {&all, &states, &kernels, &ranges, &streams, &steps}) f(table);
+    for (Table* table : {&all, &states, &kernels, &profiles, &ranges, &streams, &steps}) f(table);
   }
 };
 
@@ -208,13 +208,6 @@ Division OfStates(const AnalysisInput& input, uint32_t device, const Interval& w
   return {DeviceStates(input, device, window), kDeviceStates, NamesOf(kDeviceStates, StateName)};
 }
 
-Division OfKernels(const AnalysisInput& input, uint32_t device) {
-  KernelStates kernels = StatesOfKernels(input, device);
-  const uint32_t count = kernels.size();
-  return {std::move(kernels.intervals), count,
-          NamesOf(count - 1, [&](uint32_t i) { return input.shared().kernels().Name(kernels.groups[i]); })};
-}
-
 Division OfStreams(const AnalysisInput& input, uint32_t device) {
   return {StreamPhases(input, device), kStreamPhases, NamesOf(kStreamPhases, StreamPhaseName)};
 }
@@ -243,7 +236,7 @@ void AddDevice(const AnalysisInput& input, uint32_t device, const std::optional<
     division.MoveTo(table);
   };
   add(OfStates(input, device, *window), &tables->states);
-  add(OfKernels(input, device), &tables->kernels);
+  AddKernelRates(input, device, &tables->kernels);
   for (RangeOnGpu& range : RangesOnGpu(input, device))
     add({std::move(range.intervals), 1, {PathName(trace, range.path)}}, &tables->ranges);
   add(OfStreams(input, device), &tables->streams);
@@ -335,6 +328,10 @@ AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& 
   add_all(kNone);  // GPUs that the program did not use
   AddGpuStateFindings(input, &result);
   if (has_any) AddMetrics(input, &result);
+  for (uint32_t device = 0; device < trace.devices.size(); ++device) {
+    if (const std::optional<Interval> window = GpuWindow(input, device))
+      AddKernelProfiles(input, device, *window, &tables.profiles, &result);
+  }
   if (!options.is_brief) {
     const std::optional<StepChoice> step = has_any ? FindStep(input, options.step) : std::nullopt;
     for (uint32_t device = 0; device < trace.devices.size(); ++device) {

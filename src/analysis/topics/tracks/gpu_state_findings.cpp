@@ -13,18 +13,14 @@
 #include "analysis/result/metrics.h"
 #include "analysis/topics/tracks/clock_limits.h"
 #include "analysis/topics/tracks/gpu_states.h"
+#include "analysis/topics/tracks/kernel_rate_findings.h"
 #include "analysis/topics/tracks/metric_samples.h"
-#include "base/short_names.h"
 #include "base/units.h"
 
 namespace gprof {
 namespace {
 
 constexpr double kMuchThrottledPercent = 5;  // of the GPU window
-constexpr double kFewSmsPercent = 50;
-constexpr double kOccupiedPercent = 80, kWorkingPercent = 20, kTensorPercent = 20, kSomeDramPercent = 40;
-constexpr double kMuchDramPercent = 70;
-constexpr double kLeastKernelPercent = 10;  // of the GPU window
 constexpr double kMuchPcieBytesPerSecond = 1e9;
 constexpr double kLeastPciePercent = 1;  // of the GPU window
 constexpr double kLooksBusyPercent = 90, kIsNotBusyPercent = 30;
@@ -46,7 +42,6 @@ class SampledDevice {
   std::optional<double> most_others() const { return most_others_; }
 
   void FindThrottling(Table* table);
-  void JudgeKernels();
   void FindPcieInGaps();
   void FindOthers();
   void FindSeemingWork();
@@ -61,14 +56,6 @@ class SampledDevice {
     if (samples.empty()) return std::nullopt;
     return StatisticsOf(trace_.metric_sources[source], samples).mean;
   }
-  // Of the states; empty without the source.
-  std::vector<SampleStatistics> In(uint32_t source, const std::vector<StateInterval>& intervals, uint32_t count) const {
-    if (source == kNone) return std::vector<SampleStatistics>(count);
-    const std::span<const MetricSample> samples = trace_.SamplesOf(source);
-    const MetricSource& of = trace_.metric_sources[source];
-    return StatisticsOfStates(of, samples, StatesOf(samples, intervals, count, ClockErrorNs(trace_, of)), count);
-  }
-  std::vector<SampleStatistics> DramIn(const std::vector<StateInterval>& intervals, uint32_t count) const;
   void Add(Finding finding) {
     finding.subject.device = Name();
     result_->findings.push_back(std::move(finding));
@@ -124,58 +111,6 @@ void SampledDevice::FindThrottling(Table* table) {
       fmt::format("{}: settings kept the clocks below what the GPU can do for {} ({} of the GPU window)", Name(),
                   FormatNs(setting_ns), PercentText(Percent(setting_ns, window_.DurationNs()))),
       setting_cost_ns);
-}
-
-std::vector<SampleStatistics> SampledDevice::DramIn(const std::vector<StateInterval>& intervals, uint32_t count) const {
-  const uint32_t read = Source("DRAM Read Bandwidth", "%");
-  if (read == kNone) return In(Source("DRAM Bandwidth", "%"), intervals, count);
-  std::vector<SampleStatistics> sums = In(read, intervals, count);
-  const std::vector<SampleStatistics> written = In(Source("DRAM Write Bandwidth", "%"), intervals, count);
-  for (uint32_t i = 0; i < count; ++i) sums[i].mean += written[i].mean;
-  return sums;
-}
-
-void SampledDevice::JudgeKernels() {
-  if (Source("SMs Active", "%") == kNone && Source("DRAM Read Bandwidth", "%") == kNone &&
-      Source("DRAM Bandwidth", "%") == kNone)
-    return;  // nothing else says something of a kernel
-  const KernelStates kernels = StatesOfKernels(input_, device_);
-  const uint32_t count = kernels.size();
-  const std::vector<SampleStatistics> active = In(Source("SMs Active", "%"), kernels.intervals, count);
-  const std::vector<SampleStatistics> issue = In(Source("SM Issue", "%"), kernels.intervals, count);
-  const std::vector<SampleStatistics> tensor = In(Source("Tensor Active", "%"), kernels.intervals, count);
-  const std::vector<SampleStatistics> dram = DramIn(kernels.intervals, count);
-  std::vector<int64_t> total_ns(count);
-  for (const StateInterval& interval : kernels.intervals)
-    total_ns[interval.state] += interval.end_ns - interval.start_ns;
-  for (uint32_t state = 0; state + 1 < count; ++state) {
-    const double percent = Percent(total_ns[state], window_.DurationNs());
-    if (percent < kLeastKernelPercent) continue;
-    const std::string kernel = input_.shared().kernels().Name(kernels.groups[state]), brief = BriefName(kernel);
-    const auto add = [&](std::string_view id, std::string message) {
-      Finding finding = NewFinding(id, percent);
-      finding.message = std::move(message);
-      finding.subject.kernel = kernel;
-      Add(std::move(finding));
-    };
-    const bool knows_active = SaysSomething(active[state]);
-    if (SaysSomething(dram[state]) && dram[state].mean >= kMuchDramPercent) {
-      add("gpu.dram_bound", fmt::format("{} uses {} of the device memory bandwidth ({} of the GPU window)", brief,
-                                        PercentText(dram[state].mean), PercentText(percent)));
-    }
-    if (knows_active && active[state].mean <= kFewSmsPercent) {
-      add("gpu.partial_grids", fmt::format("{} keeps {} of the SMs active on average: the others have no block to run "
-                                           "({} of the GPU window)",
-                                           brief, PercentText(active[state].mean), PercentText(percent)));
-    }
-    const bool is_waiting = SaysSomething(issue[state]) && issue[state].mean <= kWorkingPercent &&
-                            tensor[state].mean < kTensorPercent && dram[state].mean < kSomeDramPercent;
-    if (!knows_active || active[state].mean < kOccupiedPercent || !is_waiting) continue;
-    add("gpu.occupied_not_working",
-        fmt::format("{} occupies {} of the SMs, but they issue instructions in only {} of the cycles ({} of the GPU "
-                    "window)",
-                    brief, PercentText(active[state].mean), PercentText(issue[state].mean), PercentText(percent)));
-  }
 }
 
 // Of each sample, the bytes per second that the recorded copies of the device moved in one direction.
@@ -282,7 +217,7 @@ void AddGpuStateFindings(const AnalysisInput& input, AnalysisResult* result) {
     if (!window || window->DurationNs() <= 0) continue;
     SampledDevice device(input, i, *window, result);
     device.FindThrottling(&clock_limits);
-    device.JudgeKernels();
+    AddKernelFindings(input, i, *window, result);
     device.FindPcieInGaps();
     device.FindOthers();
     device.FindSeemingWork();

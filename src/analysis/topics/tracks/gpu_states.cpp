@@ -17,9 +17,6 @@ namespace {
 
 constexpr uint32_t kMostKernels = 10, kMostPaths = 10;
 
-// The less, the better.
-int RankOf(std::string_view origin) { return origin == "nvml" ? 2 : origin == "gpm" ? 1 : 0; }
-
 // What runs on a device at a time that only goes forward.
 class RunningNow {
  public:
@@ -92,21 +89,29 @@ std::vector<StateInterval> DeviceStates(const AnalysisInput& input, uint32_t dev
   return states;
 }
 
+std::vector<KernelTime> LongestKernels(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
+  const KernelGroups& kernels = input.shared().kernels();
+  const Trace::Slice ops = trace.device_ops[device];
+  std::vector<KernelTime> times(kernels.size());
+  for (uint32_t group = 0; group < kernels.size(); ++group) times[group].group = group;
+  for (uint32_t i = ops.first; i < ops.last; ++i) {
+    const GpuOp op = trace.ops[i];
+    if (op.kind == OpKind::kKernel) times[kernels.Of(op)].time_ns += op.DurationNs();
+  }
+  std::erase_if(times, [](const KernelTime& kernel) { return kernel.time_ns <= 0; });
+  std::ranges::stable_sort(times, std::greater(), &KernelTime::time_ns);
+  return times;
+}
+
 KernelStates StatesOfKernels(const AnalysisInput& input, uint32_t device) {
   const Trace& trace = input.trace();
   const KernelGroups& kernels = input.shared().kernels();
   const Trace::Slice ops = trace.device_ops[device];
-  std::vector<int64_t> total_ns(kernels.size());
-  for (uint32_t i = ops.first; i < ops.last; ++i) {
-    const GpuOp op = trace.ops[i];
-    if (op.kind == OpKind::kKernel) total_ns[kernels.Of(op)] += op.DurationNs();
-  }
   KernelStates out;
-  for (uint32_t group = 0; group < kernels.size(); ++group) {
-    if (total_ns[group] > 0) out.groups.push_back(group);
+  for (const KernelTime& kernel : LongestKernels(input, device)) {
+    if (out.groups.size() < kMostKernels) out.groups.push_back(kernel.group);
   }
-  std::ranges::stable_sort(out.groups, [&](uint32_t a, uint32_t b) { return total_ns[a] > total_ns[b]; });
-  if (out.groups.size() > kMostKernels) out.groups.resize(kMostKernels);
   std::vector<uint32_t> state_of(kernels.size(), static_cast<uint32_t>(out.groups.size()));
   for (uint32_t state = 0; state < out.groups.size(); ++state) state_of[out.groups[state]] = state;
   out.intervals.reserve(ops.last - ops.first);
@@ -173,18 +178,6 @@ std::vector<RangeOnGpu> RangesOnGpu(const AnalysisInput& input, uint32_t device)
     out.push_back(std::move(range));
   }
   return out;
-}
-
-uint32_t FindSource(const Trace& trace, uint32_t device, std::string_view name, std::string_view unit) {
-  uint32_t found = kNone;
-  ForEachSourceOf(trace, device, [&](uint32_t i) {
-    const MetricSource& source = trace.metric_sources[i];
-    if (trace.Text(source.name) != name || trace.Text(source.unit) != unit) return;
-    const bool is_better =
-        found == kNone || RankOf(trace.Text(source.origin)) < RankOf(trace.Text(trace.metric_sources[found].origin));
-    if (is_better) found = i;
-  });
-  return found;
 }
 
 std::size_t PlaceOfCounter(std::string_view name) {

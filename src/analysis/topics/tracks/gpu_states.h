@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/facts/rates/device_counters.h"
 #include "analysis/result/idle_causes.h"
 #include "analysis/topics/tracks/sampled_states.h"
 #include "gprof/analysis.h"
@@ -25,6 +26,13 @@ std::string StateName(uint32_t state);
 std::optional<Interval> GpuWindow(const AnalysisInput& input, uint32_t device);
 // The window of a device without a hole: what is not idle is busy.
 std::vector<StateInterval> DeviceStates(const AnalysisInput& input, uint32_t device, const Interval& window);
+
+// Kernels of the device with the time that they took, the longest first.
+struct KernelTime {
+  uint32_t group = kNone;
+  int64_t time_ns = 0;
+};
+std::vector<KernelTime> LongestKernels(const AnalysisInput& input, uint32_t device);
 
 // The kernels that took the most time of the device, and a state for all other work.
 struct KernelStates {
@@ -48,26 +56,6 @@ struct RangeOnGpu {
   std::vector<StateInterval> intervals;  // all of state 0
 };
 std::vector<RangeOnGpu> RangesOnGpu(const AnalysisInput& input, uint32_t device);
-
-// f(index) for the sources of a device that have samples.
-template <class F>
-void ForEachSourceOf(const Trace& trace, uint32_t device, F&& f) {
-  for (uint32_t i = 0; i < trace.metric_sources.size(); ++i) {
-    const MetricSource& source = trace.metric_sources[i];
-    const bool is_of_it = source.scope == trace::MetricScope::kDevice && source.device == device;
-    if (is_of_it && !trace.SamplesOf(i).empty()) f(i);
-  }
-}
-
-inline bool HasSource(const Trace& trace, uint32_t device) {
-  bool has_one = false;
-  ForEachSourceOf(trace, device, [&](uint32_t) { has_one = true; });
-  return has_one;
-}
-
-// The source of a device by its name and unit; of several, counters that the monitors took before those of GPM and
-// NVML. kNone: there is none.
-uint32_t FindSource(const Trace& trace, uint32_t device, std::string_view name, std::string_view unit);
 
 // Where a counter stands among others: the most telling have the first places, and all that are not known the last.
 std::size_t PlaceOfCounter(std::string_view name);

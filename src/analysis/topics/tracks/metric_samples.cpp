@@ -14,11 +14,6 @@ int64_t EndOfSample(const MetricSource& source, const MetricSample& sample) {
   return sample.start_ns + 2 * source.period_ns;  // neither is beyond 2^60
 }
 
-int64_t ClockErrorNs(const Trace& trace, const MetricSource& source) {
-  constexpr int64_t kGpmErrorNs = 50'000'000;
-  return trace.Text(source.origin) == "gpm" ? kGpmErrorNs : 0;
-}
-
 std::string SampledThing(const Trace& trace, const MetricSource& source) {
   switch (source.scope) {
     case trace::MetricScope::kDevice:

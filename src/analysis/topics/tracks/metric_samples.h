@@ -14,9 +14,6 @@ namespace gprof {
 // samples, as one may be late. INT64_MAX: until the next one, whenever that is.
 int64_t EndOfSample(const MetricSource& source, const MetricSample& sample);
 
-// How far from the truth the times of its samples may be, either way: GPM tells what it counted up to 0.1 s ago.
-int64_t ClockErrorNs(const Trace& trace, const MetricSource& source);
-
 // Who is measured: "gpu0", "train (4711)", "loader (4712)", "host".
 std::string SampledThing(const Trace& trace, const MetricSource& source);
 
