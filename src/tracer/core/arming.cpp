@@ -37,12 +37,13 @@ std::atomic<uint32_t>* MapBell() {
   return at == MAP_FAILED ? nullptr : static_cast<std::atomic<uint32_t>*>(at);
 }
 
-// Where the kernel does not let it wait, it looks once in a second.
+// Who attaches to another process with this library wakes all that wait, again and again: no more than some looks a
+// second come of that, or of a kernel that does not let it wait.
 void Wait(std::atomic<uint32_t>* bell) {
   const uint64_t begin_ns = MonotonicNs();
   if (bell != nullptr) SharedFutexWait(bell, trace::kArmedWord, kHourNs);
-  const timespec second = {1, 0};
-  if (MonotonicNs() - begin_ns < kNoWaitNs) nanosleep(&second, nullptr);
+  const timespec pause = {0, 50'000'000};
+  if (MonotonicNs() - begin_ns < kNoWaitNs) nanosleep(&pause, nullptr);
 }
 
 bool TakeRequest() {
@@ -61,8 +62,9 @@ void* RunArmedThread(void* name) {
   while (!TakeRequest()) Wait(bell);
   UnmapMemory(bell, kPageBytes);
   LeaveArmedState();
+  // Before CUPTI, which takes its time.
+  if (StartTracer()) BindRememberedNvtx();
   InitializeInjection();
-  BindRememberedNvtx();
   return nullptr;
 }
 

@@ -1,7 +1,8 @@
+#include "analysis/facts/recording/measured_slow_down.h"
+
 #include <algorithm>
 #include <vector>
 
-#include "analysis/facts/recording/measured_slow_down.h"
 #include "base/text.h"
 #include "base/units.h"
 
