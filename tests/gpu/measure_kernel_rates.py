@@ -55,7 +55,7 @@ class Machine:
         trace = self.out / f"{name}.trace"
         done = run(self.command, "profile", "-f", "-o", trace, "--gpu-metrics-devices", "all", *options, "--", *program)
         start = time.monotonic()
-        report = json.loads(run(self.command, "report", trace, "--format", "json", "--rows", "0").stdout)
+        report = json.loads(run(self.command, "report", trace, "--format", "json", "--tables", "--rows", "0").stdout)
         report["seconds_to_report"] = round(time.monotonic() - start, 2)
         return done, report, trace
 
@@ -146,7 +146,7 @@ def measure_slowdown(machine):
             line = next(line for line in done.stdout.splitlines() if line.startswith("{"))
             rounds[name].append(statistics.median(json.loads(line)["round_s"]))
             run(machine.command, "profile", "-q", "-f", "-o", trace, *options, "--", machine.programs / "gpu_known_rates", "graph", "--launches", "4000")
-            rows = table(json.loads(run(machine.command, "report", trace, "--format", "json", "--rows", "0").stdout), "kernels")
+            rows = table(json.loads(run(machine.command, "report", trace, "--format", "json", "--tables", "--rows", "0").stdout), "kernels")
             kernels[name].append(sum(row["total_ns"] for row in rows))
     base, base_kernels = statistics.median(rounds["traced"]), statistics.median(kernels["traced"])
     results = {name: {"spin_ratio": round(statistics.median(rounds[name]) / base, 5), "spin_s": rounds[name],

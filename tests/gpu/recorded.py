@@ -128,7 +128,7 @@ class Report:
 
     @classmethod
     def of(cls, trace, *options):
-        return cls(json.loads(ask("report", trace, *options, "--rows", "0", "--format", "json")))
+        return cls(json.loads(ask("report", trace, *options, "--rows", "0", "--tables", "--format", "json")))
 
     def metric(self, name, scope=""):
         """0 for what the report leaves out because the trace has none of it."""

@@ -28,7 +28,7 @@ bool HasIntercept(const std::string& thing) { return thing.starts_with("kernel:"
 
 // Least squares through the origin, or with an intercept. The errors of windows differ, so the interval is that of
 // White, with the correction for few windows.
-Estimate FitSlope(const std::vector<const DelaySample*>& samples, bool has_intercept) {
+SlopeEstimate FitSlope(const std::vector<const DelaySample*>& samples, bool has_intercept) {
   const auto n = static_cast<double>(samples.size());
   double mean_x = 0, mean_y = 0;
   for (const DelaySample* sample : samples) {
@@ -53,7 +53,7 @@ Estimate FitSlope(const std::vector<const DelaySample*>& samples, bool has_inter
   return {slope, slope - half, slope + half};
 }
 
-WorthVerdict VerdictOf(const Estimate& slope) {
+WorthVerdict VerdictOf(const SlopeEstimate& slope) {
   if (slope.high - slope.low > std::max(kWidestInterval, kWidestInterval * std::abs(slope.value)))
     return WorthVerdict::kCannotTell;
   if (slope.high < kNear || (slope.low <= 0 && slope.value < kNear)) return WorthVerdict::kHidden;
@@ -63,7 +63,7 @@ WorthVerdict VerdictOf(const Estimate& slope) {
 
 }  // namespace
 
-Estimate Worth::SavingPercent() const {
+SlopeEstimate Worth::SavingPercent() const {
   const double half = unit_ns > 0 ? 100 * time_per_unit_ns / 2 / unit_ns : 0;
   const auto of = [half](double value) { return std::clamp(value * half, 0.0, 100.0); };
   return {of(slope.value), of(slope.low), of(slope.high)};

@@ -9,7 +9,7 @@
 
 namespace gprof {
 
-struct Estimate {
+struct SlopeEstimate {
   double value = 0, low = 0, high = 0;  // 95 % interval
 };
 
@@ -24,7 +24,7 @@ enum class WorthVerdict : uint8_t {
 struct Worth {
   std::string thing;
   int64_t windows = 0;                                  // with a delay, that count
-  Estimate slope;                                       // ns of a unit of progress for each ns of the thing
+  SlopeEstimate slope;                                       // ns of a unit of progress for each ns of the thing
   double unit_ns = 0;                                   // of progress, without delays
   double instances_per_unit = 0, time_per_unit_ns = 0;  // of the thing, without delays
   WorthVerdict verdict = WorthVerdict::kCannotTell;
@@ -32,7 +32,7 @@ struct Worth {
   // What halving its time would save of a unit, should the slope hold that far, in percent. Nobody can halve a wait by
   // itself.
   bool HasSaving() const { return verdict != WorthVerdict::kCannotTell && time_per_unit_ns > 0 && thing != "sync"; }
-  Estimate SavingPercent() const;
+  SlopeEstimate SavingPercent() const;
 };
 
 // The most that a unit would gain first.

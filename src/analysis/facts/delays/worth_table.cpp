@@ -11,13 +11,13 @@
 namespace gprof {
 namespace {
 
-std::string IntervalText(const Estimate& estimate) {
+std::string IntervalText(const SlopeEstimate& estimate) {
   return fmt::format("{:.2f} to {:.2f}", estimate.low, estimate.high);
 }
 
 std::string SavingText(const Worth& worth) {
   if (!worth.HasSaving()) return "";
-  const Estimate saving = worth.SavingPercent();
+  const SlopeEstimate saving = worth.SavingPercent();
   if (saving.high < 0.5) return "nothing";
   return fmt::format("{:.1f} to {:.1f}%", saving.low, saving.high);
 }
@@ -71,7 +71,7 @@ Table WorthTable(const std::vector<Worth>& worths) {
               {},
               ""};
   for (const Worth& worth : worths) {
-    const Estimate saving = worth.SavingPercent();
+    const SlopeEstimate saving = worth.SavingPercent();
     const auto if_saving = [&](double percent) { return worth.HasSaving() ? Cell(percent) : Cell(); };
     const bool is_fitted = worth.slope.high > worth.slope.low && std::isfinite(worth.slope.high);
     table.rows.push_back({NameOf(worth), std::string(WordOf(worth.verdict)), IfTold(worth, worth.slope.value),
