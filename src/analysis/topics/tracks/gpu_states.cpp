@@ -89,18 +89,18 @@ std::vector<StateInterval> DeviceStates(const AnalysisInput& input, uint32_t dev
   return states;
 }
 
-std::vector<KernelTime> LongestKernels(const AnalysisInput& input, uint32_t device) {
+std::vector<LongKernel> LongestKernels(const AnalysisInput& input, uint32_t device) {
   const Trace& trace = input.trace();
   const KernelGroups& kernels = input.shared().kernels();
   const Trace::Slice ops = trace.device_ops[device];
-  std::vector<KernelTime> times(kernels.size());
+  std::vector<LongKernel> times(kernels.size());
   for (uint32_t group = 0; group < kernels.size(); ++group) times[group].group = group;
   for (uint32_t i = ops.first; i < ops.last; ++i) {
     const GpuOp op = trace.ops[i];
     if (op.kind == OpKind::kKernel) times[kernels.Of(op)].time_ns += op.DurationNs();
   }
-  std::erase_if(times, [](const KernelTime& kernel) { return kernel.time_ns <= 0; });
-  std::ranges::stable_sort(times, std::greater(), &KernelTime::time_ns);
+  std::erase_if(times, [](const LongKernel& kernel) { return kernel.time_ns <= 0; });
+  std::ranges::stable_sort(times, std::greater(), &LongKernel::time_ns);
   return times;
 }
 
@@ -109,7 +109,7 @@ KernelStates StatesOfKernels(const AnalysisInput& input, uint32_t device) {
   const KernelGroups& kernels = input.shared().kernels();
   const Trace::Slice ops = trace.device_ops[device];
   KernelStates out;
-  for (const KernelTime& kernel : LongestKernels(input, device)) {
+  for (const LongKernel& kernel : LongestKernels(input, device)) {
     if (out.groups.size() < kMostKernels) out.groups.push_back(kernel.group);
   }
   std::vector<uint32_t> state_of(kernels.size(), static_cast<uint32_t>(out.groups.size()));

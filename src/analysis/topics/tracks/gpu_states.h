@@ -28,11 +28,11 @@ std::optional<Interval> GpuWindow(const AnalysisInput& input, uint32_t device);
 std::vector<StateInterval> DeviceStates(const AnalysisInput& input, uint32_t device, const Interval& window);
 
 // Kernels of the device with the time that they took, the longest first.
-struct KernelTime {
+struct LongKernel {
   uint32_t group = kNone;
   int64_t time_ns = 0;
 };
-std::vector<KernelTime> LongestKernels(const AnalysisInput& input, uint32_t device);
+std::vector<LongKernel> LongestKernels(const AnalysisInput& input, uint32_t device);
 
 // The kernels that took the most time of the device, and a state for all other work.
 struct KernelStates {

@@ -50,7 +50,7 @@ std::size_t TailOf(const PhaseCurve& curve) {
   return before > 0 && sum / static_cast<double>(before) >= kFullSmsPercent ? tail : 0;
 }
 
-void FindTail(const AnalysisInput& input, uint32_t device, const KernelTime& kernel, const Interval& window,
+void FindTail(const AnalysisInput& input, uint32_t device, const LongKernel& kernel, const Interval& window,
               const PhaseCurve& curve, AnalysisResult* result) {
   const std::size_t tail = TailOf(curve), parts = curve.parts.size();
   const double share = static_cast<double>(tail) / static_cast<double>(parts);
@@ -100,9 +100,9 @@ void AddKernelProfiles(const AnalysisInput& input, uint32_t device, const Interv
   if (rates.counters().empty()) return;
   std::vector<const KernelRates::Counter*> counters;
   for (const std::string_view name : kAlong) counters.push_back(rates.Find(name, "%"));
-  std::vector<KernelTime> kernels = LongestKernels(input, device);
+  std::vector<LongKernel> kernels = LongestKernels(input, device);
   if (kernels.size() > kMostProfiles) kernels.resize(kMostProfiles);
-  for (const KernelTime& kernel : kernels) {
+  for (const LongKernel& kernel : kernels) {
     const auto window_ns = static_cast<double>(window.DurationNs());
     if (100 * static_cast<double>(kernel.time_ns) < kLeastProfilePercent * window_ns) break;
     const KernelRates::Profile profile = rates.ProfileOf(kernel.group, counters);
