@@ -104,7 +104,7 @@ class Bisect : public Command {
     app.add_option("--min-change", min_change_, "smallest change to look for (default 2%)")
         ->type_name("SHARE")
         ->group(kGroup);
-    app.add_option("--confidence", confidence_, "stop when this sure of the result (default 95%)")
+    app.add_option("--confidence", confidence_, "stop when this sure of the result (default 97%)")
         ->type_name("SHARE")
         ->group(kGroup);
     app.add_option("--warmup", warm_ups_, "warm-up runs of each version, not measured (default 1)")

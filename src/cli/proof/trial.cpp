@@ -26,6 +26,13 @@ bool HasTimesOfGpu(const Measurement& run) {
   return !run.breakdown.devices.empty() || (run.breakdown.steps && run.breakdown.steps->count > 1);
 }
 
+// Of the name of a file the pattern that stands for it.
+std::string AsPattern(const std::string& file) {
+  std::string pattern;
+  for (const char c : file) pattern += c == '%' ? "%%" : std::string(1, c);
+  return pattern;
+}
+
 // What the tracer saw nothing of has a time all the same.
 Measurement ByTheClock(const LaunchOptions& launch, int64_t wall_ns) {
   Measurement run;
@@ -49,7 +56,9 @@ int SignalBetweenRuns() { return SettleSignals(); }
 Trial TrialRunner::Run(const LaunchOptions& launch) {
   RecoverEarlierRuns();
   input_.Rewind();
-  LaunchResult end = RunTraced(launch);
+  LaunchOptions options = launch;
+  options.output = AsPattern(launch.output);
+  LaunchResult end = RunTraced(options);
   const int late_signal = SignalBetweenRuns();
   Trial trial;
   trial.stop_signal = end.stop_signal != 0 ? end.stop_signal : late_signal;

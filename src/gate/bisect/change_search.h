@@ -17,7 +17,7 @@ struct SearchRun {
 
 struct SearchRules {
   double min_relative = 0.02;  // smaller changes are not looked for
-  double confidence = 0.95;    // the search ends when its answer is right with this probability
+  double confidence = 0.97;    // the search ends when its answer is right with this probability
 };
 
 // A change between two versions that can be run; those between the two cannot.

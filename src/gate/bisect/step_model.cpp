@@ -11,7 +11,7 @@ namespace gprof {
 namespace {
 
 // Before anything is measured: that nothing changed, or twice.
-constexpr double kNonePrior = 0.06, kTwoPrior = 0.04;
+constexpr double kNonePrior = 0.04, kTwoPrior = 0.01;
 // Spread of the noise, and how well that is known beforehand (spreads of its logarithm).
 constexpr double kUsualNoise = 0.02, kNoiseSpread = 0.7;
 constexpr std::array kNoises = {0.001, 0.003, 0.006, 0.01, 0.015, 0.02, 0.03, 0.06};
