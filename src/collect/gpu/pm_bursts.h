@@ -49,10 +49,10 @@ class Bursts {
     std::uniform_real_distribution<double> around(0.5, 1.5);
     begin_ns_ = now_ns + static_cast<int64_t>(wait_ns * around(random_));
   }
-  // The buffer of the GPU holds no more than that.
+  // There is room for no more than that; 0: it is not known for how much.
   void Shorten(int64_t held_ns) {
     constexpr int64_t kShortestNs = 1'000'000;
-    length_ns_ = std::max(std::min(held_ns, length_ns_ / 2), kShortestNs);
+    length_ns_ = std::max(held_ns > 0 ? std::min(held_ns, length_ns_ / 10 * 9) : length_ns_ / 2, kShortestNs);
   }
 
   pm::SamplingPlan PlanOf(int64_t interval_ns, std::size_t counters) const {

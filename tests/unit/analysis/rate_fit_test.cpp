@@ -69,12 +69,13 @@ TEST(RateFit, IntervalsHoldTheTruth) {
       {"units see edges up to 1.2 us away",
        [](int seed, Hidden* h) { h->shift = {-1200 + seed * 331 % 1600, -600 + seed * 577 % 1800}; }},
       {"clocks between 60 and 100%", [](int, Hidden* h) { h->clock_from = 0.6; }},
-      {"launches of a kernel differ by 25%", [](int, Hidden* h) { h->spread = 0.25; }},
+      {"launches of a kernel differ by 25%", [](int, Hidden* h) { h->spread = 0.25; }, 60},
       {"all of these at once",
        [](int seed, Hidden* h) {
          h->streams = 2, h->noise = 0.02, h->spread = 0.15, h->clock_from = 0.7;
          h->shift = {-1000, -200 + seed * 577 % 800};
-       }},
+       },
+       60},
   };
   Coverage all;
   for (const Case& one : cases) {

@@ -57,7 +57,7 @@ struct RatedTimeline {
     for (int stream = 0; stream < hidden.streams; ++stream) {
       for (double at = uniform(0, 50'000); at < end_ns;) {
         const auto column = static_cast<uint32_t>(random() % columns);
-        const double share = (1 + std::sin(at * 6e-9 + static_cast<double>(seed))) / 2;
+        const double share = (1 + std::sin(at * 3e-9 + static_cast<double>(seed))) / 2;
         const double clock = hidden.clock_from + (hidden.clock_to - hidden.clock_from) * share;
         const double length = length_ns[column] / clock * (1 + 0.02 * normal(random));
         const double value = rate[column] * clock * std::max(1 + hidden.spread * normal(random), 0.1);

@@ -20,7 +20,7 @@ constexpr double kClearlyWorse = 20;  // variances of the noise
 // Samples that are enough to find edges, in runs that are spread over the time.
 constexpr std::size_t kEdgeSamples = 20'000, kEdgeRun = 100;
 // Runs are not independent, and edges not all alike: their error is so many times what one run after the other says.
-constexpr double kEdgeDoubt = 3, kLeastShiftNs = 10;
+constexpr double kEdgeDoubt = 2.5, kLeastShiftNs = 10;
 constexpr uint32_t kEdgeColumns = 2;
 // Edges of single launches are that far from where they are on average (H200: 90 % within 0.3 us). What values are too
 // small by for that is known to so much of it, and is no more.
