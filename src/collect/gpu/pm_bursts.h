@@ -1,6 +1,6 @@
-// Bursts: samples at a rate that cannot be read in time stay in the buffer of the GPU for a fraction of a second, and are
-// decoded afterwards. The next burst begins at a random moment, so late that reading takes no more of a processor than
-// it may, on average.
+// Bursts: samples at a rate that cannot be read in time stay in the buffer of the GPU for a fraction of a second, and
+// are decoded afterwards. The next burst begins at a random moment, so late that reading takes no more of a processor
+// than it may, on average.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,8 @@ class Bursts {
   // All are read: when the next one begins.
   void Plan(int64_t now_ns, int64_t cpu_ns) {
     const double share = most_percent_ / 100;
-    const auto apart_ns = static_cast<double>(cpu_ns - cpu_ns_) / share - static_cast<double>(now_ns - (end_ns_ - length_ns_));
+    const auto apart_ns =
+        static_cast<double>(cpu_ns - cpu_ns_) / share - static_cast<double>(now_ns - (end_ns_ - length_ns_));
     const double wait_ns = std::max(apart_ns, static_cast<double>(length_ns_));
     std::uniform_real_distribution<double> around(0.5, 1.5);
     begin_ns_ = now_ns + static_cast<int64_t>(wait_ns * around(random_));

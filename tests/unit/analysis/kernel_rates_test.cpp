@@ -123,7 +123,7 @@ RatedTimeline WithTail() {
   hidden.spread = 0.01;
   hidden.shape = [](double phase) { return phase < 0.8 ? 1.0 : 0.2; };
   RatedTimeline timeline(hidden, 4);
-  const double most = timeline.truth[0] / 0.84;
+  const double most = timeline.truth[0];
   for (MetricSample& sample : timeline.samples)
     sample.value = std::llround(static_cast<double>(sample.value) * 95 / most);
   return timeline;
