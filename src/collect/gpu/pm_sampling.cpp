@@ -292,6 +292,7 @@ void PmSampling::EndBurst(Gpu* gpu, int64_t now_ns, Journal* journal) {
   if (result.error != pm::kSuccess && !result.has_overflowed)
     return GiveUp(gpu, "cuptiPmSamplingDecodeData", result.error, journal);
   gpu->bursts.Decoded(result.samples);
+  if (result.samples == 0) gpu->bursts.Plan(now_ns, own_cost_.CpuNs());
   if (!result.has_overflowed && !result.was_full) return;
   // What is there is read; a buffer that was full works again after a new start alone.
   ReadBurst(gpu, result.samples, journal);
