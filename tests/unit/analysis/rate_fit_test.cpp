@@ -142,6 +142,26 @@ TEST(RateFit, WhatHardlyRanIsNotKnown) {
   EXPECT_FALSE(FitOf(timeline).Of(6u));
 }
 
+// A second of work, two of nothing: what little noise there is then has no pace.
+TEST(RateFit, TimeWithoutWorkDoesNotMakeValuesUncertain) {
+  RatedTimeline timeline(Usual(3), 3);
+  const std::size_t count = timeline.samples.size();
+  for (std::size_t i = 0; i < 2 * count; ++i) {
+    MetricSample idle = timeline.samples[i % count];
+    idle.start_ns += 1'000'000'000 * (1 + static_cast<int64_t>(i / count));
+    idle.end_ns += 1'000'000'000 * (1 + static_cast<int64_t>(i / count));
+    idle.value = static_cast<int64_t>(i * 7919 % 300);
+    timeline.samples.push_back(idle);
+  }
+  const RateFit fit = FitOf(timeline);
+  for (uint32_t column = 0; column < timeline.columns; ++column) {
+    ASSERT_TRUE(fit.Of(column));
+    EXPECT_LE(fit.Of(column)->low, timeline.truth[column]);
+    EXPECT_GE(fit.Of(column)->high, timeline.truth[column]);
+    EXPECT_LE(fit.Of(column)->high - fit.Of(column)->low, 0.1 * timeline.truth[column]);
+  }
+}
+
 TEST(RateFit, WhatDoesNothingHasZeroWithinItsInterval) {
   RatedTimeline timeline({.seconds = 1}, 9);
   for (MetricSample& sample : timeline.samples) sample.value = 0;

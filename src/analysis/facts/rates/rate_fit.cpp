@@ -175,13 +175,6 @@ void AddEdgePriors(double start_ns, double end_ns, double weight, NormalEquation
   equations->AddPrior(equations->columns() - 1, end_ns, weight);
 }
 
-double SpreadOf(std::span<const double> values) {
-  double sum = 0, squares = 0;
-  for (const double value : values) sum += value, squares += value * value;
-  const auto count = static_cast<double>(values.size());
-  return std::sqrt(std::max(squares / count - sum / count * sum / count, 0.0));
-}
-
 // Edges are where they were found to be, whatever else would explain that rates change in the course of time.
 void SetEdges(double start_ns, double end_ns, NormalEquations* equations) {
   constexpr double kCertain = 1e9;
@@ -286,19 +279,24 @@ void RateFit::LearnEdges(const RatedTime& time, const RateTrack& track, std::spa
 // scaled. Values are those of the mean pace that their columns met.
 std::vector<double> RateFit::TakePaces(std::vector<NormalEquations>* blocks) {
   constexpr int kRounds = 3;
-  constexpr double kSlowest = 0.2, kFastest = 5;
+  // A block in which hardly anything happened says nothing of a pace.
+  constexpr double kSlowest = 0.2, kFastest = 5, kLeastOfMean = 0.1;
   std::vector<double> paces(blocks->size(), 1);
   for (int round = 0; round < kRounds; ++round) {
     NormalEquations total = SumOf(*blocks);
     SetEdges(0, 0, &total);
     const std::vector<double> x = Solver(total).Solve(total.Moments(0));
+    const double least = kLeastOfMean * total.Explained(0, x).itself / static_cast<double>(blocks->size());
+    double weights = 0, sum = 0, squares = 0;
     for (std::size_t i = 0; i < blocks->size(); ++i) {
-      const auto [explained, squares] = (*blocks)[i].Explained(0, x);
-      if (squares <= 0) continue;
-      const double pace = std::clamp(explained / squares, kSlowest, kFastest);
+      const auto [measured, itself] = (*blocks)[i].Explained(0, x);
+      if (itself <= least) continue;
+      const double pace = std::clamp(measured / itself, kSlowest, kFastest);
       (*blocks)[i].ScaleShares(pace);
       paces[i] *= pace;
+      weights += itself, sum += itself * paces[i], squares += itself * paces[i] * paces[i];
     }
+    if (weights > 0) pace_spread_ = std::sqrt(std::max(squares / weights - sum / weights * sum / weights, 0.0));
   }
   return paces;
 }
@@ -307,7 +305,6 @@ std::vector<double> RateFit::TakePaces(std::vector<NormalEquations>* blocks) {
 void RateFit::Merge(std::vector<NormalEquations> merged) {
   constexpr int kMostRounds = 4;
   const std::vector<double> paces = TakePaces(&merged);
-  pace_spread_ = SpreadOf(paces);
   for (int round = 0; round < kMostRounds; ++round) {
     NormalEquations total = SumOf(merged);
     SetEdges(0, 0, &total);

@@ -60,7 +60,7 @@ class RateFit {
 
  private:
   void LearnEdges(const RatedTime& time, const RateTrack& track, std::span<const double> rates);
-  static std::vector<double> TakePaces(std::vector<NormalEquations>* blocks);
+  std::vector<double> TakePaces(std::vector<NormalEquations>* blocks);
   void Merge(std::vector<NormalEquations> merged);
   void Resample(std::span<const NormalEquations> blocks, const NormalEquations& total);
   std::optional<Estimate> Roughly(std::span<const ColumnShare> mix) const;
