@@ -1,6 +1,6 @@
-#include "phases.h"
-
 #include <mma.h>
+
+#include "phases.h"
 
 namespace gprof::kernels {
 namespace {
@@ -39,7 +39,8 @@ __device__ void CopyUntil(unsigned long long end, const float4* from, float4* to
   std::size_t at = static_cast<std::size_t>(blockIdx.x) * kThreads + threadIdx.x;
   while (IsBefore(end)) {
     float4 values[kSteps];
-    for (int i = 0; i < kSteps; ++i) values[i] = from[(at + static_cast<std::size_t>(i) * gridDim.x * kThreads) % count];
+    for (int i = 0; i < kSteps; ++i)
+      values[i] = from[(at + static_cast<std::size_t>(i) * gridDim.x * kThreads) % count];
     for (int i = 0; i < kSteps; ++i) to[(at + static_cast<std::size_t>(i) * gridDim.x * kThreads) % count] = values[i];
     at += static_cast<std::size_t>(kSteps) * gridDim.x * kThreads;
   }
@@ -87,8 +88,8 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-cudaError_t RunPhases(cudaStream_t stream, const Phases& phases, unsigned long long* begun, const float* from, float* to,
-                      std::size_t count, unsigned multiprocessors) {
+cudaError_t RunPhases(cudaStream_t stream, const Phases& phases, unsigned long long* begun, const float* from,
+                      float* to, std::size_t count, unsigned multiprocessors) {
   PhasesKernel<<<multiprocessors, kThreads, 0, stream>>>(phases, begun, reinterpret_cast<const float4*>(from),
                                                          reinterpret_cast<float4*>(to), count / 4);
   return cudaGetLastError();

@@ -14,7 +14,10 @@ size_t ThreadsFor(const Trace& trace) {
 }  // namespace
 
 SharedFacts::SharedFacts(const Trace& trace)
-    : trace_(trace), threads_(ThreadsFor(trace)), gaps_(trace.device_ops.size()), kernel_rates_(trace.device_ops.size()) {}
+    : trace_(trace),
+      threads_(ThreadsFor(trace)),
+      gaps_(trace.device_ops.size()),
+      kernel_rates_(trace.device_ops.size()) {}
 
 const HostFacts& SharedFacts::host() const {
   return host_.Make([&] {
@@ -63,9 +66,10 @@ const KernelRates& SharedFacts::kernel_rates(uint32_t device) const {
   return kernel_rates_[device].Make([&] {
     std::vector<Interval> times;
     const Interval window = gaps(device).has_window() ? gaps(device).window() : Interval{};
-    recorded().ForEachOfDevice(device, window.start_ns, window.end_ns,
-                               [&](int64_t start_ns, int64_t end_ns) { times.push_back({start_ns, end_ns}); });
-    return KernelRates(trace_, kernels(), device, times);
+    recorded().ForEachOfDevice(device, window.start_ns, window.end_ns, [&](int64_t start_ns, int64_t end_ns) {
+      times.push_back({start_ns, end_ns});
+    });
+    return KernelRates(trace_, kernels(), device, times, threads_);
   });
 }
 

@@ -80,7 +80,7 @@ class SharedFacts {
   Lazy<std::vector<Statistics>> kernel_times_;
   Lazy<KernelLaunches> kernel_launches_;
   Lazy<StreamOps> stream_ops_;
-  std::vector<Lazy<GapList>> gaps_;  // by device
+  std::vector<Lazy<GapList>> gaps_;              // by device
   std::vector<Lazy<KernelRates>> kernel_rates_;  // by device
   Lazy<JudgedTime> judged_;
   Lazy<OsCallKinds> os_call_kinds_;

@@ -542,7 +542,10 @@ constexpr FindingInfo kFindings[] = {
      At("kind:kernel", "kernel", &Subject::kernel),
      "Launch more blocks, split the work more evenly so that no few blocks run long after the others, or run this "
      "kernel concurrently with others in another stream."},
-    {"gpu.kernel_tail", "the last part of a kernel runs on few SMs", Always(kNote), "kernel_profiles",
+    {"gpu.kernel_tail",
+     "the last part of a kernel runs on few SMs",
+     Always(kNote),
+     "kernel_profiles",
      At("kind:kernel", "kernel", &Subject::kernel),
      "Split the work more evenly, or into more and smaller blocks, so that all SMs end at about the same time; or run "
      "other kernels concurrently, in another stream, to fill the SMs that are free.",

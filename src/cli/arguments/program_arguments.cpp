@@ -166,9 +166,10 @@ void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& gro
       ->type_name("HZ")
       ->check(WholeNumber(10, 100'000))
       ->group(group);
-  app.add_option("--gpu-metrics-burst", gpu_metrics_burst_,
-                 "sample hardware counters for this long at random moments, and read them afterwards; 0 samples all the "
-                 "time (default 0, above 10,000 Hz 0.1)")
+  app.add_option(
+         "--gpu-metrics-burst", gpu_metrics_burst_,
+         "sample hardware counters for this long at random moments, and read them afterwards; 0 samples all the "
+         "time (default 0, above 10,000 Hz 0.1)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 10.0))
       ->group(group);
@@ -375,7 +376,8 @@ void ProgramArguments::ReadGpuMetrics() {
   if (gpu_metrics_devices_ != "none") wanted.devices = gpu_metrics_devices_;
   constexpr std::string_view kSets[] = {"default", "kernels", "dram", "compute", "link"};
   if (std::find(std::begin(kSets), std::end(kSets), wanted.set) == std::end(kSets)) {
-    nsys_.Note("--gpu-metrics-set=" + wanted.set, "the sets are default, kernels, dram, compute and link; default is sampled");
+    nsys_.Note("--gpu-metrics-set=" + wanted.set,
+               "the sets are default, kernels, dram, compute and link; default is sampled");
     wanted.set = kSets[0];
   }
   // No processor reads more than that in time.

@@ -1,6 +1,6 @@
-// Bursts: samples at a rate that cannot be read in time stay in the buffer of the GPU for a fraction of a second, and are
-// decoded afterwards. The next burst begins at a random moment, so late that reading takes no more of a processor than
-// it may, on average.
+// Bursts: samples at a rate that cannot be read in time stay in the buffer of the GPU for a fraction of a second, and
+// are decoded afterwards. The next burst begins at a random moment, so late that reading takes no more of a processor
+// than it may, on average.
 #pragma once
 
 #include <algorithm>
@@ -44,15 +44,16 @@ class Bursts {
   // All are read: when the next one begins.
   void Plan(int64_t now_ns, int64_t cpu_ns) {
     const double share = most_percent_ / 100;
-    const auto apart_ns = static_cast<double>(cpu_ns - cpu_ns_) / share - static_cast<double>(now_ns - (end_ns_ - length_ns_));
+    const auto apart_ns =
+        static_cast<double>(cpu_ns - cpu_ns_) / share - static_cast<double>(now_ns - (end_ns_ - length_ns_));
     const double wait_ns = std::max(apart_ns, static_cast<double>(length_ns_));
     std::uniform_real_distribution<double> around(0.5, 1.5);
     begin_ns_ = now_ns + static_cast<int64_t>(wait_ns * around(random_));
   }
-  // The buffer of the GPU holds no more than that.
+  // There is room for no more than that; 0: it is not known for how much.
   void Shorten(int64_t held_ns) {
     constexpr int64_t kShortestNs = 1'000'000;
-    length_ns_ = std::max(std::min(held_ns, length_ns_ / 2), kShortestNs);
+    length_ns_ = std::max(held_ns > 0 ? std::min(held_ns, length_ns_ / 10 * 9) : length_ns_ / 2, kShortestNs);
   }
 
   pm::SamplingPlan PlanOf(int64_t interval_ns, std::size_t counters) const {

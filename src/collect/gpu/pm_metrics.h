@@ -24,8 +24,8 @@ struct Wanted {
   std::vector<Counter> candidates;
 };
 
-// Names of sets: "default", "kernels" (what tells most of a single kernel), "dram", "compute", "link". Their counters come by importance: where not all fit, those at
-// the end are dropped.
+// Names of sets: "default", "kernels" (what tells most of a single kernel), "dram", "compute", "link". Their counters
+// come by importance: where not all fit, those at the end are dropped.
 std::span<const std::string_view> SetNames();
 // Empty where there is no such set.
 std::vector<Wanted> SetOf(std::string_view name);

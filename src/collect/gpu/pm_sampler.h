@@ -55,7 +55,7 @@ struct ReadingCosts {
 };
 
 struct DecodeResult {
-  std::size_t samples = 0;  // that are complete, and can be evaluated until the next call
+  std::size_t samples = 0;      // that are complete, and can be evaluated until the next call
   bool has_overflowed = false;  // the hardware buffer was full
   bool was_full = false;        // the image was, and the rest of what was decoded is lost
   int error = kSuccess;

@@ -135,7 +135,8 @@ void PmSampling::Open() {
     own.index = gpu.index;
     own.uuid = gpu.uuid;
     own.interval_ns = static_cast<int64_t>(static_cast<double>(kSecondNs) / options_.wanted.hz);
-    own.bursts = Bursts(static_cast<int64_t>(options_.wanted.burst_seconds * static_cast<double>(kSecondNs)), kMostPercent);
+    own.bursts =
+        Bursts(static_cast<int64_t>(options_.wanted.burst_seconds * static_cast<double>(kSecondNs)), kMostPercent);
     own.wanted =
         options_.wanted.metrics.empty() ? pm::SetOf(options_.wanted.set) : pm::WantedOf(options_.wanted.metrics);
     if (PrepareGpu(&own)) gpus_.push_back(std::move(own));
@@ -291,6 +292,7 @@ void PmSampling::EndBurst(Gpu* gpu, int64_t now_ns, Journal* journal) {
   if (result.error != pm::kSuccess && !result.has_overflowed)
     return GiveUp(gpu, "cuptiPmSamplingDecodeData", result.error, journal);
   gpu->bursts.Decoded(result.samples);
+  if (result.samples == 0) gpu->bursts.Plan(now_ns, own_cost_.CpuNs());
   if (!result.has_overflowed && !result.was_full) return;
   // What is there is read; a buffer that was full works again after a new start alone.
   ReadBurst(gpu, result.samples, journal);
@@ -300,7 +302,8 @@ void PmSampling::EndBurst(Gpu* gpu, int64_t now_ns, Journal* journal) {
   gpu->is_enabled = false;
   Note(now_ns, trace::NoticeLevel::kInfo,
        "bursts of GPU metrics of GPU " + std::to_string(gpu->index) + " were " +
-           std::to_string(gpu->bursts.length_ns() / kMillisecondNs) + " ms long from then on: there was no room for more",
+           std::to_string(gpu->bursts.length_ns() / kMillisecondNs) +
+           " ms long from then on: there was no room for more",
        journal);
 }
 

@@ -1,7 +1,7 @@
 // Work whose rates are known. usage: gpu_known_rates WHAT [--launches N]
-//   phases   one kernel that copies, multiplies, uses tensor cores and has a tail, each for a known time (kernels/phases.h)
-//   graph    a decode step: a graph of small kernels of 2 to 15 us, launched again and again
-//   spin     a kernel of a known number of cycles: its time tells whether clocks change
+//   phases   one kernel that copies, multiplies, uses tensor cores and has a tail, each for a known time
+//   (kernels/phases.h) graph    a decode step: a graph of small kernels of 2 to 15 us, launched again and again spin a
+//   kernel of a known number of cycles: its time tells whether clocks change
 // What is known is printed as one JSON object.
 #include <cuda_runtime_api.h>
 
@@ -28,9 +28,7 @@ unsigned Multiprocessors() {
   return static_cast<unsigned>(count);
 }
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void RunPhasesOften(std::size_t launches) {
   constexpr std::size_t kElements = std::size_t{64} << 20;

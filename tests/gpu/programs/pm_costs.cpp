@@ -46,24 +46,28 @@ pm::DecodeResult Take(pm::GpuSampler* sampler, uint64_t interval, Seen* seen) {
   const pm::DecodeResult result = sampler->Decode();
   seen->full += result.was_full;
   seen->overflows += result.has_overflowed;
-  sampler->Evaluate(0, result.samples, [&](const pm::SampleTimes& times, const double*) { seen->Add(times, interval); });
+  sampler->Evaluate(0, result.samples,
+                    [&](const pm::SampleTimes& times, const double*) { seen->Add(times, interval); });
   return result;
 }
 
 void Print(const pm::GpuSampler& sampler, const Seen& seen, double ms, double hz, int64_t cpu_ns) {
-  const auto each = [&](int64_t ns) { return static_cast<double>(ns) / 1000 / static_cast<double>(std::max<uint64_t>(seen.samples, 1)); };
+  const auto each = [&](int64_t ns) {
+    return static_cast<double>(ns) / 1000 / static_cast<double>(std::max<uint64_t>(seen.samples, 1));
+  };
   const pm::ReadingCosts& costs = sampler.costs();
-  std::printf("{\"counters\": %zu, \"expected\": %.0f, \"samples\": %llu, \"width_ns\": %.0f, \"gaps\": %llu, "
-              "\"largest_gap_ms\": %.3f, \"lost_percent\": %.2f, \"image_full\": %llu, \"overflows\": %llu, "
-              "\"decode_us\": %.2f, \"evaluate_us\": %.2f, \"clear_us\": %.2f, \"cpu_percent\": %.1f, "
-              "\"image_samples\": %u, \"image_mb\": %.1f}\n",
-              sampler.plan().counters.size(), ms / 1000 * hz, static_cast<unsigned long long>(seen.samples),
-              static_cast<double>(seen.widths) / static_cast<double>(std::max<uint64_t>(seen.samples, 2) - 1),
-              static_cast<unsigned long long>(seen.gaps), static_cast<double>(seen.largest_gap) / 1e6,
-              static_cast<double>(seen.lost) / ms / 1e4, static_cast<unsigned long long>(seen.full),
-              static_cast<unsigned long long>(seen.overflows), each(costs.decode_ns), each(costs.evaluate_ns),
-              each(costs.reset_ns), static_cast<double>(cpu_ns) / ms / 1e4, sampler.most_samples(),
-              static_cast<double>(sampler.image_bytes()) / 1e6);
+  std::printf(
+      "{\"counters\": %zu, \"expected\": %.0f, \"samples\": %llu, \"width_ns\": %.0f, \"gaps\": %llu, "
+      "\"largest_gap_ms\": %.3f, \"lost_percent\": %.2f, \"image_full\": %llu, \"overflows\": %llu, "
+      "\"decode_us\": %.2f, \"evaluate_us\": %.2f, \"clear_us\": %.2f, \"cpu_percent\": %.1f, "
+      "\"image_samples\": %u, \"image_mb\": %.1f}\n",
+      sampler.plan().counters.size(), ms / 1000 * hz, static_cast<unsigned long long>(seen.samples),
+      static_cast<double>(seen.widths) / static_cast<double>(std::max<uint64_t>(seen.samples, 2) - 1),
+      static_cast<unsigned long long>(seen.gaps), static_cast<double>(seen.largest_gap) / 1e6,
+      static_cast<double>(seen.lost) / ms / 1e4, static_cast<unsigned long long>(seen.full),
+      static_cast<unsigned long long>(seen.overflows), each(costs.decode_ns), each(costs.evaluate_ns),
+      each(costs.reset_ns), static_cast<double>(cpu_ns) / ms / 1e4, sampler.most_samples(),
+      static_cast<double>(sampler.image_bytes()) / 1e6);
 }
 
 }  // namespace
@@ -74,7 +78,8 @@ int main(int argc, char** argv) {
   const auto hz = static_cast<double>(arguments.Number("--hz", 10'000));
   const auto ms = static_cast<int64_t>(arguments.Number("--ms", 2000));
   const auto poll_ms = static_cast<int64_t>(arguments.Number("--poll-ms", 50));
-  const std::size_t image_samples = arguments.Number("--image-samples", 0, 0), buffer_mb = arguments.Number("--buffer-mb", 0, 0);
+  const std::size_t image_samples = arguments.Number("--image-samples", 0, 0),
+                    buffer_mb = arguments.Number("--buffer-mb", 0, 0);
   const bool is_burst = arguments.Switch("--burst");
   arguments.Finish();
 
@@ -89,7 +94,8 @@ int main(int argc, char** argv) {
   if (const int result = pm::Call(api.cuptiProfilerInitialize, &initialize); result != pm::kSuccess)
     return Fail("cuptiProfilerInitialize", api, result);
   pm::GpuSampler sampler(&api, 0);
-  if (const int result = sampler.Prepare(pm::SetOf(set), &function); result != pm::kSuccess) return Fail(function, api, result);
+  if (const int result = sampler.Prepare(pm::SetOf(set), &function); result != pm::kSuccess)
+    return Fail(function, api, result);
   const auto interval_ns = static_cast<int64_t>(1e9 / hz);
   const std::size_t counters = sampler.plan().counters.size();
   pm::SamplingPlan plan = is_burst ? Bursts(ms * kMillisecondNs, 30).PlanOf(interval_ns, counters)

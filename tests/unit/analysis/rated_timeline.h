@@ -16,13 +16,13 @@ struct Hidden {
   uint32_t columns = 6;
   int streams = 1;
   double seconds = 2, hz = 10'000;
-  double noise = 0.01, floor = 0.2;        // of a sample: of its value, and in percent
-  double spread = 0.03;                    // of the rates of launches of one kernel
-  double clock_from = 1, clock_to = 1;     // slow changes: launches take as much longer and do as much less
-  double edge_jitter_ns = 100;             // of what is recorded
-  EdgeShift shift = {};                    // of what the counter sees
-  double shortest_us = 4, longest_us = 60; // of kernels
-  double gap_us = 3;                       // between launches, on average
+  double noise = 0.01, floor = 0.2;                // of a sample: of its value, and in percent
+  double spread = 0.03;                            // of the rates of launches of one kernel
+  double clock_from = 1, clock_to = 1;             // slow changes: launches take as much longer and do as much less
+  double edge_jitter_ns = 100;                     // of what is recorded
+  EdgeShift shift = {};                            // of what the counter sees
+  double shortest_us = 4, longest_us = 60;         // of kernels
+  double gap_us = 3;                               // between launches, on average
   std::function<double(double phase)> shape = {};  // of the first kernel along its launch, 1 on average
 };
 
@@ -35,7 +35,9 @@ struct RatedTimeline {
 
   RatedTimeline(const Hidden& hidden, uint64_t seed) : columns(hidden.columns) {
     std::mt19937_64 random(seed);
-    const auto uniform = [&](double from, double to) { return from + (to - from) * static_cast<double>(random() >> 11) * 0x1p-53; };
+    const auto uniform = [&](double from, double to) {
+      return from + (to - from) * static_cast<double>(random() >> 11) * 0x1p-53;
+    };
     std::normal_distribution<double> normal;
     std::vector<double> rate, length_ns;
     for (uint32_t i = 0; i < columns; ++i) {
@@ -48,7 +50,8 @@ struct RatedTimeline {
     std::vector<double> done(columns + 1), took(columns + 1);
     const double end_ns = hidden.seconds * 1e9;
     const auto spread_over = [&](double from, double to, double value, std::vector<double>* over) {
-      for (auto i = static_cast<std::ptrdiff_t>(std::max(from, 0.0) / dt_ns); i < std::ssize(*over) && static_cast<double>(i) * dt_ns < to; ++i) {
+      for (auto i = static_cast<std::ptrdiff_t>(std::max(from, 0.0) / dt_ns);
+           i < std::ssize(*over) && static_cast<double>(i) * dt_ns < to; ++i) {
         const double at = static_cast<double>(i) * dt_ns;
         (*over)[static_cast<std::size_t>(i)] += value * std::max(std::min(to, at + dt_ns) - std::max(from, at), 0.0);
       }
@@ -57,11 +60,12 @@ struct RatedTimeline {
     for (int stream = 0; stream < hidden.streams; ++stream) {
       for (double at = uniform(0, 50'000); at < end_ns;) {
         const auto column = static_cast<uint32_t>(random() % columns);
-        const double share = (1 + std::sin(at * 6e-9 + static_cast<double>(seed))) / 2;
+        const double share = (1 + std::sin(at * 3e-9 + static_cast<double>(seed))) / 2;
         const double clock = hidden.clock_from + (hidden.clock_to - hidden.clock_from) * share;
         const double length = length_ns[column] / clock * (1 + 0.02 * normal(random));
         const double value = rate[column] * clock * std::max(1 + hidden.spread * normal(random), 0.1);
-        const double from = at + static_cast<double>(hidden.shift.start_ns), to = at + length + static_cast<double>(hidden.shift.end_ns);
+        const double from = at + static_cast<double>(hidden.shift.start_ns),
+                     to = at + length + static_cast<double>(hidden.shift.end_ns);
         const int pieces = column == 0 && hidden.shape ? 40 : 1;
         for (int i = 0; i < pieces; ++i) {
           const double piece = (to - from) / pieces;
@@ -85,7 +89,8 @@ struct RatedTimeline {
     }
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const double value = sums[i] / dt_ns * (1 + hidden.noise * normal(random)) + hidden.floor * normal(random);
-      const auto start_ns = std::llround(static_cast<double>(i) * dt_ns), next_ns = std::llround(static_cast<double>(i + 1) * dt_ns);
+      const auto start_ns = std::llround(static_cast<double>(i) * dt_ns),
+                 next_ns = std::llround(static_cast<double>(i + 1) * dt_ns);
       samples.push_back({start_ns, next_ns, std::llround(value / kUnit), 0});
     }
     for (uint32_t i = 0; i < columns; ++i) truth.push_back(took[i] > 0 ? done[i] / took[i] : 0);

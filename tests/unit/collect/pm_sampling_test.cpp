@@ -85,6 +85,16 @@ class PmSamplingTest : public testing::Test {
     }
   }
 
+  // As it wants to be called.
+  void RunUntil(PmSampling* sampling, int64_t end_ns, int64_t cpu_ns_a_call) {
+    while (now_ns_ < end_ns) {
+      const int64_t next_ns = sampling->Drain(now_ns_, journal_.get());
+      own_cpu_ns_ += cpu_ns_a_call;
+      GoTo(std::max(next_ns, now_ns_ + cpu_ns_a_call));
+      if (journal_->IsFilling()) Collect();
+    }
+  }
+
   void Collect() {
     Write(output_.path, "");
     EXPECT_EQ(journal_->Write(), 0);
@@ -225,6 +235,48 @@ TEST_F(PmSamplingTest, WhatTakesTooMuchStepsDown) {
   EXPECT_EQ(mock_->counters, 4);
   EXPECT_EQ(mock_->hosts, 1);
   EXPECT_NE(TextOf("notice").find("were sampled at 50 Hz from then on"), std::string::npos);
+}
+
+GpuMetricsOptions Bursts50Khz() {
+  GpuMetricsOptions wanted;
+  wanted.set = "kernels";
+  wanted.hz = 50'000;
+  wanted.burst_seconds = 0.1;
+  return wanted;
+}
+
+TEST_F(PmSamplingTest, BurstsComeSoSeldomThatReadingThemIsCheap) {
+  const auto sampling = Start(Bursts50Khz());
+  const int64_t start_ns = now_ns_;
+  RunUntil(sampling.get(), start_ns + 20'000 * kMs, 10 * kMs);
+  sampling->Close(now_ns_, journal_.get());
+  EXPECT_LT(own_cpu_ns_, (now_ns_ - start_ns) * 35 / 100);
+  int64_t samples = 0, sampled_ns = 0, lost_ns = 0, bursts = 0;
+  for (const Line& sample : Of("metric_block")) {
+    if (sample.Number("source") != 1) continue;
+    ++samples;
+    sampled_ns += sample.Number("duration_ns");
+    EXPECT_EQ(sample.Number("duration_ns"), 20'000);
+  }
+  for (const Line& loss : Of("metric_loss")) {
+    EXPECT_EQ(loss.Number("reason"), 6);  // paused
+    lost_ns += loss.Number("duration_ns");
+    ++bursts;
+  }
+  EXPECT_GT(bursts, 10);
+  EXPECT_NEAR(static_cast<double>(samples), 5000.0 * static_cast<double>(bursts - 1), 5000);
+  EXPECT_NEAR(static_cast<double>(sampled_ns + lost_ns), static_cast<double>(now_ns_ - start_ns), 1e6);
+  EXPECT_EQ(TextOf("notice"), "");
+  EXPECT_EQ(mock_->enabled, 0);
+}
+
+TEST_F(PmSamplingTest, BurstsThatDoNotFitGetShorter) {
+  mock_->buffer_samples = 3000;
+  const auto sampling = Start(Bursts50Khz());
+  RunUntil(sampling.get(), now_ns_ + 5000 * kMs, 10 * kMs);
+  EXPECT_NE(TextOf("notice").find("were 50 ms long from then on: there was no room for more"), std::string::npos)
+      << TextOf("notice");
+  EXPECT_GT(Of("metric_block").size(), 2000u);
 }
 
 TEST_F(PmSamplingTest, AFullImageIsALoss) {

@@ -7,6 +7,7 @@
 
 #include "analysis/facts/operations/operations.h"
 #include "analysis/facts/rates/device_counters.h"
+#include "base/machine/parallel.h"
 
 namespace gprof {
 namespace {
@@ -97,7 +98,7 @@ std::vector<RatedCounter> CountersOf(const Trace& trace, uint32_t device, std::s
 }  // namespace
 
 KernelRates::KernelRates(const Trace& trace, const KernelGroups& kernels, uint32_t device,
-                         std::span<const Interval> recorded) {
+                         std::span<const Interval> recorded, std::size_t threads) {
   if (recorded.empty() || !HasSource(trace, device)) return;
   recorded_.assign(recorded.begin(), recorded.end());
   std::vector<RatedCounter> counters = CountersOf(trace, device, recorded, &dram_);
@@ -105,18 +106,21 @@ KernelRates::KernelRates(const Trace& trace, const KernelGroups& kernels, uint32
   // Those that are sampled at the same times, together.
   for (std::size_t first = 0; first < counters.size();) {
     const std::span<const MetricSample> times = counters[first].track.samples;
-    const auto next = std::stable_partition(
-        counters.begin() + static_cast<std::ptrdiff_t>(first), counters.end(),
-        [&](const RatedCounter& counter) { return HaveSameTimes(counter.track.samples, times); });
+    const auto next =
+        std::stable_partition(counters.begin() + static_cast<std::ptrdiff_t>(first), counters.end(),
+                              [&](const RatedCounter& counter) { return HaveSameTimes(counter.track.samples, times); });
     const auto last = static_cast<std::size_t>(next - counters.begin());
     const std::vector<uint8_t> left_out = LeftOut(times, recorded);
     const RatedTime time{work_, static_cast<uint32_t>(kinds_.size()), left_out};
     std::vector<RateTrack> tracks;
     for (std::size_t i = first; i < last; ++i) tracks.push_back(counters[i].track);
     const std::vector<SeenEdges> edges = FindEdges(time, tracks);
-    for (std::size_t i = first; i < last; ++i)
-      counters_.push_back({counters[i].name, counters[i].unit, counters[i].track,
-                           RateFit(time, tracks[i - first], edges[i - first])});
+    std::vector<std::optional<RateFit>> fits(tracks.size());
+    ForEachSideBySide(fits.size(), threads, [&](std::size_t i) { fits[i].emplace(time, tracks[i], edges[i]); });
+    for (std::size_t i = 0; i < fits.size(); ++i) {
+      const RatedCounter& counter = counters[first + i];
+      counters_.push_back({counter.name, counter.unit, counter.track, std::move(*fits[i])});
+    }
     first = last;
   }
 }
@@ -199,7 +203,8 @@ KernelRates::Profile KernelRates::ProfileOf(uint32_t group, std::span<const Coun
   std::vector<RateTrack> tracks;
   std::vector<double> peaks;
   for (const Counter* const counter : counters) {
-    const bool is_one = counter != nullptr && (tracks.empty() || HaveSameTimes(counter->track.samples, tracks[0].samples));
+    const bool is_one =
+        counter != nullptr && (tracks.empty() || HaveSameTimes(counter->track.samples, tracks[0].samples));
     if (!is_one) continue;
     profile.counters.push_back(counter);
     tracks.push_back(counter->track);

@@ -2,6 +2,7 @@
 // fill a sample (rate_fit.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -34,7 +35,8 @@ class KernelRates {
  public:
   KernelRates() = default;
   // `recorded`: the parts of the time of the device that were recorded, in order.
-  KernelRates(const Trace& trace, const KernelGroups& kernels, uint32_t device, std::span<const Interval> recorded);
+  KernelRates(const Trace& trace, const KernelGroups& kernels, uint32_t device, std::span<const Interval> recorded,
+              std::size_t threads);
 
   struct Counter {
     std::string_view name, unit;

@@ -169,8 +169,7 @@ std::vector<double> Solver::Solve(std::span<const double> moments) const {
   return x;
 }
 
-std::vector<double> Solver::SolveNonNegative(const NormalEquations& equations, uint32_t track,
-                                             uint32_t columns) const {
+std::vector<double> Solver::SolveNonNegative(const NormalEquations& equations, uint32_t track, uint32_t columns) const {
   constexpr int kMostSweeps = 2000;
   constexpr double kEnough = 1e-9;
   const std::span<const double> moments = equations.Moments(track);

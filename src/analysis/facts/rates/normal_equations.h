@@ -57,10 +57,10 @@ class NormalEquations {
 
   uint32_t columns_, tracks_;
   double rows_ = 0;
-  std::vector<double> gram_;     // lower triangle, row by row
+  std::vector<double> gram_;          // lower triangle, row by row
   std::vector<double> time_, noise_;  // by column
-  uint32_t rest_ = 0;            // where its shares came from
-  std::vector<double> moments_;  // by track
+  uint32_t rest_ = 0;                 // where its shares came from
+  std::vector<double> moments_;       // by track
   std::vector<double> squares_;
 };
 

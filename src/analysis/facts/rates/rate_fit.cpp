@@ -20,11 +20,13 @@ constexpr double kClearlyWorse = 20;  // variances of the noise
 // Samples that are enough to find edges, in runs that are spread over the time.
 constexpr std::size_t kEdgeSamples = 20'000, kEdgeRun = 100;
 // Runs are not independent, and edges not all alike: their error is so many times what one run after the other says.
-constexpr double kEdgeDoubt = 3, kLeastShiftNs = 10;
+constexpr double kEdgeDoubt = 2.5, kLeastShiftNs = 10;
 constexpr uint32_t kEdgeColumns = 2;
 // Edges of single launches are that far from where they are on average (H200: 90 % within 0.3 us). What values are too
 // small by for that is known to so much of it, and is no more.
 constexpr double kEdgeErrorNs = 90, kDoubt = 0.7, kMostCorrection = 0.2;
+// What the pace of work is within a block is not known: so much of how it differs between them.
+constexpr double kPaceDoubt = 0.06;
 // A value that is not known to a quarter, nor to a tenth of the largest, is not worth a word. If the others explain it
 // nearly as well as its own time does, that is because it runs together with them.
 constexpr double kWideShare = 0.25, kWideOfScale = 0.1, kConfounded = 5, kTogether = -0.5;
@@ -54,7 +56,8 @@ EdgeRuns FindRuns(const RatedTime& time, std::size_t count) {
   EdgeRuns runs;
   runs.of_run = std::max(kEdgeRun, std::size_t{time.columns} * 8);
   const std::size_t wanted = std::max<std::size_t>(kEdgeSamples / runs.of_run, 1);
-  const std::size_t there = std::max<std::size_t>(count / runs.of_run, 1), step = std::max<std::size_t>(there / wanted, 1);
+  const std::size_t there = std::max<std::size_t>(count / runs.of_run, 1),
+                    step = std::max<std::size_t>(there / wanted, 1);
   for (std::size_t first = 0; first < count; first += step * runs.of_run) {
     for (std::size_t i = first; i < std::min(first + runs.of_run, count); ++i) {
       if (!IsLeftOut(time, i)) runs.samples.push_back(i);
@@ -83,8 +86,8 @@ void ForEachRun(const EdgeRuns& runs, F&& f) {
   }
 }
 
-NormalEquations EquationsOf(WorkInSamples* rows, std::span<const RateTrack> tracks,
-                            std::span<const std::size_t> chosen, uint32_t columns) {
+NormalEquations EquationsOf(WorkInSamples* rows, std::span<const RateTrack> tracks, std::span<const std::size_t> chosen,
+                            uint32_t columns) {
   NormalEquations equations(columns, static_cast<uint32_t>(tracks.size()));
   std::vector<double> values(tracks.size());
   for (const std::size_t i : chosen) {
@@ -259,8 +262,8 @@ void RateFit::LearnEdges(const RatedTime& time, const RateTrack& track, std::spa
     const double noise = NoiseOf(rest, Solver(rest).Solve(rest.Moments(0)));
     // What was known before holds for the shift as a whole, not for what is left of it.
     const bool is_seen = before_ns == kSeenShiftNs;
-    AddEdgePriors(is_seen ? 0 : -static_cast<double>(shift_.start_ns), is_seen ? 0 : -static_cast<double>(shift_.end_ns),
-                  noise / (before_ns * before_ns), &rest);
+    AddEdgePriors(is_seen ? 0 : -static_cast<double>(shift_.start_ns),
+                  is_seen ? 0 : -static_cast<double>(shift_.end_ns), noise / (before_ns * before_ns), &rest);
     const std::vector<double> moved_ns = Solver(rest).Solve(rest.Moments(0));
     const auto moved = [&](int64_t at_ns, double by_ns) {
       return static_cast<int64_t>(std::clamp(static_cast<double>(at_ns) + by_ns, -kMostNs, kMostNs));
@@ -276,19 +279,24 @@ void RateFit::LearnEdges(const RatedTime& time, const RateTrack& track, std::spa
 // scaled. Values are those of the mean pace that their columns met.
 std::vector<double> RateFit::TakePaces(std::vector<NormalEquations>* blocks) {
   constexpr int kRounds = 3;
-  constexpr double kSlowest = 0.2, kFastest = 5;
+  // A block in which hardly anything happened says nothing of a pace.
+  constexpr double kSlowest = 0.2, kFastest = 5, kLeastOfMean = 0.1;
   std::vector<double> paces(blocks->size(), 1);
   for (int round = 0; round < kRounds; ++round) {
     NormalEquations total = SumOf(*blocks);
     SetEdges(0, 0, &total);
     const std::vector<double> x = Solver(total).Solve(total.Moments(0));
+    const double least = kLeastOfMean * total.Explained(0, x).itself / static_cast<double>(blocks->size());
+    double weights = 0, sum = 0, squares = 0;
     for (std::size_t i = 0; i < blocks->size(); ++i) {
-      const auto [explained, squares] = (*blocks)[i].Explained(0, x);
-      if (squares <= 0) continue;
-      const double pace = std::clamp(explained / squares, kSlowest, kFastest);
+      const auto [measured, itself] = (*blocks)[i].Explained(0, x);
+      if (itself <= least) continue;
+      const double pace = std::clamp(measured / itself, kSlowest, kFastest);
       (*blocks)[i].ScaleShares(pace);
       paces[i] *= pace;
+      weights += itself, sum += itself * paces[i], squares += itself * paces[i] * paces[i];
     }
+    if (weights > 0) pace_spread_ = std::sqrt(std::max(squares / weights - sum / weights * sum / weights, 0.0));
   }
   return paces;
 }
@@ -347,7 +355,8 @@ void RateFit::Resample(std::span<const NormalEquations> blocks, const NormalEqua
   values_ = Solver(total).SolveNonNegative(total, 0, groups_);
   corrections_ = Solver(total).Solve(total.ShareNoise(values_));
   for (uint32_t group = 0; group < groups_; ++group) {
-    corrections_[group] = std::clamp(corrections_[group], -kMostCorrection * values_[group], kMostCorrection * values_[group]);
+    corrections_[group] =
+        std::clamp(corrections_[group], -kMostCorrection * values_[group], kMostCorrection * values_[group]);
     values_[group] = (values_[group] + corrections_[group]) * paces_[group];
     corrections_[group] *= paces_[group];
   }
@@ -396,8 +405,9 @@ std::optional<Estimate> RateFit::Roughly(std::span<const ColumnShare> mix) const
   }
   const double mean = sum / kReplicates;
   const double variance = std::max(squares / kReplicates - mean * mean, 0.0) * blocks / (blocks - 1);
-  const double half = std::hypot(StudentLimit(blocks - 1) * std::sqrt(variance), kDoubt * correction / weights);
   value /= weights;
+  const double half = std::hypot(StudentLimit(blocks - 1) * std::sqrt(variance), kDoubt * correction / weights,
+                                 kPaceDoubt * pace_spread_ * value);
   return Estimate{value, std::max(value - half, 0.0), value + half};
 }
 

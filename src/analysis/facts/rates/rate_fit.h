@@ -60,22 +60,22 @@ class RateFit {
 
  private:
   void LearnEdges(const RatedTime& time, const RateTrack& track, std::span<const double> rates);
-  static std::vector<double> TakePaces(std::vector<NormalEquations>* blocks);
+  std::vector<double> TakePaces(std::vector<NormalEquations>* blocks);
   void Merge(std::vector<NormalEquations> merged);
   void Resample(std::span<const NormalEquations> blocks, const NormalEquations& total);
   std::optional<Estimate> Roughly(std::span<const ColumnShare> mix) const;
   bool IsWide(uint32_t group) const;
 
   uint32_t columns_ = 0, groups_ = 0;
-  std::vector<uint32_t> group_;   // by column, and of idle at last
-  std::vector<double> values_;    // by group
+  std::vector<uint32_t> group_;      // by column, and of idle at last
+  std::vector<double> values_;       // by group
   std::vector<double> paces_;        // by group: of the time that it ran in
   std::vector<double> corrections_;  // by group: what errors of edges had taken from them, which is in them
-  std::vector<double> blocks_of_;  // by group: over how many blocks of time it is spread
-  std::vector<double> samples_;   // replicate by replicate, the values of all groups
-  double scale_ = 0;              // the largest value of any of them
+  std::vector<double> blocks_of_;    // by group: over how many blocks of time it is spread
+  std::vector<double> samples_;      // replicate by replicate, the values of all groups
+  double scale_ = 0;                 // the largest value of any of them
   EdgeShift shift_;
-  double prior_ns_ = 0;
+  double prior_ns_ = 0, pace_spread_ = 0;
 };
 
 }  // namespace gprof

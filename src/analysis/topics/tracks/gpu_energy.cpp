@@ -156,8 +156,7 @@ void SolveForKernels(const AnalysisInput& input, uint32_t device, const PowerCur
     const std::optional<Estimate> watts = rates.OfKernel(fit, kernels.groups[i]);
     if (!watts) continue;
     const int64_t time_ns = rates.TimeNs(kernels.groups[i]);
-    (*energies)[i] = {time_ns, Joules(watts->value, time_ns), Joules((watts->high - watts->low) / 2, time_ns),
-                      true};
+    (*energies)[i] = {time_ns, Joules(watts->value, time_ns), Joules((watts->high - watts->low) / 2, time_ns), true};
   }
 }
 

@@ -63,8 +63,8 @@ void FindTail(const AnalysisInput& input, uint32_t device, const LongKernel& ker
   const double of_window = 100 * static_cast<double>(kernel.time_ns) / static_cast<double>(window.DurationNs());
   Finding finding = NewFinding("gpu.kernel_tail", of_window * saved);
   const std::string& name = input.shared().kernels().Name(kernel.group);
-  finding.message = fmt::format("the last {:.0f}% of {} run on {:.0f}% of the SMs, what is before on {:.0f}%", 100 * share,
-                                BriefName(name), of_tail, before);
+  finding.message = fmt::format("the last {:.0f}% of {} run on {:.0f}% of the SMs, what is before on {:.0f}%",
+                                100 * share, BriefName(name), of_tail, before);
   finding.gain_ns = static_cast<int64_t>(static_cast<double>(kernel.time_ns) * saved);
   finding.basis = "assumes the work of the tail spreads over as many SMs as before it";
   finding.subject.kernel = name;
@@ -75,23 +75,24 @@ void FindTail(const AnalysisInput& input, uint32_t device, const LongKernel& ker
 }  // namespace
 
 Table KernelProfilesTable() {
-  return {"kernel_profiles",
-          "Along kernels",
-          {{"device", "GPU", Unit::kText, false, ColumnRole::kOwn},
-           {"metric", "Metric", Unit::kText, false},
-           {"unit", "Unit", Unit::kText, true},
-           {"profile", "From start to end", Unit::kText, false, ColumnRole::kOwn},
-           {"most", "Most", Unit::kCount, false, ColumnRole::kOwn},
-           {"error", "±", Unit::kCount, false, ColumnRole::kOwn},
-           {"launches", "Launches", Unit::kCount, true, ColumnRole::kOwn},
-           {"mean_ns", "Mean", Unit::kNs, true, ColumnRole::kOwn},
-           {"parts", "Parts", Unit::kText, true, ColumnRole::kOwn},
-           {"kernel", "Kernel", Unit::kText, false}},
-          {},
-          "Samples folded over all launches of the kernel. Percentages are drawn to 100, others to their maximum. ±: root "
-          "mean square error of a part.",
-          RowsOfRanks::kApart,
-          true};
+  return {
+      "kernel_profiles",
+      "Along kernels",
+      {{"device", "GPU", Unit::kText, false, ColumnRole::kOwn},
+       {"metric", "Metric", Unit::kText, false},
+       {"unit", "Unit", Unit::kText, true},
+       {"profile", "From start to end", Unit::kText, false, ColumnRole::kOwn},
+       {"most", "Most", Unit::kCount, false, ColumnRole::kOwn},
+       {"error", "±", Unit::kCount, false, ColumnRole::kOwn},
+       {"launches", "Launches", Unit::kCount, true, ColumnRole::kOwn},
+       {"mean_ns", "Mean", Unit::kNs, true, ColumnRole::kOwn},
+       {"parts", "Parts", Unit::kText, true, ColumnRole::kOwn},
+       {"kernel", "Kernel", Unit::kText, false}},
+      {},
+      "Samples folded over all launches of the kernel. Percentages are drawn to 100, others to their maximum. ±: root "
+      "mean square error of a part.",
+      RowsOfRanks::kApart,
+      true};
 }
 
 void AddKernelProfiles(const AnalysisInput& input, uint32_t device, const Interval& window, Table* table,

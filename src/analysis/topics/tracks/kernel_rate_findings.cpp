@@ -41,8 +41,7 @@ class KernelValues {
   }
 
   std::optional<Estimate> Of(std::string_view name, uint32_t group) const {
-    if (const KernelRates::Counter* const counter = rates_.Find(name, "%"))
-      return rates_.OfKernel(*counter, group);
+    if (const KernelRates::Counter* const counter = rates_.Find(name, "%")) return rates_.OfKernel(*counter, group);
     const auto state = std::ranges::find(states_.groups, group) - states_.groups.begin();
     const uint32_t source = FindSource(trace_, device_, name, "%");
     if (source == kNone || state == std::ssize(states_.groups)) return std::nullopt;
@@ -66,7 +65,9 @@ class KernelValues {
 bool IsBelow(const std::optional<Estimate>& estimate, double percent) { return estimate && estimate->high < percent; }
 
 // What is not known speaks against nothing.
-bool MayBeBelow(const std::optional<Estimate>& estimate, double percent) { return !estimate || IsBelow(estimate, percent); }
+bool MayBeBelow(const std::optional<Estimate>& estimate, double percent) {
+  return !estimate || IsBelow(estimate, percent);
+}
 
 }  // namespace
 
@@ -94,8 +95,8 @@ void AddKernelFindings(const AnalysisInput& input, uint32_t device, const Interv
       add("gpu.partial_grids", fmt::format("{} keeps {} of the SMs active on average: the others have no block to run",
                                            brief, EstimateText(*active)));
     }
-    const bool is_waiting = IsBelow(issue, kWorkingPercent) && MayBeBelow(tensor, kTensorPercent) &&
-                            MayBeBelow(dram, kSomeDramPercent);
+    const bool is_waiting =
+        IsBelow(issue, kWorkingPercent) && MayBeBelow(tensor, kTensorPercent) && MayBeBelow(dram, kSomeDramPercent);
     if (!active || active->low < kOccupiedPercent || !is_waiting) continue;
     add("gpu.occupied_not_working",
         fmt::format("{} occupies {} of the SMs, but they issue instructions in only {} of the cycles", brief,

@@ -86,7 +86,8 @@ void AddKernelRates(const AnalysisInput& input, uint32_t device, Table* table) {
   const std::string name = DeviceScope(input.trace(), device);
   std::vector<const KernelRates::Counter*> counters;
   for (const KernelRates::Counter& counter : rates.counters()) counters.push_back(&counter);
-  std::ranges::stable_sort(counters, {}, [](const KernelRates::Counter* counter) { return PlaceOfCounter(counter->name); });
+  std::ranges::stable_sort(counters, {},
+                           [](const KernelRates::Counter* counter) { return PlaceOfCounter(counter->name); });
   for (const LongKernel& kernel : LongestKernels(input, device)) {
     for (const KernelRates::Counter* const counter : counters) {
       const std::optional<Estimate> estimate = rates.OfKernel(*counter, kernel.group);
