@@ -111,8 +111,7 @@ constexpr CheckInfo kChecks[] = {
      "ORDER BY calls DESC",
      Filter::kNone, "matrix multiplications by size and type", kOfKernels},
     {"counters",
-     "SELECT r.name, v.metric, v.unit, avg(v.value) AS mean FROM counter_values v JOIN counter_range r ON r.range = "
-     "v.range WHERE v.value IS NOT NULL GROUP BY 1, 2, 3",
+     "SELECT name, metric, unit, avg(value) AS mean FROM counter_values WHERE value IS NOT NULL GROUP BY 1, 2, 3",
      Filter::kNone, "counters of each kernel, means over its launches", kCounters},
     {"nccl",
      "SELECT short_name, device, count(*) AS kernels, sum(duration_ns) AS total_ns FROM kernel WHERE short_name LIKE "
