@@ -62,11 +62,15 @@ constexpr QueryView kViews[] = {
      "function, call_start_ns, call_tid, nvtx_path FROM memset UNION ALL "
      "SELECT 'graph', 'graph', pid, device, stream, start_ns, start_ns + duration_ns, duration_ns, correlation, "
      "function, call_start_ns, call_tid, nvtx_path FROM graph_launch"},
+    // What lies between two captures is not known, so it is no gap.
     {"gpu_gap", "idle intervals of GPUs between operations, with the operation that ended each",
-     "SELECT device, busy_until_ns AS start_ns, start_ns AS end_ns, start_ns - busy_until_ns AS duration_ns, kind, "
-     "name, function, call_start_ns, call_tid, nvtx_path FROM (SELECT *, max(end_ns) OVER (PARTITION BY device ORDER "
-     "BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS busy_until_ns FROM gpu_op) WHERE "
-     "start_ns > busy_until_ns"}};
+     "SELECT device, max(g.start_ns, coalesce(c.start_ns, g.start_ns)) AS start_ns, min(g.end_ns, coalesce(c.end_ns, "
+     "g.end_ns)) AS end_ns, min(g.end_ns, coalesce(c.end_ns, g.end_ns)) - max(g.start_ns, coalesce(c.start_ns, "
+     "g.start_ns)) AS duration_ns, kind, name, function, call_start_ns, call_tid, nvtx_path FROM (SELECT device, pid, "
+     "kind, name, function, call_start_ns, call_tid, nvtx_path, busy_until_ns AS start_ns, start_ns AS end_ns FROM "
+     "(SELECT *, max(end_ns) OVER (PARTITION BY device ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND "
+     "1 PRECEDING) AS busy_until_ns FROM gpu_op) WHERE start_ns > busy_until_ns) g LEFT JOIN capture c ON c.pid = "
+     "g.pid WHERE c.pid IS NULL OR (c.start_ns < g.end_ns AND c.end_ns > g.start_ns)"}};
 
 constexpr QueryExample kExamples[] = {
     {"Which kernels take most time?",
