@@ -126,6 +126,7 @@ TextTable MadePrintable(const TextTable& table) {
 }
 
 constexpr std::size_t kMostLines = 2;
+constexpr std::size_t kNarrow = 72;  // columns: wider tables have a line for each row
 
 // A text of several words is not cut where a second line has room for all of it.
 bool FitsOnLines(const std::string& cell, std::size_t width) {
@@ -135,12 +136,13 @@ bool FitsOnLines(const std::string& cell, std::size_t width) {
 }
 
 // What is different in a column reads differently.
-void ShortenCells(TextTable* table, const Layout& layout) {
+void ShortenCells(TextTable* table, const Layout& layout, bool may_wrap) {
   for (std::size_t i = 0; i < table->columns.size(); ++i) {
     if (!layout.IsShown(i) || table->columns[i].is_right_aligned) continue;
     std::vector<std::string> cells;
     for (const auto& row : table->rows) cells.push_back(i < row.size() ? row[i] : std::string());
-    if (std::ranges::all_of(cells, [&](const auto& cell) { return FitsOnLines(cell, layout.Width(i)); })) continue;
+    const auto fits = [&](const std::string& cell) { return FitsOnLines(cell, layout.Width(i)); };
+    if (may_wrap && std::ranges::all_of(cells, fits)) continue;
     cells = ShortenApart(cells, layout.Width(i));
     for (std::size_t row = 0; row < cells.size(); ++row) {
       if (i < table->rows[row].size()) table->rows[row][i] = std::move(cells[row]);
@@ -157,7 +159,7 @@ Layout LayoutWithin(const TextTable& printable, std::size_t width, std::size_t i
 std::string RenderTable(const TextTable& table, std::size_t width, const Style& style, std::size_t indent) {
   TextTable printable = MadePrintable(table);
   const Layout layout = LayoutWithin(printable, width, indent);
-  ShortenCells(&printable, layout);
+  ShortenCells(&printable, layout, width < kNarrow);
   std::vector<std::string> titles;
   for (const TextColumn& column : printable.columns) titles.push_back(column.title);
   const std::string margin(indent, ' ');
