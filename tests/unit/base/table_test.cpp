@@ -87,12 +87,12 @@ TEST(RenderTable, WordsStayWholeWhereItIsNarrow) {
       {{"Time (%)", true}, {"Total", true}, {"Count", true}, {"Bytes", true}, {"Direction"}, {"Memory"}},
       {{"98.7%", "1.59 ms", "40", "41.94 MB", "host to device", "pinned to device"},
        {"1.3%", "20.29 us", "1", "1.05 MB", "device to host", "device to pinned"}}};
-  EXPECT_EQ(RenderTable(table, 56, kPlain),
-            "Time (%)     Total  Count     Bytes  Direction  Memory\n"
-            "   98.7%   1.59 ms     40  41.94 MB  host to    pinned to\n"
-            "                                     device     device\n"
-            "    1.3%  20.29 us      1   1.05 MB  device to  device to\n"
-            "                                     host       pinned\n");
+  EXPECT_EQ(RenderTable(table, 60, kPlain),
+            "Time (%)     Total  Count     Bytes  Direction   Memory\n"
+            "   98.7%   1.59 ms     40  41.94 MB  host to     pinned to\n"
+            "                                     device      device\n"
+            "    1.3%  20.29 us      1   1.05 MB  device to   device to\n"
+            "                                     host        pinned\n");
 }
 
 }  // namespace
