@@ -16,7 +16,9 @@ namespace {
 
 // SQLite's own: the trace lies beside it. Rows that do not fit are on disk, in a file without a name.
 constexpr sqlite3_int64 kMostMemoryBytes = 256 << 20;
-constexpr int kMostTextBytes = 1 << 20, kStepsBetweenLooks = 1000;
+constexpr const char* kOnlyReads = "a query can only read: SELECT, WITH, VALUES";
+constexpr const char* kToChange = "gprof-cli export --format sqlite makes a database that can be changed";
+constexpr int kMostTextBytes = 1 << 20, kMostPatternBytes = 200, kStepsBetweenLooks = 1000;
 
 std::string QuotedName(std::string_view name) {
   std::string quoted = "\"";
@@ -116,6 +118,7 @@ QueryDatabase::QueryDatabase() {
   }
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kMostTextBytes);
   sqlite3_limit(handle_, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(handle_, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kMostPatternBytes);  // a match is one step, however long
   Execute("PRAGMA journal_mode = OFF");
   Execute("PRAGMA synchronous = OFF");
   Execute("BEGIN");
@@ -147,12 +150,16 @@ void QueryDatabase::Add(const Table& table) {
 }
 
 void QueryDatabase::Prepare(const std::string& sql) {
+  sqlite3_finalize(std::exchange(statement_, nullptr));
+  read_.clear();
   AllowReading();
   const char* rest = "";
   const int code = sqlite3_prepare_v2(handle_, sql.c_str(), static_cast<int>(sql.size() + 1), &statement_, &rest);
   AllowAll();
   if (code != SQLITE_OK) Fail();
   if (statement_ == nullptr) throw Error(ExitCode::kUsage, "the query is empty");
+  // VACUUM asks nobody before it runs.
+  if (sqlite3_stmt_readonly(statement_) == 0) throw Error(ExitCode::kUsage, kOnlyReads, kToChange);
   if (!IsEndOf(rest)) throw Error(ExitCode::kUsage, "more than one statement", "give one SELECT at a time");
 }
 
@@ -178,6 +185,7 @@ uint64_t QueryDatabase::Fill(const RecordTable& table, RecordContext& context) {
 void QueryDatabase::Start(std::chrono::milliseconds limit) {
   limit_ = limit;
   end_ = std::chrono::steady_clock::now() + limit;
+  AllowReading();
   sqlite3_progress_handler(handle_, kStepsBetweenLooks, HasToStop, this);
 }
 
@@ -214,7 +222,7 @@ int QueryDatabase::Authorize(void* self, int action, const char* first, const ch
   const bool only_reads =
       action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION || action == SQLITE_RECURSIVE;
   if (only_reads && !is_load) return SQLITE_OK;
-  database->refused_ = "a query can only read: SELECT, WITH, VALUES";
+  database->refused_ = kOnlyReads;
   return SQLITE_DENY;
 }
 
@@ -225,7 +233,7 @@ int QueryDatabase::HasToStop(void* self) {
 void QueryDatabase::Fail() const {
   const int code = handle_ == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle_);
   const std::string why = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
-  if (!refused_.empty()) throw Error(ExitCode::kUsage, refused_, "gprof-cli export has formats that can be changed");
+  if (!refused_.empty()) throw Error(ExitCode::kUsage, refused_, kToChange);
   switch (code & 0xFF) {
     case SQLITE_INTERRUPT:
       throw Error(ExitCode::kInconclusive, "the query took longer than " + std::to_string(limit_.count() / 1000) + " s",
