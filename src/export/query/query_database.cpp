@@ -158,8 +158,9 @@ void QueryDatabase::Prepare(const std::string& sql) {
   AllowAll();
   if (code != SQLITE_OK) Fail();
   if (statement_ == nullptr) throw Error(ExitCode::kUsage, "the query is empty");
-  // VACUUM asks nobody before it runs.
-  if (sqlite3_stmt_readonly(statement_) == 0) throw Error(ExitCode::kUsage, kOnlyReads, kToChange);
+  // VACUUM and REINDEX ask nobody before they run.
+  if (sqlite3_stmt_readonly(statement_) == 0 || sqlite3_column_count(statement_) == 0)
+    throw Error(ExitCode::kUsage, kOnlyReads, kToChange);
   if (!IsEndOf(rest)) throw Error(ExitCode::kUsage, "more than one statement", "give one SELECT at a time");
 }
 
