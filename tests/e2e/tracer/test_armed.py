@@ -9,7 +9,7 @@ import attach_case
 import harness
 import recorder_case
 
-MEMORY_KB = 300  # that being armed may take; measured: see docs/attach.md
+MEMORY_KB = 300  # that being armed may take (docs/attach.md)
 
 
 class Armed(attach_case.AttachCase):
