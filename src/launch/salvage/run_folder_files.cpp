@@ -209,8 +209,8 @@ std::unique_ptr<RunFolder> RunFolder::MakeIn(const std::vector<std::string>& bas
     void* page = MAP_FAILED;
     // Reserved, not only promised: a full memory must show here and not when the page is written.
     // Who looks whether we live may have the lock for a moment, so this waits for it.
-    const bool is_ready =
-        control >= 0 && flock(control, LOCK_EX) == 0 && posix_fallocate(control, 0, sizeof(trace::ControlPage)) == 0;
+    const bool is_ready = control >= 0 && flock(control, LOCK_EX) == 0 &&
+                          (errno = posix_fallocate(control, 0, sizeof(trace::ControlPage))) == 0;
     if (is_ready) page = mmap(nullptr, sizeof(trace::ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, control, 0);
     if (page != MAP_FAILED) {
       if (geteuid() == 0) fchmod(control, 0644);
