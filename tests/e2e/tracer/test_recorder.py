@@ -166,7 +166,7 @@ class Recorder(recorder_case.RecorderCase):
 
     def test_a_budget_says_what_it_measured(self):
         last = self.gate()
-        self.record("say", "begin", "work", last, options=["--budget", "90%"])
+        self.record("say", "begin", "work", last, options=["--budget", "50%"])
         self.read_until("begin")
         self.drain()
 
