@@ -45,7 +45,7 @@ bool HoldsNobodyUp(const Arrivals& arrivals, size_t ranks) {
     const double deviations = (late_ns - arrivals.expected_late_ns) / deviation_ns;
     return 0.5 * std::erfc(deviations / std::numbers::sqrt2) * static_cast<double>(ranks) > kLevel;
   };
-  if (deviation_ns <= 0 || may_be_chance(arrivals.most_late_ns)) return false;
+  if (ranks <= kFewRanks || deviation_ns <= 0 || may_be_chance(arrivals.most_late_ns)) return false;
   return may_be_chance(static_cast<double>(arrivals.late_ns));
 }
 
