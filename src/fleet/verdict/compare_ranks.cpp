@@ -39,6 +39,7 @@ int64_t LimitOf(const std::vector<int64_t>& values) {
 
 // Who comes to collectives no later than chance lets any rank come holds nobody up, however much of its own time it
 // has. Where not even the last one in all of them would be told from chance, nothing is known.
+// Nor of a few ranks, such as a stage of a pipeline, most of whose collectives are with others.
 bool HoldsNobodyUp(const Arrivals& arrivals, size_t ranks) {
   const double deviation_ns = std::sqrt(arrivals.late_variance);
   const auto may_be_chance = [&](double late_ns) {
