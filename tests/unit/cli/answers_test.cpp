@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Trace EmptyTrace() {
+Trace TraceOfNothing() {
   Trace trace;
   trace.path = "it's here/run.trace";
   trace.strings = {""};
@@ -53,7 +53,7 @@ Report ReportWith(const Trace& trace) {
 constexpr char kLetter[] = "x", kControl[] = "\x01", kNoUtf8[] = "\xff";
 
 TEST(Brief, IsBoundedWhateverIsInIt) {
-  Trace trace = EmptyTrace();
+  Trace trace = TraceOfNothing();
   trace.path = std::string(4096, '"');
   for (const Report& report : {ReportWith<kLetter>(trace), ReportWith<kControl>(trace), ReportWith<kNoUtf8>(trace)}) {
     const std::string brief = RenderBrief(report);
@@ -66,7 +66,7 @@ TEST(Brief, IsBoundedWhateverIsInIt) {
 }
 
 TEST(Brief, NothingRecordedIsNoCleanBill) {
-  const Trace trace = EmptyTrace();
+  const Trace trace = TraceOfNothing();
   const Json json = Json::parse(RenderBrief(RunAnalyses(trace, {}, {})));
   EXPECT_EQ(json["outcome"], "cannot tell");
   EXPECT_TRUE(json["time"]["gpu"].is_null());
@@ -75,7 +75,7 @@ TEST(Brief, NothingRecordedIsNoCleanBill) {
 }
 
 TEST(Explanation, EvidenceNamesOneFinding) {
-  const Trace trace = EmptyTrace();
+  const Trace trace = TraceOfNothing();
   const Report report = ReportWith<kLetter>(trace);
   const Explanation second = Explain(report, "memcpy.small#2");
   ASSERT_EQ(second.answer, AnswerKind::kFound);
@@ -88,7 +88,7 @@ TEST(Explanation, EvidenceNamesOneFinding) {
 }
 
 TEST(Explanation, TheCheckOfEveryFindingIsAQuery) {
-  const Trace trace = EmptyTrace();
+  const Trace trace = TraceOfNothing();
   for (const FindingInfo& info : FindingCatalogue()) {
     Finding finding = NewFinding(info.id);
     finding.subject.kernel = finding.subject.function = finding.subject.direction = "it's";
@@ -103,7 +103,7 @@ TEST(Explanation, TheCheckOfEveryFindingIsAQuery) {
 }
 
 ExitCode CodeOfQuery(const std::string& sql) {
-  const Trace trace = EmptyTrace();
+  const Trace trace = TraceOfNothing();
   try {
     RunQuery(trace, sql, {.time = std::chrono::milliseconds(200)});
   } catch (const Error& error) {
@@ -153,7 +153,7 @@ TEST(Query, EndsAndStaysSmall) {
 }
 
 TEST(Query, RowsAreBounded) {
-  const Trace trace = EmptyTrace();
+  const Trace trace = TraceOfNothing();
   const std::string sql =
       "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 10) SELECT x, printf('%.*c', x * 1000, "
       "'y') FROM c";
