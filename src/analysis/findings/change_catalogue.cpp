@@ -80,7 +80,7 @@ constexpr ChangeInfo kChanges[] = {
      .environment = "XLA_FLAGS+=--xla_gpu_enable_latency_hiding_scheduler=true",
      .risk = kOrderOfSums,
      .permanent = kInEnvironment,
-     .findings = {"nccl.exposed", "memcpy.overlap"}},
+     .findings = {"nccl.exposed"}},
     // Threads and cores.
     {.name = "all-threads",
      .what = "OpenMP, MKL and OpenBLAS with a thread for each core",

@@ -171,7 +171,7 @@ void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& gro
          "sample hardware counters for this long at random moments, and read them afterwards; 0 samples all the "
          "time (default 0, above 10,000 Hz 0.1)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(CLI::Range(0.0, 10.0).description(""))
       ->group(group);
   app.add_option("--gpu-metrics-set", options_.collect.gpu_metrics.set, "which hardware counters to sample")
       ->type_name("default|kernels|dram|compute|link")

@@ -19,7 +19,9 @@ std::optional<Estimate> SampledKernels::Of(const KernelCounter& counter, uint32_
     if (of_device_ns <= 0) continue;
     const KernelRates::Counter* const found = rates.Find(counter.name, "%");
     const std::optional<Estimate> estimate = found != nullptr ? rates.OfKernel(*found, group) : std::nullopt;
-    if (!estimate) return std::nullopt;
+    // More than there is belongs to work that could not be told from it.
+    constexpr double kMostPercent = 105;
+    if (!estimate || estimate->value > kMostPercent) return std::nullopt;
     sum.value += of_device_ns * estimate->value;
     sum.low += of_device_ns * estimate->low;
     sum.high += of_device_ns * estimate->high;

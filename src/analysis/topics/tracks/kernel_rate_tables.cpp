@@ -91,7 +91,9 @@ void AddKernelRates(const AnalysisInput& input, uint32_t device, Table* table) {
   for (const LongKernel& kernel : LongestKernels(input, device)) {
     for (const KernelRates::Counter* const counter : counters) {
       const std::optional<Estimate> estimate = rates.OfKernel(*counter, kernel.group);
-      if (!estimate) continue;
+      // More than there is belongs to work that could not be told from it.
+      constexpr double kMostPercent = 105;
+      if (!estimate || (counter->unit == "%" && estimate->value > kMostPercent)) continue;
       AddRateRow(name, *counter, *estimate, input.shared().kernels().Name(kernel.group),
                  TogetherText(input, rates, *counter, kernel.group), table);
     }
