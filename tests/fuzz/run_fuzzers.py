@@ -23,7 +23,8 @@ import keep_corpus
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FUZZERS = ["fuzz_trace", "fuzz_assemble", "fuzz_unwind", "fuzz_sqlite", "fuzz_kineto", "fuzz_ncu", "fuzz_snapshot"]
 SEEDERS = ["fuzz_seeds", "fuzz_sqlite_smoke", "fuzz_kineto_smoke"]
-LIMITS = ["-timeout=20", "-rss_limit_mb=4000", "-malloc_limit_mb=1024", "-max_len=65536", "-print_final_stats=1"]
+SECONDS_OF_AN_INPUT = 20
+LIMITS = [f"-timeout={SECONDS_OF_AN_INPUT}", "-rss_limit_mb=4000", "-malloc_limit_mb=1024", "-max_len=65536", "-print_final_stats=1"]
 SLOW = ["fuzz_trace", "fuzz_assemble"]  # they try four times as many inputs without
 MERGE_S = 60
 MOST_KEPT_BYTES = 185_000

@@ -46,7 +46,7 @@ constexpr std::array kCommands = {
                 "gprof-cli query run.trace 'SELECT device, sum(duration_ns) FROM gpu_gap GROUP BY device'\n"
                 "gprof-cli query --schema\n"
                 "gprof-cli query run.trace --schema kernel",
-                false, MakeQuery, false, CommandGroup::kRead},
+                false, MakeQuery, false, CommandGroup::kMore},
     CommandInfo{"tree", "show GPU time by module, operator and kernel, and idle time by cause and line",
                 "TRACE [options]",
                 "gprof-cli tree run.trace\n"
@@ -84,7 +84,7 @@ constexpr std::array kCommands = {
                 "gprof-cli baseline accept main runs/ --reason 'batches are twice as large'\n"
                 "gprof-cli baseline show main\n"
                 "gprof-cli baseline history main nightly/*.json",
-                false, MakeBaseline, false, CommandGroup::kCompare},
+                false, MakeBaseline, false, CommandGroup::kMore},
     CommandInfo{"compare", "run two programs alternately and compare them statistically",
                 "[options] -- BASE [ARGS...] ::: NEW [ARGS...]",
                 "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
@@ -167,7 +167,7 @@ constexpr std::array kCommands = {
     CommandInfo{"top", "show what a recorded program does right now", "[RECORDER] [options]",
                 "gprof-cli top\n"
                 "gprof-cli top --interval 5s --format jsonl > top.jsonl",
-                false, MakeTop, false, CommandGroup::kRecord},
+                false, MakeTop, false, CommandGroup::kMore},
     CommandInfo{"serve", "serve metrics, profiles and snapshots of recorded programs over HTTP", "[options]",
                 "gprof-cli serve\n"
                 "gprof-cli serve --listen 0.0.0.0:9464 --token-file /run/secrets/gprof",

@@ -63,7 +63,7 @@ void Bisection::StartSearch() {
   if (options_.metric) figure_ = *options_.metric;
   const uint32_t count = static_cast<uint32_t>(source_->versions().size());
   if (figure_.is_deterministic) {
-    search_ = std::make_unique<ExactSearch>(count, options_.rules);
+    search_ = std::make_unique<ExactBisection>(count, options_.rules);
   } else {
     search_ = std::make_unique<NoisySearch>(count, options_.rules);
   }

@@ -28,7 +28,7 @@ double RelativeChange(double before, double after) {
 
 }  // namespace
 
-std::optional<uint32_t> ExactSearch::Next(std::span<const double>) const {
+std::optional<uint32_t> ExactBisection::Next(std::span<const double>) const {
   if (versions_.size() < 2 || AreVarying(runs_)) return std::nullopt;
   const std::map<uint32_t, double> values = ValuesByVersion(runs_);
   const uint32_t good = versions_.front(), bad = versions_.back();
@@ -44,7 +44,7 @@ std::optional<uint32_t> ExactSearch::Next(std::span<const double>) const {
   return std::nullopt;
 }
 
-SearchResult ExactSearch::Result() const {
+SearchResult ExactBisection::Result() const {
   SearchResult result;
   result.is_varying = AreVarying(runs_);
   const std::map<uint32_t, double> values = ValuesByVersion(runs_);

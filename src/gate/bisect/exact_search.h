@@ -5,7 +5,7 @@
 
 namespace gprof {
 
-class ExactSearch : public ChangeSearch {
+class ExactBisection : public ChangeSearch {
  public:
   using ChangeSearch::ChangeSearch;
   std::optional<uint32_t> Next(std::span<const double> costs = {}) const override;

@@ -94,7 +94,7 @@ SearchResult NoisySearch::Result() const {
   for (std::size_t s = 0; s < answer.count; ++s) {
     result.changes.push_back(change(answer.places[s] - 1, answer.places[s], answer.steps[s]));
   }
-  for (const Explanation& explanation : posterior.explanations) {
+  for (const StepExplanation& explanation : posterior.explanations) {
     if (explanation.count != 1) continue;
     const StepSpan& span = posterior.spans[explanation.spans[0]];
     result.likely.push_back(change(span.from, span.to, explanation.steps[0]));

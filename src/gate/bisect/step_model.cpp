@@ -277,7 +277,7 @@ class StepModel {
   }
 
   // Over the places of its spans.
-  void Spread(const Explanation& explanation, StepPosterior* out) const {
+  void Spread(const StepExplanation& explanation, StepPosterior* out) const {
     StepAnswer answer{explanation.count, {}, explanation.steps, explanation.probability};
     for (std::size_t s = 0; s < explanation.count; ++s) {
       const StepSpan& span = layout_.spans[explanation.spans[s]];
@@ -297,7 +297,7 @@ class StepModel {
   std::vector<Gathered> gathered_;  // for each pace of the drift
   std::vector<double> none_;        // [cell]: log of the evidence for no step
   double weight_ = 0;
-  std::vector<Explanation> explanations_;
+  std::vector<StepExplanation> explanations_;
   std::vector<EvidenceSum> sums_;  // of each explanation
   double best_ = std::numeric_limits<double>::lowest();
   const GridCell* best_cell_ = nullptr;
@@ -323,7 +323,7 @@ struct Mixture {
 
 double InformationAt(std::size_t place, const StepPosterior& posterior, const StepRules& rules) {
   Mixture mixture;
-  for (const Explanation& explanation : posterior.explanations) {
+  for (const StepExplanation& explanation : posterior.explanations) {
     if (explanation.probability < 1e-6) continue;
     // Where the place is within a span, so far it may be before the step or behind it.
     double behind = 1;

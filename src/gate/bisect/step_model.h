@@ -36,7 +36,7 @@ struct StepSpan {
   double weight = 0;
 };
 
-struct Explanation {
+struct StepExplanation {
   std::size_t count = 0;  // of steps, at most two
   std::array<std::size_t, 2> spans{};
   std::array<StepEstimate, 2> steps{};
@@ -55,7 +55,7 @@ struct StepPosterior {
   double none = 1;
   std::vector<double> any;  // [place]: a step there, with or without another
   std::vector<StepSpan> spans;
-  std::vector<Explanation> explanations;
+  std::vector<StepExplanation> explanations;
   StepAnswer answer;
   double noise = 0;  // the likeliest
   // Of the level that the next run starts from, how much has the step of each span.

@@ -175,7 +175,7 @@ TEST(NoisySearch, SaysWhatIsLikelyBeforeItKnows) {
   EXPECT_LT(result.no_change_probability, 0.05);
 }
 
-uint32_t RunExactly(ExactSearch* search, const std::vector<double>& values) {
+uint32_t RunExactly(ExactBisection* search, const std::vector<double>& values) {
   uint32_t runs = 0;
   while (const std::optional<uint32_t> next = search->Next()) {
     search->Add({*next, values[*next]});
@@ -192,9 +192,9 @@ std::vector<double> Steps(std::initializer_list<uint32_t> changes) {
   return values;
 }
 
-TEST(ExactSearch, TakesOneRunOfEachVersion) {
+TEST(ExactBisection, TakesOneRunOfEachVersion) {
   for (uint32_t change = 1; change <= kCommits; ++change) {
-    ExactSearch search(kCommits + 1, {});
+    ExactBisection search(kCommits + 1, {});
     EXPECT_EQ(RunExactly(&search, Steps({change})), 9u);
     const SearchResult result = search.Result();
     ASSERT_TRUE(result.is_known);
@@ -205,8 +205,8 @@ TEST(ExactSearch, TakesOneRunOfEachVersion) {
   }
 }
 
-TEST(ExactSearch, FindsTwoChangesAndNone) {
-  ExactSearch two(kCommits + 1, {}), none(kCommits + 1, {});
+TEST(ExactBisection, FindsTwoChangesAndNone) {
+  ExactBisection two(kCommits + 1, {}), none(kCommits + 1, {});
   RunExactly(&two, Steps({10, 50}));
   ASSERT_EQ(two.Result().changes.size(), 2u);
   EXPECT_EQ(two.Result().changes[1].first_after, 50u);
@@ -215,8 +215,8 @@ TEST(ExactSearch, FindsTwoChangesAndNone) {
   EXPECT_TRUE(none.Result().changes.empty());
 }
 
-TEST(ExactSearch, SaysWhereTheFigureIsNotExact) {
-  ExactSearch search(kCommits + 1, {});
+TEST(ExactBisection, SaysWhereTheFigureIsNotExact) {
+  ExactBisection search(kCommits + 1, {});
   search.Add({0, 100});
   search.Add({0, 101});
   EXPECT_EQ(search.Next(), std::nullopt);
@@ -224,8 +224,8 @@ TEST(ExactSearch, SaysWhereTheFigureIsNotExact) {
   EXPECT_FALSE(search.Result().is_known);
 }
 
-TEST(ExactSearch, SkipsWhatCannotBeRun) {
-  ExactSearch search(5, {});
+TEST(ExactBisection, SkipsWhatCannotBeRun) {
+  ExactBisection search(5, {});
   const std::vector<double> values = {1, 1, 1, 2, 2};
   for (const uint32_t broken : {2u, 3u}) search.Skip(broken);
   RunExactly(&search, values);

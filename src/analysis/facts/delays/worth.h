@@ -24,7 +24,7 @@ enum class WorthVerdict : uint8_t {
 struct Worth {
   std::string thing;
   int64_t windows = 0;                                  // with a delay, that count
-  SlopeEstimate slope;                                       // ns of a unit of progress for each ns of the thing
+  SlopeEstimate slope;                                  // ns of a unit of progress for each ns of the thing
   double unit_ns = 0;                                   // of progress, without delays
   double instances_per_unit = 0, time_per_unit_ns = 0;  // of the thing, without delays
   WorthVerdict verdict = WorthVerdict::kCannotTell;

@@ -27,9 +27,6 @@ constexpr uint32_t kEdgeColumns = 2;
 constexpr double kEdgeErrorNs = 90, kDoubt = 0.7, kMostCorrection = 0.2;
 // What the pace of work is within a block is not known: so much of how it differs between them.
 constexpr double kPaceDoubt = 0.06;
-// Nor do samples show in what they differ from counters of a kernel by itself, whose caches, clocks and neighbours are
-// others. Of 28 kernels on an H200 (101 values), 9 in 10 were within this of what replaying them gave.
-constexpr double kDoubtOfValue = 0.05, kDoubtOfScale = 0.01;
 // A value that is not known to a quarter, nor to a tenth of the largest, is not worth a word. If the others explain it
 // nearly as well as its own time does, that is because it runs together with them.
 constexpr double kWideShare = 0.25, kWideOfScale = 0.1, kConfounded = 5, kTogether = -0.5;
@@ -417,9 +414,8 @@ std::optional<Estimate> RateFit::Roughly(std::span<const ColumnShare> mix) const
 std::optional<Estimate> RateFit::Of(std::span<const ColumnShare> mix) const {
   std::optional<Estimate> found;
   if (!samples_.empty()) found = Roughly(mix);
-  if (!found || IsTooWide(*found, scale_)) return std::nullopt;
-  const double doubt = kDoubtOfValue * found->value + kDoubtOfScale * scale_;
-  return Estimate{found->value, std::max(found->low - doubt, 0.0), found->high + doubt};
+  if (found && IsTooWide(*found, scale_)) found.reset();
+  return found;
 }
 
 bool RateFit::IsWide(uint32_t group) const {

@@ -1,5 +1,6 @@
 #include "analysis/topics/kernels/sampled_kernels.h"
 
+#include "analysis/facts/rates/replay_doubt.h"
 #include "analysis/facts/shared_facts.h"
 
 namespace gprof {
@@ -18,10 +19,9 @@ std::optional<Estimate> SampledKernels::Of(const KernelCounter& counter, uint32_
     const auto of_device_ns = static_cast<double>(rates.TimeNs(group));
     if (of_device_ns <= 0) continue;
     const KernelRates::Counter* const found = rates.Find(counter.name, "%");
-    const std::optional<Estimate> estimate = found != nullptr ? rates.OfKernel(*found, group) : std::nullopt;
-    // More than there is belongs to work that could not be told from it.
-    constexpr double kMostPercent = 105;
-    if (!estimate || estimate->value > kMostPercent) return std::nullopt;
+    if (found == nullptr) return std::nullopt;
+    const std::optional<Estimate> estimate = WithReplayDoubt(rates.OfKernel(*found, group), found->unit);
+    if (!estimate) return std::nullopt;
     sum.value += of_device_ns * estimate->value;
     sum.low += of_device_ns * estimate->low;
     sum.high += of_device_ns * estimate->high;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/rates/replay_doubt.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/result/display_names.h"
@@ -41,7 +42,8 @@ class KernelValues {
   }
 
   std::optional<Estimate> Of(std::string_view name, uint32_t group) const {
-    if (const KernelRates::Counter* const counter = rates_.Find(name, "%")) return rates_.OfKernel(*counter, group);
+    if (const KernelRates::Counter* const counter = rates_.Find(name, "%"))
+      return WithReplayDoubt(rates_.OfKernel(*counter, group), counter->unit);
     const auto state = std::ranges::find(states_.groups, group) - states_.groups.begin();
     const uint32_t source = FindSource(trace_, device_, name, "%");
     if (source == kNone || state == std::ssize(states_.groups)) return std::nullopt;

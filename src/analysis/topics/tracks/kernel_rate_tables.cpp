@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/rates/replay_doubt.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/result/display_names.h"
 #include "analysis/topics/tracks/gpu_states.h"
@@ -90,10 +91,8 @@ void AddKernelRates(const AnalysisInput& input, uint32_t device, Table* table) {
                            [](const KernelRates::Counter* counter) { return PlaceOfCounter(counter->name); });
   for (const LongKernel& kernel : LongestKernels(input, device)) {
     for (const KernelRates::Counter* const counter : counters) {
-      const std::optional<Estimate> estimate = rates.OfKernel(*counter, kernel.group);
-      // More than there is belongs to work that could not be told from it.
-      constexpr double kMostPercent = 105;
-      if (!estimate || (counter->unit == "%" && estimate->value > kMostPercent)) continue;
+      const std::optional<Estimate> estimate = WithReplayDoubt(rates.OfKernel(*counter, kernel.group), counter->unit);
+      if (!estimate) continue;
       AddRateRow(name, *counter, *estimate, input.shared().kernels().Name(kernel.group),
                  TogetherText(input, rates, *counter, kernel.group), table);
     }
