@@ -35,7 +35,7 @@ constexpr std::array kExporters = {
     Exporter{.name = "pprof", .extension = ".pb", .summary = "CPU samples and GPU time by stack, for pprof (gzip-compressed)",
              .is_compressed = true, .write = WritePprof, .refuse_empty = RefuseWithoutStacks},
     Exporter{.name = "otlp", .extension = ".otlp", .summary = "the same as OpenTelemetry profiles (OTLP, v1development)",
-             .write = WriteOtlp, .refuse_empty = RefuseWithoutStacks},
+             .write = WriteOtlp},
 };
 // clang-format on
 

@@ -122,10 +122,11 @@ class CpuSamples(exporting.ExportTest):
             by_kind["memset" if names[-1] == "memset" else "memcpy" if names[-1].startswith("copy ") else "kernel"] += gpu_ns
         self.assertEqual(by_kind, wanted)
 
-    def test_a_trace_without_samples_has_an_empty_profile(self):
+    def test_a_trace_without_samples_is_refused_as_a_profile(self):
         trace = exporting.DATA / "starved_loader.trace"
         self.assertEqual(self.export(trace, "folded", "--weight", "cpu").read_text(), "")
-        self.assertEqual(json.loads(self.export(trace, "speedscope").read_text())["profiles"], [])
+        with self.assertRaisesRegex(RuntimeError, "there are no CPU samples to export"):
+            self.export(trace, "speedscope")
 
 
 if __name__ == "__main__":

@@ -23,8 +23,6 @@ namespace {
 constexpr double kTimesTheMedian = 10, kEvenTimes = 2;
 constexpr size_t kFewestOthers = 3;
 constexpr int64_t kLeastNs = 1'000'000;  // less may be anything
-// Launches that took less together may have done nothing but wait for their first pages.
-constexpr int64_t kFirstTouchNs = 5'000'000;
 
 // The launches of a kernel: the first, and how long the others took.
 struct Launches {

@@ -79,7 +79,9 @@ class WhatIf : public Command {
            "launches, copies, waits, and the largest NVTX ranges and kernels)")
         ->type_name("LIST")
         ->delimiter(',')
+        ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false)
         ->group(kGroup);
     app.add_option(
            "--progress", progress_,

@@ -31,7 +31,7 @@ class Doctor(LauncherTest):
 
     def test_text_has_a_line_for_each(self):
         done = self.run_in_folder(self.cli, "doctor")
-        marks = {"good": "ok", "bad": "FAILED", "not here": "n/a"}
+        marks = {"good": "ok", "failed": "FAILED", "not here": "n/a"}
         for check in self.examine().values():
             self.assertIn(f"{marks.get(check['state'], check['state']):10}{check['title']}", done.stdout.decode())
 
@@ -42,13 +42,13 @@ class Doctor(LauncherTest):
 
     def test_missing_memory(self):
         self.env["GPROF_RUN_BASE"] = "/proc/nothing"
-        self.assertEqual(self.examine()["run_folder"]["state"], "bad")
+        self.assertEqual(self.examine()["run_folder"]["state"], "failed")
 
     def test_broken_tracer(self):
         before = self.stub.read_bytes()
         self.addCleanup(self.stub.write_bytes, before)
         self.stub.write_bytes(b"no library")
-        self.assertEqual(self.examine()["tracer"]["state"], "bad")
+        self.assertEqual(self.examine()["tracer"]["state"], "failed")
 
     def test_left_over_of_another_profiler(self):
         self.env["CUDA_INJECTION64_PATH"] = "/opt/other/lib.so"
@@ -60,7 +60,7 @@ class Doctor(LauncherTest):
         # No library at all: loading it fails, in a process of its own.
         (self.folder / "libcuda.so.1").write_bytes(b"no library")
         self.env["LD_LIBRARY_PATH"] = str(self.folder)
-        self.assertEqual(self.examine()["driver"]["state"], "bad")
+        self.assertEqual(self.examine()["driver"]["state"], "failed")
 
 
 if __name__ == "__main__":

@@ -189,22 +189,6 @@ void AddRamp(int count, Sampled* sampled) {
   sampled->Add("SMs Active", "%", "pm", trace::MetricKind::kRate, samples);
 }
 
-TEST(GpuMetrics, KernelsHaveDistributions) {
-  Sampled sampled;
-  sampled.maker.AddKernel(0, 100 * kMs, kNone, "a");
-  sampled.maker.AddKernel(100 * kMs, 400 * kMs, kNone, "b");
-  AddRamp(40, &sampled);
-  const Table table = TableOf(RunGpuMetrics(sampled.Finish(), {}), "gpu_metrics_kernels");
-  ASSERT_EQ(table.rows.size(), 2u);
-  EXPECT_EQ(TextOf(table, 0, "kernel"), "b");
-  EXPECT_EQ(IntOf(table, 0, "samples"), 30);
-  EXPECT_DOUBLE_EQ(RealOf(table, 0, "min"), 10);
-  EXPECT_DOUBLE_EQ(RealOf(table, 0, "mean"), 24.5);
-  EXPECT_DOUBLE_EQ(RealOf(table, 0, "p50"), 24);
-  EXPECT_DOUBLE_EQ(RealOf(table, 0, "p95"), 38);
-  EXPECT_DOUBLE_EQ(RealOf(table, 0, "max"), 39);
-}
-
 TEST(GpuMetrics, ARangeHasTheSamplesOfWhatItLaunched) {
   Sampled sampled;
   sampled.maker.AddRange(0, 5 * kMs, "outer");

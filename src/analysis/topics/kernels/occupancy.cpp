@@ -355,6 +355,7 @@ Groups GroupsOf(const AnalysisInput& input, const Summary& summary) {
     // First launches wait for managed memory, and where there are hardly any others nobody knows how long they worked:
     // half of it is what memory.first_touch counts for the memory.
     const int64_t may_be_waiting = may_wait_for_pages && row.launches.count < kLaunchesToKnow ? 2 : 1;
+    if (may_be_waiting > 1 && row.launches.time_ns < kFirstTouchNs) continue;
     if (row.launches.time_ns < kShortNs * row.launches.count) continue;
     const double beside = concurrency[row.launches.device], used = std::min(1.0, row.use.Share() * beside);
     const double working_ns = static_cast<double>(row.launches.time_ns) / beside / static_cast<double>(may_be_waiting);

@@ -32,18 +32,20 @@ std::string EstimateText(const Estimate& estimate) {
   return fmt::format("{:.0f}% ({:.0f} to {:.0f})", estimate.value, estimate.low, estimate.high);
 }
 
-// What is said of kernels: by regression over the samples of the monitors; where there are only those of GPM, ten times
-// a second, by those that a kernel filled.
+// What is said of kernels: by regression over the samples of the monitors; where these are too few, or there are only
+// those of GPM, ten times a second, by those that a kernel filled.
 class KernelValues {
  public:
   KernelValues(const AnalysisInput& input, uint32_t device)
       : trace_(input.trace()), device_(device), rates_(input.shared().kernel_rates(device)) {
-    if (rates_.counters().empty()) states_ = StatesOfKernels(input, device);
+    states_ = StatesOfKernels(input, device);
   }
 
   std::optional<Estimate> Of(std::string_view name, uint32_t group) const {
-    if (const KernelRates::Counter* const counter = rates_.Find(name, "%"))
-      return WithReplayDoubt(rates_.OfKernel(*counter, group), counter->unit);
+    const KernelRates::Counter* const counter = rates_.Find(name, "%");
+    const std::optional<Estimate> rate =
+        counter == nullptr ? std::nullopt : WithReplayDoubt(rates_.OfKernel(*counter, group), counter->unit);
+    if (rate) return rate;
     const auto state = std::ranges::find(states_.groups, group) - states_.groups.begin();
     const uint32_t source = FindSource(trace_, device_, name, "%");
     if (source == kNone || state == std::ssize(states_.groups)) return std::nullopt;
