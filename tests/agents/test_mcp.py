@@ -24,7 +24,9 @@ class Session:
 
     def __exit__(self, *_):
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            stream.close()
 
     def send(self, text):
         self.process.stdin.write(text + "\n")

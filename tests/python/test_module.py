@@ -236,7 +236,8 @@ class Reports(Folder):
                 gprof_cli.read(path)
             self.assertIs(type(caught.exception), kind)
             self.assertIsInstance(caught.exception, built_in)
-            done = run(COMMAND, "report", path)
+            # `report` takes folders, so that `info` says what a file is.
+            done = run(COMMAND, "info", path)
             self.assertEqual(caught.exception.code, done.returncode)
             self.assertIn(str(caught.exception), done.stderr)
             self.assertIn(caught.exception.hint, done.stderr)

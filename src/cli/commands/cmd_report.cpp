@@ -137,7 +137,7 @@ class ReportCommand : public Command {
     report.is_full = is_full_ || !skip_.empty() || !sort_.empty() || min_time_ns_ > 0 || rows_.has_value();
     report.has_full_names = has_full_names_;
     report.has_findings_alone = only_ == kFindings;
-    report.has_tables = has_tables_ || report.has_details || report.is_full;
+    report.has_tables = has_tables_ || report.has_details || report.is_full || format_ != "json";
     if (rows_ == 0u) report.metric_ranges = SIZE_MAX;
     if (format_ == "csv") return WriteCsv(report);
     if (format_ == "html") return WriteHtml(report);

@@ -60,7 +60,7 @@ SearchResult ExactBisection::Result() const {
   result.likely = result.changes;
   result.no_change_probability = result.changes.empty() ? 1 : 0;
   result.probability = result.is_known ? 1 : 0;
-  result.runs_left = result.is_known ? 0 : static_cast<uint32_t>(std::ceil(std::log2(widest)));
+  result.runs_left = result.is_known ? 0 : static_cast<uint32_t>(std::ceil(std::log(widest) / std::log(2.0)));
   return result;
 }
 

@@ -18,7 +18,7 @@ __all__ = ["Error", "FileError", "InputError", "KINDS", "NONE", "NotFoundError",
 _KINDS = {name: (meaning, tuple(columns)) for name, meaning, columns in _core.kinds()}
 KINDS = tuple(_KINDS)
 
-_FINDING_COLUMNS = ("id", "severity", "message", "evidence", "advice", "gain_ns", "gain_percent_of_run", "claims", "basis", "same_as", "is_minor", "table", "subject")
+_FINDING_COLUMNS = ("id", "severity", "message", "evidence", "advice", "try", "gain_ns", "gain_percent_of_run", "claims", "basis", "is_measured", "same_as", "is_minor", "table", "subject")
 _EVENTS = 500_000
 
 # In records: an index to nothing.

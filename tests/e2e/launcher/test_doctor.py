@@ -31,7 +31,7 @@ class Doctor(LauncherTest):
 
     def test_text_has_a_line_for_each(self):
         done = self.run_in_folder(self.cli, "doctor")
-        marks = {"good": "ok", "failed": "FAILED", "not here": "n/a"}
+        marks = {}
         for check in self.examine().values():
             self.assertIn(f"{marks.get(check['state'], check['state']):10}{check['title']}", done.stdout.decode())
 

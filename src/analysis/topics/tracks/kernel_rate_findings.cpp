@@ -46,6 +46,12 @@ class KernelValues {
     const std::optional<Estimate> rate =
         counter == nullptr ? std::nullopt : WithReplayDoubt(rates_.OfKernel(*counter, group), counter->unit);
     if (rate) return rate;
+    if (name == kDramBandwidth && FindSource(trace_, device_, name, "%") == kNone) {
+      const std::optional<Estimate> read = Of("DRAM Read Bandwidth", group),
+                                    written = Of("DRAM Write Bandwidth", group);
+      if (!read || !written) return std::nullopt;
+      return Estimate{read->value + written->value, read->low + written->low, read->high + written->high};
+    }
     const auto state = std::ranges::find(states_.groups, group) - states_.groups.begin();
     const uint32_t source = FindSource(trace_, device_, name, "%");
     if (source == kNone || state == std::ssize(states_.groups)) return std::nullopt;
