@@ -223,7 +223,8 @@ void Bisection::Keep(uint32_t version, const Trial& trial) {
 void Bisection::SayCost() const {
   if (options_.launch.is_quiet) return;
   const int64_t versions = static_cast<int64_t>(source_->versions().size()) - 1;
-  const int64_t places = static_cast<int64_t>(std::ceil(std::log(static_cast<double>(std::max<int64_t>(versions, 2))) / std::log(2.0)));
+  const int64_t places =
+      static_cast<int64_t>(std::ceil(std::log(static_cast<double>(std::max<int64_t>(versions, 2))) / std::log(2.0)));
   const std::string runs = figure_.is_deterministic ? std::to_string(places + 3) + " runs"
                                                     : "20 to 50 runs where runs vary by 2%, fewer where they vary less";
   Say(CountOf(versions, source_->noun()) + " to choose from: " + runs +
