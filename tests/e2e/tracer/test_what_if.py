@@ -43,9 +43,10 @@ class WhatIf(harness.Case):
         for window in windows:
             self.assertEqual(window["thing"] or "", "range:load" if window["number"] % 2 == 0 else "", window)
             if not window["thing"]:
-                self.assertEqual((window["delay_ns"], window["instances"], window["inserted_ns"]), (0, 0, 0))
+                # One that was in the midst of its delay when the window ended still counts the time.
+                self.assertEqual((window["delay_ns"], window["instances"]), (0, 0))
             else:
-                self.assertGreaterEqual(window["inserted_ns"], window["delay_ns"] * window["instances"])
+                self.assertGreaterEqual(window["inserted_ns"], window["delay_ns"] * max(0, window["instances"] - 1))
         for before, after in zip(windows, windows[1:]):
             self.assertGreaterEqual(after["start_ns"], before["start_ns"] + before["duration_ns"])
 
