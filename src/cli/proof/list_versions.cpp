@@ -58,7 +58,7 @@ class Lists : public VersionSource {
     noun_ = kind == ListKind::kPackages ? "package" : kind == ListKind::kEnvironment ? "variable" : "setting";
     versions_.push_back({good, good, ""});
     lists_.push_back(now_);
-    const std::map<std::string, std::string> wanted = ByName(LinesOf(bad));
+    const std::map<std::string, std::string> had = now_, wanted = ByName(LinesOf(bad));
     for (const auto& [name, line] : wanted) {
       const auto old = now_.find(name);
       if (old == now_.end()) {
@@ -67,7 +67,7 @@ class Lists : public VersionSource {
         Step(name, line, "was " + old->second);
       }
     }
-    for (const auto& [name, line] : lists_.front()) {
+    for (const auto& [name, line] : had) {
       if (!wanted.contains(name)) Step(name, "", "was " + line);
     }
     if (versions_.size() < 2) {
