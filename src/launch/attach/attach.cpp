@@ -16,6 +16,7 @@
 #include "launch/attach/attach_target.h"
 #include "launch/attach/attachment.h"
 #include "launch/run/attendant.h"
+#include "launch/salvage/arena_files.h"
 #include "launch/salvage/run_folder_files.h"
 #include "launch/session/collector_processes.h"
 
@@ -243,11 +244,13 @@ AttachResult RunRecorderAttached(const AttachOptions& options) {
   return result;
 }
 
-// Its gprof-cli ends as it does at Ctrl-C. Where that was killed, nobody else ends it.
+// Its gprof-cli ends as it does at Ctrl-C. Where that was killed, nobody else ends it; its collectors, which are about
+// to end, may hold its lock a while longer.
 bool Detach(pid_t pid) {
   const std::optional<FoundRun> run = FindAttachedRun(pid);
   if (!run || !run->session.starts_with(kAttachSession)) return false;
-  if (HasLauncher(*run)) return kill(static_cast<pid_t>(LauncherOf(*run)), SIGINT) == 0;
+  const uint32_t launcher = LauncherOf(*run);
+  if (HasLauncher(*run) && IsProcessAlive(launcher, 0)) return kill(static_cast<pid_t>(launcher), SIGINT) == 0;
   const std::unique_ptr<RunFolder> folder = RunFolder::Adopt(*run);
   if (!folder) return false;
   CaptureOrder order = folder->order();

@@ -85,6 +85,11 @@ Attachment::Attachment(AttachTarget target, const LaunchOptions& trace)
 }
 
 Attachment::~Attachment() {
+  // A process that ended before it was recorded comes back to nothing that was made for it.
+  if (!has_begun_ && HasEnded()) {
+    folder_->SetKept(false);
+    Leave();
+  }
   if (process_ >= 0) close(process_);
 }
 
