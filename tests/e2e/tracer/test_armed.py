@@ -149,6 +149,23 @@ class Armed(attach_case.AttachCase):
         self.assertEqual(first.wait(harness.DEADLINE_S), 0)
         self.check_trace("b.trace", self.finish(gate, 0))
 
+    def test_a_recording_whose_gprof_cli_was_killed_is_ended_by_detach(self):
+        gate = self.folder / "gate"
+        self.arm("launch", 2, "say", "ready", "work", gate, "exit", 0)
+        attached = subprocess.Popen(self.attach_command(self.program.pid, "-o", "a.trace"), stderr=subprocess.PIPE, cwd=self.folder, env=self.environment("13.0", None))
+        self.addCleanup(attached.stderr.close)
+        self.assertIn(b"recording", attached.stderr.readline())
+        attached.kill()
+        attached.wait()
+        env = self.environment(None, None)
+        subprocess.run([harness.GPROF, "detach", str(self.program.pid)], check=True, capture_output=True, env=env, timeout=harness.DEADLINE_S)
+        size = harness.wait_for(lambda: (self.folder / "a.trace").stat().st_size, "the trace")
+        time.sleep(1)
+        later = (self.folder / "a.trace").stat().st_size
+        time.sleep(0.5)
+        self.assertEqual((self.folder / "a.trace").stat().st_size, later, size)
+        self.finish(gate, 0)
+
     def test_the_program_ends_meanwhile(self):
         gate = self.folder / "gate"
         self.arm("launch", 2, "say", "ready", "work", gate, "exit", 5)

@@ -42,7 +42,7 @@ def can_mount():
 class Failures(attach_case.AttachCase):
     def refuse(self, words, **more):
         """It is said in one line, with a hint below, and nothing has changed."""
-        before = self.driver_thread()
+        before = harness.wait_for(self.driver_thread, "the thread of the driver")
         err = self.attach(self.program.pid, code=125, **more)
         self.assertEqual([line.split(":")[0] for line in err.splitlines()], ["gprof-cli", "hint"], err)
         self.assertIn(words, err)
@@ -73,6 +73,40 @@ class Failures(attach_case.AttachCase):
         self.finish(gate, 3)
 
     @harness.unittest.skipUnless(os.uname().machine in PTRACE_CALL, "the number of ptrace is not known here")
+    def test_seccomp_forbids_ptrace(self):
+        gate = self.folder / "gate"
+        self.begin("launch", 2, "say", "ready", "work", gate, "exit", 3)
+        self.refuse("CAP_SYS_PTRACE", preexec_fn=forbid_ptrace)
+        self.finish(gate, 3)
+
+    def test_a_static_program(self):
+        program = harness.PROGRAMS / "short_lived_static"
+        if not program.exists():
+            self.skipTest("no static programs here")
+        sleeper = subprocess.Popen([program, "sleep"], stdout=subprocess.PIPE)
+        self.addCleanup(sleeper.stdout.close)
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        self.assertEqual(sleeper.stdout.readline(), b"asleep\n")
+        self.assertIn("it is statically linked", self.attach(sleeper.pid, code=125))
+        self.assertIsNone(sleeper.poll())
+
+    def test_it_ends_at_any_moment(self):
+        """Either the program was recorded, or one line says that it has ended."""
+        for delay_s in (0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1):
+            gate = self.folder / "gate"
+            self.begin("launch", 2, "say", "ready", "work", gate, "exit", 3)
+            attached = subprocess.Popen(self.attach_command(self.program.pid, "-f", "-o", "a.trace"), stderr=subprocess.PIPE, cwd=self.folder,
+                                        env=self.environment("13.0", None), text=True)
+            time.sleep(delay_s)
+            self.finish(gate, 3)
+            _, err = attached.communicate(timeout=harness.DEADLINE_S)
+            self.assertIn(attached.returncode, (0, 2, 125), err)
+            if attached.returncode != 0:
+                self.assertLessEqual(len(err.splitlines()), 2, err)
+            gate.unlink()
+
+    @harness.unittest.skipUnless(os.geteuid() == 0 and can_mount(), "may not mount")
     def test_shared_memory_that_is_full_or_not_there(self):
         runtime = self.folder / "runtime"
         runtime.mkdir(mode=0o700)

@@ -18,7 +18,7 @@ namespace {
 constexpr int kOwnCode = 7;
 
 void Nap(long ms) {
-  const timespec pause = {0, ms * 1'000'000};
+  const timespec pause = {ms / 1000, ms % 1000 * 1'000'000};
   nanosleep(&pause, nullptr);
 }
 
