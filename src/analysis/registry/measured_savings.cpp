@@ -17,7 +17,7 @@ std::string DelayedOf(const Finding& finding) {
   const FindingInfo* const info = FindFinding(finding.id);
   if (info == nullptr || info->delayed.empty()) return "";
   if (info->delayed != "kernel") return std::string(info->delayed);
-  return finding.subject.kernel.empty() ? "" : "kernel:" + finding.subject.kernel;
+  return finding.subject.kernel.empty() ? "" : std::string(kKernelThing) + finding.subject.kernel;
 }
 
 // The time is what it was. How much of it counts was presumed, and is now known.

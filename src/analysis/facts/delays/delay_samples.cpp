@@ -34,10 +34,8 @@ Counted CountIn(const ProgramProgress& progress, const DelayWindow& window) {
   return counted;
 }
 
-bool IsKernel(const std::string& thing) { return thing.starts_with("kernel:"); }
-
 double InsertedPerUnit(const DelayWindow& window, const std::string& thing, double unit_ns) {
-  const int64_t inserted_ns = IsKernel(thing) ? window.instances * window.delay_ns : window.inserted_ns;
+  const int64_t inserted_ns = IsKernelThing(thing) ? window.instances * window.delay_ns : window.inserted_ns;
   return static_cast<double>(inserted_ns) * unit_ns /
          static_cast<double>(std::max<int64_t>(1, window.end_ns - window.start_ns));
 }

@@ -85,7 +85,7 @@ void AddKernels(const AnalysisInput& input, uint32_t process, const Times& times
     const uint32_t call = input.shared().ops().CallOf(op);
     if (call == kNone || Call(trace.api_calls, call).shared().api_class != ApiClass::kLaunch) continue;
     if (!times.Contain(Call(trace.api_calls, call).start_ns())) continue;
-    ThingUse& use = uses->Of(ThingKind::kKernel, "kernel:" + kernels.Name(group));
+    ThingUse& use = uses->Of(ThingKind::kKernel, std::string(kKernelThing) + kernels.Name(group));
     Count(use, op.duration_ns());
     const std::string_view symbol = trace.Text(shared.name);
     if (std::ranges::find(use.symbols, symbol) == use.symbols.end()) use.symbols.emplace_back(symbol);

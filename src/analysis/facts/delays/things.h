@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/facts/delays/program_progress.h"
@@ -11,6 +12,10 @@
 namespace gprof {
 
 enum class ThingKind : uint8_t { kLaunches, kSync, kCopies, kApi, kRange, kKernel };
+
+// Their names begin with it; what follows is the kernel's.
+inline constexpr std::string_view kKernelThing = "kernel:";
+inline bool IsKernelThing(std::string_view name) { return name.starts_with(kKernelThing); }
 
 struct ThingUse {
   ThingKind kind{};

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/result/student_limit.h"
+
 namespace gprof {
 namespace {
 
@@ -13,18 +15,9 @@ constexpr double kWidestInterval = 0.6;
 // What is within this of 0 or 1 is called that.
 constexpr double kNear = 0.15;
 
-// The 97.5 % quantile of Student's distribution (Cornish and Fisher's expansion, right to 1 % from three degrees on).
-double QuantileOf(int64_t degrees) {
-  constexpr double z = 1.959964;
-  const auto n = static_cast<double>(degrees);
-  const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
-         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
-}
-
 // A kernel that delays another one takes a launch of its own, however short its delay: what that costs is the
 // intercept.
-bool HasIntercept(const std::string& thing) { return thing.starts_with("kernel:"); }
+bool HasIntercept(const std::string& thing) { return IsKernelThing(thing); }
 
 // Least squares through the origin, or with an intercept. The errors of windows differ, so the interval is that of
 // White, with the correction for few windows.
@@ -47,9 +40,9 @@ SlopeEstimate FitSlope(const std::vector<const DelaySample*>& samples, bool has_
     const double x = sample->inserted_ns - mean_x, rest = sample->longer_ns - mean_y - slope * x;
     scatter += x * x * rest * rest;
   }
-  const int64_t degrees = static_cast<int64_t>(samples.size()) - (has_intercept ? 2 : 1);
-  const double error = std::sqrt(scatter * n / static_cast<double>(degrees)) / xx;
-  const double half = QuantileOf(degrees) * error;
+  const double degrees = n - (has_intercept ? 2 : 1);
+  const double error = std::sqrt(scatter * n / degrees) / xx;
+  const double half = StudentLimit(degrees) * error;
   return {slope, slope - half, slope + half};
 }
 

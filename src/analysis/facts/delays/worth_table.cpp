@@ -23,9 +23,8 @@ std::string SavingText(const Worth& worth) {
 }
 
 std::string NameOf(const Worth& worth) {
-  constexpr std::string_view kKernel = "kernel:";
-  if (!worth.thing.starts_with(kKernel)) return worth.thing;
-  return std::string(kKernel) + BriefName(worth.thing.substr(kKernel.size()));
+  if (!IsKernelThing(worth.thing)) return worth.thing;
+  return std::string(kKernelThing) + BriefName(worth.thing.substr(kKernelThing.size()));
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "analysis/facts/rates/seeded_random.h"
+#include "analysis/result/student_limit.h"
 
 namespace gprof {
 namespace {
@@ -35,14 +36,6 @@ Interval TimeOf(const MetricSample& sample) { return {sample.start_ns, sample.en
 
 bool IsLeftOut(const RatedTime& time, std::size_t sample) {
   return !time.is_left_out.empty() && time.is_left_out[sample] != 0;
-}
-
-// Of Student's t with so many degrees of freedom, what 2.5 % exceed (Cornish and Fisher).
-double StudentLimit(double freedom) {
-  constexpr double z = 1.959964;
-  const double z3 = z * z * z, z5 = z3 * z * z, n = std::max(freedom, 1.0);
-  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
-         (3 * z5 * z * z + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
 // Samples that edges are looked for in: short runs, each of which has rates of its own, as clocks and caches change

@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kMostProfiles = 5;
 constexpr int64_t kFewestLaunches = 1000;   // with fewer, parts of a launch are seen too seldom
-constexpr double kMostPercent = 120;        // a curve beyond that is one of something else
 constexpr double kLeastProfilePercent = 1;  // of the GPU window
 constexpr std::string_view kAlong[] = {"SMs Active", "Tensor Active", kDramBandwidth};
 // A tail: what its parts have at most of what is before it, and of all SMs. Less of a launch is not worth a word.
@@ -115,7 +114,7 @@ void AddKernelProfiles(const AnalysisInput& input, uint32_t device, const Interv
       const KernelRates::Counter& counter = *profile.counters[i];
       const double most = std::ranges::max(curve.parts, {}, &Estimate::value).value;
       const RatedKind& kind = rates.kinds()[profile.kind];
-      if (kind.count < kFewestLaunches || most > kMostPercent) continue;
+      if (kind.count < kFewestLaunches) continue;
       table->rows.push_back({DeviceScope(input.trace(), device), std::string(counter.name), std::string(counter.unit),
                              Sparkline(curve, counter.unit == "%" ? 100 : most), most, curve.error, kind.count,
                              kind.time_ns / std::max<int64_t>(kind.count, 1), PartsText(curve),

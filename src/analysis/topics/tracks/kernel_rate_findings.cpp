@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/lazy.h"
 #include "analysis/facts/rates/replay_doubt.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/findings/finding_catalogue.h"
@@ -37,9 +38,7 @@ std::string EstimateText(const Estimate& estimate) {
 class KernelValues {
  public:
   KernelValues(const AnalysisInput& input, uint32_t device)
-      : trace_(input.trace()), device_(device), rates_(input.shared().kernel_rates(device)) {
-    states_ = StatesOfKernels(input, device);
-  }
+      : input_(input), trace_(input.trace()), device_(device), rates_(input.shared().kernel_rates(device)) {}
 
   std::optional<Estimate> Of(std::string_view name, uint32_t group) const {
     const KernelRates::Counter* const counter = rates_.Find(name, "%");
@@ -52,24 +51,25 @@ class KernelValues {
       if (!read || !written) return std::nullopt;
       return Estimate{read->value + written->value, read->low + written->low, read->high + written->high};
     }
-    const auto state = std::ranges::find(states_.groups, group) - states_.groups.begin();
+    const KernelStates& states = states_.Make([&] { return StatesOfKernels(input_, device_); });
+    const auto state = std::ranges::find(states.groups, group) - states.groups.begin();
     const uint32_t source = FindSource(trace_, device_, name, "%");
-    if (source == kNone || state == std::ssize(states_.groups)) return std::nullopt;
+    if (source == kNone || state == std::ssize(states.groups)) return std::nullopt;
     const MetricSource& of = trace_.metric_sources[source];
     const std::span<const MetricSample> samples = trace_.SamplesOf(source);
-    const std::vector<uint32_t> state_of =
-        StatesOf(samples, states_.intervals, states_.size(), ClockErrorNs(trace_, of));
+    const std::vector<uint32_t> state_of = StatesOf(samples, states.intervals, states.size(), ClockErrorNs(trace_, of));
     const SampleStatistics found =
-        StatisticsOfStates(of, samples, state_of, states_.size())[static_cast<std::size_t>(state)];
+        StatisticsOfStates(of, samples, state_of, states.size())[static_cast<std::size_t>(state)];
     if (!SaysSomething(found)) return std::nullopt;
     return Estimate{found.mean, found.mean, found.mean};
   }
 
  private:
+  const AnalysisInput& input_;
   const Trace& trace_;
   uint32_t device_;
   const KernelRates& rates_;
-  KernelStates states_;
+  Lazy<KernelStates> states_;  // where rates are not enough
 };
 
 bool IsBelow(const std::optional<Estimate>& estimate, double percent) { return estimate && estimate->high < percent; }
