@@ -1,7 +1,7 @@
 #include "tracer/counters/launches/batch_closer.h"
 
-#include "tracer/counters/launches/driver_queries.h"
 #include "tracer/counters/launches/hang_watch.h"
+#include "tracer/cupti/library/driver_queries.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 namespace gprof::tracer {

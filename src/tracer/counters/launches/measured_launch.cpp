@@ -6,10 +6,10 @@
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
 #include "tracer/counters/launches/batch_closer.h"
-#include "tracer/counters/launches/driver_queries.h"
 #include "tracer/counters/launches/hang_watch.h"
 #include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/results/measuring.h"
+#include "tracer/cupti/library/driver_queries.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 namespace gprof::tracer {

@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "tracer/capture/capture.h"
-#include "tracer/counters/launches/driver_queries.h"
 #include "tracer/counters/launches/measuring_state.h"
 #include "tracer/counters/request/wanted_counters.h"
 #include "tracer/counters/results/launch_records.h"
+#include "tracer/cupti/library/driver_queries.h"
 #include "tracer/store/interned_names.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER

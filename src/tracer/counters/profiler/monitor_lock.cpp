@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "gprof/trace/run_folder.h"
-#include "tracer/counters/launches/driver_queries.h"
+#include "tracer/cupti/library/driver_queries.h"
 #include "tracer/store/memory/shared_pages.h"
 #include "tracer/system/proc_file.h"
 #include "tracer/system/system_calls.h"

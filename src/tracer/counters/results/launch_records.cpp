@@ -1,8 +1,8 @@
 #include "tracer/counters/results/launch_records.h"
 
 #include "tracer/core/config.h"
-#include "tracer/counters/launches/driver_queries.h"
 #include "tracer/counters/results/measured_ranges.h"
+#include "tracer/cupti/library/driver_queries.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
 #include "tracer/store/interned_names.h"

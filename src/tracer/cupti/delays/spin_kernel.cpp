@@ -4,6 +4,7 @@
 
 #include "gprof/library_symbols.h"
 #include "tracer/core/notice.h"
+#include "tracer/cupti/library/driver_queries.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -32,11 +33,10 @@ struct Driver {
   GPROF_OPTIONAL_SYMBOL(cuModuleLoadData);
   GPROF_OPTIONAL_SYMBOL(cuModuleGetFunction);
   GPROF_OPTIONAL_SYMBOL(cuLaunchKernel);
-  GPROF_OPTIONAL_SYMBOL(cuStreamIsCapturing);
   GPROF_OPTIONAL_SYMBOL(cuThreadExchangeStreamCaptureMode);
   bool IsWhole() const {
     return cuModuleLoadData != nullptr && cuModuleGetFunction != nullptr && cuLaunchKernel != nullptr &&
-           cuStreamIsCapturing != nullptr && cuThreadExchangeStreamCaptureMode != nullptr;
+           cuThreadExchangeStreamCaptureMode != nullptr;
   }
 };
 
@@ -104,11 +104,7 @@ CUfunction KernelOf(CUcontext context) {
 
 bool LaunchSpinKernel(CUcontext context, CUstream stream, uint64_t delay_ns) {
   const Driver& driver = TheDriver();
-  if (!driver.IsWhole()) return false;
-  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-  // An error is one as well: the default stream must not be asked while another one is being captured.
-  if (driver.cuStreamIsCapturing(stream, &capture) != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE)
-    return false;
+  if (!driver.IsWhole() || IsCapturingStream(stream)) return false;
   const Relaxed relaxed;
   CUfunction function = KernelOf(context);
   if (function == nullptr) return false;

@@ -1,4 +1,4 @@
-#include "tracer/counters/launches/driver_queries.h"
+#include "tracer/cupti/library/driver_queries.h"
 
 #include <dlfcn.h>
 
