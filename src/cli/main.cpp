@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "base/machine/process_memory.h"
-#include "cli/commands/run.h"
+#include "cli/entry/run.h"
 
 int main(int argc, char** argv) {
   gprof::KeepFreedMemory();

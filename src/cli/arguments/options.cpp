@@ -21,6 +21,18 @@ std::vector<std::string> SplitList(std::string_view text) {
   }
 }
 
+void AddStepOption(CLI::App& app, std::string* step, const std::string& group) {
+  app.add_option("--step", *step, "NVTX range of one step, by name or path (default: detected)")
+      ->type_name("NAME|PATH")
+      ->group(group);
+}
+
+std::string ShellLine(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + ShellQuoted(word);
+  return line;
+}
+
 int64_t ReadTime(const std::string& option, const std::string& text) {
   constexpr double kLongest = 9e18;
   double value = 0;

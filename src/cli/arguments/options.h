@@ -28,6 +28,12 @@ std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::ve
 CLI::Validator OneOf(const std::vector<std::string>& words);
 CLI::Validator WholeNumber(uint64_t least, uint64_t most);
 
+// --step, in that group of options.
+void AddStepOption(CLI::App& app, std::string* step, const std::string& group);
+
+// As one would type them.
+std::string ShellLine(const std::vector<std::string>& words);
+
 // --raw-csv, of the commands that write CSV.
 void AddRawCsvOption(CLI::App& app);
 

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/text.h"
+#include "cli/arguments/options.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {
@@ -12,9 +13,7 @@ namespace gprof::cli {
 namespace fs = std::filesystem;
 
 void RunSetArguments::AddOptions(CLI::App& app) {
-  app.add_option("--step", step_, "NVTX range of one step, by name or path (default: detected)")
-      ->type_name("NAME|PATH")
-      ->group("Filters");
+  AddStepOption(app, &step_, "Filters");
   selection_.AddOptions(app);
   app.add_flag("--merge", merges_, "treat the traces as ranks of one run instead of separate runs")->group("Filters");
   app.add_option("--commit", commit_, "commit of the program (default: from the CI environment)")

@@ -13,7 +13,7 @@
 #include "cli/arguments/capture_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
-#include "cli/ci/ci_outputs.h"
+#include "cli/arguments/result_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/proof/bisection.h"
 #include "cli/proof/version_source.h"
@@ -98,9 +98,7 @@ class Bisect : public Command {
     app.add_option("--metric", metric_, "metric to judge by, with @SCOPE for a part (default: time, as compare does)")
         ->type_name("ID")
         ->group(kGroup);
-    app.add_option("--step", step_, "NVTX range of one step, by name or path (default: detected)")
-        ->type_name("NAME|PATH")
-        ->group(kGroup);
+    AddStepOption(app, &step_, kGroup);
     app.add_option("--min-change", min_change_, "smallest change to look for (default 2%)")
         ->type_name("SHARE")
         ->group(kGroup);
@@ -129,13 +127,7 @@ class Bisect : public Command {
         ->type_name("FOLDER")
         ->group(kGroup);
     app.add_flag("--restart", restarts_, "forget what an interrupted bisection has found")->group(kGroup);
-    app.add_option("--format", format_, "text (default), md for Markdown, or json")
-        ->type_name("text|md|json")
-        ->check(OneOf({"text", "md", "json"}))
-        ->group(kGroup);
-    app.add_option("--summary", summary_, "also write the result as Markdown; appends if FILE is $GITHUB_STEP_SUMMARY")
-        ->type_name("FILE")
-        ->group(kGroup);
+    result_.AddOptions(app);
   }
 
   BisectOptions ReadOptions() {
@@ -219,19 +211,16 @@ class Bisect : public Command {
   }
 
   void Show(const BisectOutcome& outcome, const VersionSource& source, const LaunchOptions& launch) const {
-    BisectPage page{outcome, source, ""};
-    for (const std::string& word : launch.command)
-      page.program += (page.program.empty() ? "" : " ") + ShellQuoted(word);
-    if (!summary_.empty()) WriteSummary(summary_, RenderBisectMarkdown(page));
-    WriteResult(format_ == "json" ? RenderBisectJson(page)
-                : format_ == "md" ? RenderBisectMarkdown(page)
-                                  : RenderBisectText(page, DetectTerminal(STDOUT_FILENO)));
+    const BisectPage page{outcome, source, ShellLine(launch.command)};
+    result_.Show([&] { return RenderBisectText(page, DetectTerminal(STDOUT_FILENO)); },
+                 [&] { return RenderBisectMarkdown(page); }, [&] { return RenderBisectJson(page); });
   }
 
   ProgramArguments program_;
   CaptureArguments capture_;
+  ResultArguments result_;
   std::string good_, bad_, versions_, build_, apply_, metric_, step_, min_change_, confidence_, max_time_, timeout_;
-  std::string kind_ = "commits", folder_, format_ = "text", summary_;
+  std::string kind_ = "commits", folder_;
   uint32_t warm_ups_ = 1, most_runs_ = 0;
   bool restarts_ = false;
 };

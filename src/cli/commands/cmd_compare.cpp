@@ -24,6 +24,7 @@
 #include "gate/diff/diff.h"
 #include "gate/runs/run_set.h"
 #include "gprof/error.h"
+#include "launch/run/trace_output.h"
 
 namespace gprof::cli {
 namespace {
@@ -31,12 +32,6 @@ namespace {
 constexpr char kCompareUsage[] = "usage: gprof-cli compare [options] -- BASE [ARGS...] ::: NEW [ARGS...]";
 
 constexpr char kChooseFolder[] = "choose a folder for the traces with -o";
-
-std::string PatternText(const std::string& name) {
-  std::string pattern;
-  for (const char c : name) pattern += c == '%' ? "%%" : std::string(1, c);
-  return pattern;
-}
 
 class Compare : public Command {
  public:
@@ -47,9 +42,7 @@ class Compare : public Command {
     program_.AddTraceOptions(app);
     capture_.AddOptions(app);
     program_.AddProgramOptions(app, ShowOutput::kOnStderrIfWanted);
-    app.add_option("--step", step_, "NVTX range of one step, by name or path (default: detected)")
-        ->type_name("NAME|PATH")
-        ->group("Filters");
+    AddStepOption(app, &step_, "Filters");
     selection_.AddOptions(app);
     diff_.AddOptions(app, true);
   }
@@ -173,7 +166,7 @@ class Compare : public Command {
     SeriesProgram program;
     program.launch = launch;
     program.launch.command = command;
-    program.launch.output = PatternText(stem) + "-%n.trace";
+    program.launch.output = PatternOf(stem) + "-%n.trace";
     program.file.path = stem + ".runs.json";
     program.file.label = label;
     program.file.counterpart = (std::filesystem::path(folder) / (other + ".runs.json")).string();
@@ -224,8 +217,7 @@ class Compare : public Command {
   // Called by its command line; files of a temporary folder are gone when somebody reads where they were.
   static RunSet LoadSide(const RunFile& file, const RunSetOptions& loading, bool is_temporary) {
     RunSet set = LoadRunSet({file.path}, loading);
-    set.name.clear();
-    for (const std::string& word : file.command) set.name += (set.name.empty() ? "" : " ") + ShellQuoted(word);
+    set.name = ShellLine(file.command);
     // That these do not count is what --warmup says.
     std::erase_if(set.notes, [](const std::string& note) { return note.find("warm-up run") != std::string::npos; });
     for (Measurement& run : set.runs) {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/help.h"
+#include "cli/entry/help.h"
 #include "cli/talk.h"
 
 namespace gprof::cli {

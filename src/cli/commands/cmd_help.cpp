@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/help.h"
+#include "cli/entry/help.h"
 #include "cli/pager.h"
 #include "cli/talk.h"
 #include "gprof/version.h"

@@ -94,9 +94,7 @@ class ReportCommand : public Command {
                    "leave out rows that took less time (kernels, operators, ranges, calls): 1ms")
         ->type_name("TIME")
         ->group("Display");
-    app.add_option("--step", options_.step, "NVTX range of one step, by name or path (default: detected)")
-        ->type_name("NAME|PATH")
-        ->group("Display");
+    AddStepOption(app, &options_.step, "Display");
     app.add_option("--baseline", baseline_, "compare kernel counters with those of this trace or CSV output of ncu")
         ->type_name("TRACE")
         ->group("Display");

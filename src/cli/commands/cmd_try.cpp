@@ -18,7 +18,7 @@
 #include "cli/arguments/capture_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
-#include "cli/ci/ci_outputs.h"
+#include "cli/arguments/result_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/proof/change_values.h"
 #include "cli/proof/trials.h"
@@ -33,10 +33,12 @@
 namespace gprof::cli {
 namespace {
 
-constexpr char kTryUsage[] = "usage: gprof-cli try [--all|CHANGE...] [options] -- APP [ARGS...]";
+constexpr char kTryUsage[] = "usage: gprof-cli try [options] [--all|CHANGE...] -- APP [ARGS...]";
 
 AppliedChange ChangeNamed(const std::string& name, const Variables& variables, const std::string& cache) {
   if (const ChangeInfo* info = FindChange(name)) return ApplyChange(*info, variables, cache);
+  if (name.starts_with('-'))
+    throw Error(ExitCode::kUsage, name + " stands behind the names of changes", "put options before them");
   std::vector<std::string> known;
   for (const ChangeInfo& info : ChangeCatalogue()) known.emplace_back(info.name);
   throw Error(ExitCode::kUsage, "unknown change '" + name + "'",
@@ -59,7 +61,7 @@ class Try : public Command {
     app_ = &app;
     AddChangeOptions(app);
     AddResultOptions(app);
-    AddOutputOptions(app);
+    result_.AddOptions(app);
     program_.AddFlushOption(app);
     program_.AddTraceOptions(app);
     capture_.AddOptions(app);
@@ -111,9 +113,7 @@ class Try : public Command {
         ->type_name("K")
         ->check(WholeNumber(0, 10'000))
         ->group(kGroup);
-    app.add_option("--step", step_, "NVTX range of one step, by name or path (default: detected)")
-        ->type_name("NAME|PATH")
-        ->group(kGroup);
+    AddStepOption(app, &step_, kGroup);
     app.add_option("--min-change", min_change_, "ignore smaller changes of the time (default 2%)")
         ->type_name("SHARE")
         ->group(kGroup);
@@ -131,17 +131,6 @@ class Try : public Command {
         ->type_name("REGEX")
         ->group(kGroup);
     app.add_flag("--ignore-output", ignores_output_, "do not compare stdout")->group(kGroup);
-  }
-
-  void AddOutputOptions(CLI::App& app) {
-    constexpr char kGroup[] = "Output";
-    app.add_option("--format", format_, "text (default), md for Markdown, or json")
-        ->type_name("text|md|json")
-        ->check(OneOf({"text", "md", "json"}))
-        ->group(kGroup);
-    app.add_option("--summary", summary_, "also write the result as Markdown; appends if FILE is $GITHUB_STEP_SUMMARY")
-        ->type_name("FILE")
-        ->group(kGroup);
   }
 
   TrialsOptions ReadOptions(const std::string& folder) {
@@ -216,19 +205,18 @@ class Try : public Command {
   }
 
   void Show(const TrialsResult& result, const LaunchOptions& launch) const {
-    std::string program;
-    for (const std::string& word : launch.command) program += (program.empty() ? "" : " ") + ShellQuoted(word);
-    if (!summary_.empty()) WriteSummary(summary_, RenderTrialsMarkdown(result, program));
-    WriteResult(format_ == "json" ? RenderTrialsJson(result, program)
-                : format_ == "md" ? RenderTrialsMarkdown(result, program)
-                                  : RenderTrialsText(result, program, DetectTerminal(STDOUT_FILENO)));
+    const std::string program = ShellLine(launch.command);
+    result_.Show([&] { return RenderTrialsText(result, program, DetectTerminal(STDOUT_FILENO)); },
+                 [&] { return RenderTrialsMarkdown(result, program); },
+                 [&] { return RenderTrialsJson(result, program); });
   }
 
   CLI::App* app_ = nullptr;
   ProgramArguments program_;
   CaptureArguments capture_;
+  ResultArguments result_;
   std::vector<std::string> settings_, files_;
-  std::string ignored_lines_, step_, min_change_, format_ = "text", summary_;
+  std::string ignored_lines_, step_, min_change_;
   uint32_t runs_ = 10, warm_ups_ = 1;
   bool tries_all_ = false, lists_ = false, ignores_output_ = false;
 };

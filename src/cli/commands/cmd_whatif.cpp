@@ -24,14 +24,13 @@
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
-#include "cli/recording/leftovers.h"
+#include "cli/proof/trial.h"
 #include "cli/render/text_layout.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
 #include "import/read_trace.h"
 #include "launch/run/input.h"
 #include "launch/run/launch.h"
-#include "launch/run/relay.h"
 #include "report/json_values.h"
 
 namespace gprof::cli {
@@ -47,10 +46,10 @@ using IsWanted = std::function<bool(const ThingUse&)>;
 // "range:load*" of names, "kernel:REGEX", and kinds alone.
 IsWanted WantedBy(const std::string& word) {
   constexpr char kExample[] = "for example kernel:gemm";
-  if (word.starts_with("kernel:")) {
-    const RegularExpression expression(word.substr(7), kExample);
+  if (IsKernelThing(word)) {
+    const RegularExpression expression(word.substr(kKernelThing.size()), kExample);
     return [expression](const ThingUse& use) {
-      return use.kind == ThingKind::kKernel && expression(std::string_view(use.name).substr(7));
+      return use.kind == ThingKind::kKernel && expression(std::string_view(use.name).substr(kKernelThing.size()));
     };
   }
   const bool is_open = word.ends_with('*');
@@ -143,13 +142,8 @@ class WhatIf : public Command {
         [any](const ThingUse& use) { return std::ranges::any_of(any, [&](const IsWanted& one) { return one(use); }); };
   }
 
-  LaunchResult RunOnce(LaunchOptions launch, const std::string& path) {
-    RecoverEarlierRuns();
-    input_.Rewind();
-    launch.output = path;
-    LaunchResult result = RunTraced(launch);
-    const int late = SettleSignals();
-    if (result.stop_signal == 0) result.stop_signal = late;
+  LaunchResult RunOnce(const LaunchOptions& launch, const std::string& file) {
+    LaunchResult result = RunInTurn(launch, file, &input_);
     if (result.exit_code != 0 && result.stop_signal == 0) {
       throw Error(
           ExitCode::kLaunchFailed,

@@ -97,9 +97,9 @@ constexpr std::array kCommands = {
                 "gprof-cli what-if --of 'range:load,kernel:gemm' --progress step ./app",
                 true, MakeWhatIf, false, CommandGroup::kCompare, "--of --progress -n --seed -f -o"},
     CommandInfo{"try", "run a program with changes that need no source, and say which help",
-                "[--all|CHANGE...] [options] -- APP [ARGS...]",
+                "[options] [--all|CHANGE...] -- APP [ARGS...]",
                 "gprof-cli try -- python train.py\n"
-                "gprof-cli try huge-pages tf32 -n 20 -- ./app --size 100\n"
+                "gprof-cli try -n 20 huge-pages tf32 -- ./app --size 100\n"
                 "gprof-cli try --set OMP_NUM_THREADS=4 --set OMP_NUM_THREADS=8 -- ./app",
                 true, MakeTry, false, CommandGroup::kCompare},
     CommandInfo{"bisect", "find the commit, package or setting that made a program slower",

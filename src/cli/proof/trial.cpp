@@ -11,6 +11,7 @@
 #include "cli/recording/recorded.h"
 #include "import/read_trace.h"
 #include "launch/run/relay.h"
+#include "launch/run/trace_output.h"
 
 namespace gprof::cli {
 namespace {
@@ -24,13 +25,6 @@ bool HasRecords(const std::string& trace) {
 
 bool HasTimesOfGpu(const Measurement& run) {
   return !run.breakdown.devices.empty() || (run.breakdown.steps && run.breakdown.steps->count > 1);
-}
-
-// Of the name of a file the pattern that stands for it.
-std::string AsPattern(const std::string& file) {
-  std::string pattern;
-  for (const char c : file) pattern += c == '%' ? "%%" : std::string(1, c);
-  return pattern;
 }
 
 // What the tracer saw nothing of has a time all the same.
@@ -53,15 +47,20 @@ TrialEnd EndOf(const LaunchResult& end, int stop_signal) {
 
 int SignalBetweenRuns() { return SettleSignals(); }
 
-Trial TrialRunner::Run(const LaunchOptions& launch) {
+LaunchResult RunInTurn(LaunchOptions launch, const std::string& file, SharedInput* input) {
   RecoverEarlierRuns();
-  input_.Rewind();
-  LaunchOptions options = launch;
-  options.output = AsPattern(launch.output);
-  LaunchResult end = RunTraced(options);
+  input->Rewind();
+  launch.output = PatternOf(file);
+  LaunchResult end = RunTraced(launch);
   const int late_signal = SignalBetweenRuns();
+  if (end.stop_signal == 0) end.stop_signal = late_signal;
+  return end;
+}
+
+Trial TrialRunner::Run(const LaunchOptions& launch) {
+  const LaunchResult end = RunInTurn(launch, launch.output, &input_);
   Trial trial;
-  trial.stop_signal = end.stop_signal != 0 ? end.stop_signal : late_signal;
+  trial.stop_signal = end.stop_signal;
   trial.end = EndOf(end, trial.stop_signal);
   trial.how =
       end.has_timed_out ? "ran longer than " + FormatNs(launch.time_limit_ns) : EndingText(end.exit_code, end.signal);

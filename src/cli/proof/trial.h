@@ -39,6 +39,10 @@ class TrialRunner {
   SharedInput input_;
 };
 
+// One of several runs of a program: into that file, with the input from where it began. A signal that came between runs
+// counts as one that is to end all of them.
+LaunchResult RunInTurn(LaunchOptions launch, const std::string& file, SharedInput* input);
+
 // Between runs and commands: a signal that is to end all of it; 0: none.
 int SignalBetweenRuns();
 

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/command.h"
-#include "cli/commands/run.h"
+#include "cli/entry/run.h"
 #include "cli/recording/recorded.h"
 #include "cli/talk.h"
 #include "export/export.h"

@@ -173,6 +173,12 @@ bool OutputFile::IsDisplaced() const {
   return stat(absolute_path.c_str(), &status) == 0 && (status.st_dev != device || status.st_ino != inode);
 }
 
+std::string PatternOf(const std::string& file) {
+  std::string pattern;
+  for (const char c : file) pattern += c == '%' ? "%%" : std::string(1, c);
+  return pattern;
+}
+
 std::string ExpandPattern(const std::string& pattern, pid_t pid, unsigned number) {
   std::string path;
   std::string_view rest = pattern;

@@ -34,6 +34,9 @@ class OutputFile {
 // `number`. Throws Error for anything else behind a percent sign.
 std::string ExpandPattern(const std::string& pattern, pid_t pid, unsigned number);
 
+// The pattern that stands for this file, whatever is in its name.
+std::string PatternOf(const std::string& file);
+
 // Puts `number` in the place of every %n and leaves the rest of the pattern as it is.
 std::string WithNumber(const std::string& pattern, const std::string& number);
 

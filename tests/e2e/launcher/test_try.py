@@ -102,7 +102,7 @@ class Verdicts(TryTest):
 
     def test_text_says_how_to_keep_it(self):
         self.make_variants()
-        done = self.run_in_folder(self.cli, "try", "few-arenas", "-n", "7", "--", "sh", self.app(PLANTED["few-arenas"]))
+        done = self.run_in_folder(self.cli, "try", "-n", "7", "few-arenas", "--", "sh", self.app(PLANTED["few-arenas"]))
         self.assertEqual(done.returncode, 0, done.stderr)
         text = " ".join(done.stdout.decode().split())
         self.assertIn("MALLOC_ARENA_MAX=2. To keep it: set the variable", text)

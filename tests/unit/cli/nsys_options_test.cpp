@@ -16,7 +16,7 @@
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/command.h"
-#include "cli/commands/help.h"
+#include "cli/entry/help.h"
 #include "cli/recording/after_run.h"
 #include "gprof/error.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cli/commands/command.h"
-#include "cli/commands/help.h"
+#include "cli/entry/help.h"
 
 namespace gprof::cli {
 namespace {

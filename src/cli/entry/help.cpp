@@ -1,4 +1,4 @@
-#include "cli/commands/help.h"
+#include "cli/entry/help.h"
 
 #include <unistd.h>
 

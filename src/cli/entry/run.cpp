@@ -1,4 +1,4 @@
-#include "cli/commands/run.h"
+#include "cli/entry/run.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/arguments/options.h"
-#include "cli/commands/help.h"
+#include "cli/entry/help.h"
 #include "cli/pager.h"
 #include "cli/recording/leftovers.h"
 #include "cli/talk.h"
