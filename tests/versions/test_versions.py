@@ -2,7 +2,7 @@
 
 It is built with the headers of one release and takes the length of each record from the library in the process; what lies
 beyond it reads as 0. So a member must lie where the build's headers have it, or beyond the end of the release's record.
-`test_versions.py table` prints the table of docs/tracer.md.
+`test_versions.py table` prints the lengths of the records in each release.
 """
 import os
 import pathlib
