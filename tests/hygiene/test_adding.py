@@ -149,6 +149,7 @@ BY_THE_BOOK = {
     "a finding": [
         CATALOGUE,
         ("docs/commands/report.md", "| `api.errors`", "| `added.found` | something was found |"),
+        ("docs/zh/findings.md", '<a id="api.errors">', '<a id="added.found"></a>**`added.found`**：发现了一个问题。\n'),
         PAGE_OF_ANALYSES,
     ],
 }
