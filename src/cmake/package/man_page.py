@@ -38,6 +38,7 @@ def table(rows):
 def blocks(text):
     """(kind, lines) of each block of the page."""
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
+    text = re.sub(r"^\[简体中文\]\([^)]*\)\n+", "", text, flags=re.M)  # leads to no manual page
     fence, kind, block = None, None, []
     for line in text.splitlines() + [""]:
         if fence:
