@@ -62,33 +62,31 @@ def prose(text):
     return ANCHOR.sub("", COMMENT.sub("", FENCE.sub("", without_language_link(text))))
 
 
-def shape(text):
-    """What follows what: headings by level, table rows by their cells, items of lists, paragraphs and code blocks."""
-    text = ANCHOR.sub("", COMMENT.sub("", FENCE.sub("```", without_language_link(text))))
-    last = ""
-    for line in text.splitlines():
+def blocks(text):
+    """(kind, lines) of what follows what: headings by level, table rows by their cells, items of lists, paragraphs and code blocks."""
+    found = []
+    for line in ANCHOR.sub("", COMMENT.sub("", FENCE.sub("```", without_language_link(text)))).splitlines():
+        last = found[-1][0] if found else ""
         if line.startswith("#"):
-            last = "heading"
-            yield f"heading {len(line) - len(line.lstrip('#'))}"
+            found.append((f"heading {len(line) - len(line.lstrip('#'))}", line))
         elif line.startswith("|"):
-            last = "row"
-            yield f"row of {len(CELL.split(line.strip())) - 2}"
+            found.append((f"row of {len(CELL.split(line.strip())) - 2}", line))
         elif line.startswith("```"):
-            last = ""
-            yield "code"
+            found.append(("code", ""))
         elif ITEM.match(line):
-            last = "item"
-            yield "item"
+            found.append(("item", line))
         elif not line.strip():
-            last = ""
-        elif last not in ("item", "text"):
-            last = "text"
-            yield "text"
+            found.append(("", ""))
+        elif last in ("item", "text"):
+            found[-1] = (last, f"{found[-1][1]}\n{line}")
+        else:
+            found.append(("text", line))
+    return [(kind, lines) for kind, lines in found if kind]
 
 
 def figures(text):
     """Numbers with their units outside of code, as (value, unit)."""
-    text = LINK.sub(lambda match: match.group(0).partition("](")[0] + "]", CODE.sub("``", prose(text)))
+    text = LINK.sub(lambda match: match.group(0).partition("](")[0] + "]", CODE.sub("``", text))
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
     for match in FIGURE.finditer(text):
         value = match.group("value")
@@ -99,7 +97,7 @@ def figures(text):
 
 def targets(page, text):
     """Where links lead, by English pages: (path, anchor). What there is in Chinese only may be linked besides."""
-    for target in LINK.findall(CODE.sub("``", prose(text))):
+    for target in LINK.findall(CODE.sub("``", text)):
         if re.match(r"[a-z]+:", target):
             yield target, ""
             continue
@@ -125,27 +123,31 @@ def twofold(english, chinese):
 
 
 def differences(original, english, page, chinese):
-    """Names of what the two texts have not in common, with what only one of them has."""
-    parts = {
-        "shape": (list(shape(english)), list(shape(chinese))),
+    """What the two texts have not in common: in their order, and then in each heading, row, item and paragraph."""
+    pairs = list(zip(blocks(english), blocks(chinese)))
+    in_order = {
+        "shape": ([kind for kind, _ in blocks(english)], [kind for kind, _ in blocks(chinese)]),
         "code blocks": (list(code_blocks(english)), list(code_blocks(chinese))),
         "marks": (COMMENT.findall(english), COMMENT.findall(chinese)),
     }
-    for part, (ours, theirs) in parts.items():
+    for part, (ours, theirs) in in_order.items():
         if ours != theirs:
             at = next((i for i, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
-            yield f"{part}: number {at + 1} of {len(ours)} is {ours[at:at + 1]}, in Chinese of {len(theirs)} {theirs[at:at + 1]}"
+            where = f" ({pairs[at][0][1]!r}, {pairs[at][1][1]!r})" if part == "shape" and at < len(pairs) else ""
+            yield f"{part}: number {at + 1} of {len(ours)} is {ours[at:at + 1]}, in Chinese of {len(theirs)} {theirs[at:at + 1]}{where}"
     for word in twofold(english, chinese):
         yield f"options: {word!r} is not always translated by the same words, or others are by those"
-    counted = {
-        "figures": (figures(english), figures(chinese)),
-        "names in code": (CODE.findall(prose(english)), CODE.findall(prose(chinese))),
-        "links": (targets(original, english), targets(page, chinese)),
-    }
-    for part, (ours, theirs) in counted.items():
-        ours, theirs = collections.Counter(ours), collections.Counter(theirs)
-        if ours != theirs:
-            yield f"{part}: only in English {sorted((ours - theirs).elements())}, only in Chinese {sorted((theirs - ours).elements())}"
+    if in_order["shape"][0] != in_order["shape"][1]:
+        return  # no block is known to be the translation of another
+    for (_, ours), (_, theirs) in pairs:
+        for part, of_ours, of_theirs in (
+                ("figures", figures(ours), figures(theirs)),
+                ("names in code", CODE.findall(ours), CODE.findall(theirs)),
+                ("links", targets(original, ours), targets(page, theirs))):
+            of_ours, of_theirs = collections.Counter(of_ours), collections.Counter(of_theirs)
+            if of_ours != of_theirs:
+                yield (f"{part}: {sorted((of_ours - of_theirs).elements())} only in {ours!r}, "
+                       f"{sorted((of_theirs - of_ours).elements())} only in {theirs!r}")
 
 
 def findings_of_report(text):
@@ -258,7 +260,7 @@ class Changes(unittest.TestCase):
     def test_what_only_one_page_has_is_found(self):
         self.assertEqual(self.found("## 用法", "### 用法"), ["shape"])
         self.assertEqual(self.found("* 二\n", ""), ["shape"])
-        self.assertEqual(self.found("| 乙 | 1000 Hz |\n", ""), ["shape", "figures"])
+        self.assertEqual(self.found("| 乙 | 1000 Hz |\n", ""), ["shape"])
         self.assertEqual(self.found("* 二\n", "* 二\n\n又一段。\n"), ["shape"])
         self.assertEqual(self.found("run.trace  ", "a.trace  "), ["code blocks"])
         self.assertEqual(self.found("idle 5%", "空闲 5%"), ["code blocks"])
@@ -268,6 +270,7 @@ class Changes(unittest.TestCase):
         self.assertEqual(self.found("0.6 us", "0.6 ms"), ["figures"])
         self.assertEqual(self.found("`-x`", "`-y`"), ["names in code"])
         self.assertEqual(self.found("metrics.md#facts", "metrics.md"), ["links"])
+        self.assertEqual(self.found("| 甲 | `-x` |\n|---|---|\n| 乙 |", "| 甲 | 丙 |\n|---|---|\n| `-x` |"), ["names in code"] * 2)
 
 
 if __name__ == "__main__":
