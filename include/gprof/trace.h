@@ -21,6 +21,7 @@
 #include "gprof/metric_tracks.h"
 #include "gprof/packed.h"
 #include "gprof/packed_ranges.h"
+#include "gprof/serving.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {
@@ -626,6 +627,9 @@ struct Trace : TraceHead {
   std::vector<InProgress> in_progress;       // sorted by time
   std::vector<WorkRate> work_rates;          // sorted by start
   std::vector<DelayWindow> delay_windows;    // sorted by start
+  std::vector<RequestEvent> request_events;  // sorted by time
+  std::vector<EngineStep> engine_steps;      // sorted by start
+  std::vector<StepRequest> step_requests;    // sorted by time
   std::vector<Calibration> calibrations;
   std::vector<MetricSource> metric_sources;
   std::vector<MetricSample> metric_samples;  // sorted by source, then start

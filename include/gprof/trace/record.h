@@ -75,6 +75,9 @@ enum class RecordKind : uint16_t {
   kGpuPause = 58,
   kInProgress = 59,
   kDelayWindow = 60,
+  kRequestEvent = 61,
+  kEngineStep = 62,
+  kStepRequest = 63,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -248,6 +251,15 @@ enum class ProgressKind : uint8_t {
   kCopy = 6,
   kMemset = 7,
   kGraph = 8,
+};
+
+enum class RequestEventKind : uint8_t {
+  kNamed = 0,
+  kArrived = 1,
+  kTokensOut = 2,
+  kPreempted = 3,
+  kFinished = 4,
+  kAborted = 5,
 };
 
 enum class MetricLossReason : uint8_t {
@@ -959,6 +971,71 @@ struct DelayWindowRecord {
     v(FieldInfo{"instances", Shape::kPlain, "that were delayed"}, r.instances);
     v(FieldInfo{"inserted_ns", Shape::kPlain, "by which threads waited for them, in all; on the GPU it is not known"},
       r.inserted_ns);
+  }
+};
+
+struct RequestEventRecord {
+  static constexpr RecordKind kKind = RecordKind::kRequestEvent;
+  static constexpr const char* kName = "request_event";
+  static constexpr const char* kMeaning = "something happened to a request of a serving engine";
+  uint64_t time_ns = 0;
+  uint32_t tid = 0;
+  uint64_t request = 0;
+  uint8_t event = 0;
+  uint64_t tokens = 0;
+  StringId name;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"tid", Shape::kPlain, "thread that told of it"}, r.tid);
+    v(FieldInfo{"request", Shape::kDelta, "its number in the process"}, r.request);
+    v(FieldInfo{"event", Shape::kPlain,
+                "0 named, 1 arrived, 2 tokens handed out, 3 preempted, 4 finished, 5 aborted"},
+      r.event);
+    v(FieldInfo{"tokens", Shape::kPlain, "arrived: of its prompt; handed out: how many; else 0"}, r.tokens);
+    v(FieldInfo{"name", Shape::kPlain, "what the engine calls it; said once, with event 0"}, r.name);
+  }
+};
+
+struct EngineStepRecord {
+  static constexpr RecordKind kKind = RecordKind::kEngineStep;
+  static constexpr const char* kName = "engine_step";
+  static constexpr const char* kMeaning = "a step of a serving engine: one run of the model on a batch of requests";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t tid = 0;
+  uint64_t step = 0;
+  uint64_t requests = 0, waiting = 0;
+  uint64_t cache_used = 0, cache_blocks = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "when it began"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "until its tokens were known"}, r.duration_ns);
+    v(FieldInfo{"tid", Shape::kPlain, "thread that ran it"}, r.tid);
+    v(FieldInfo{"step", Shape::kDelta, "counts the steps of the process from 1"}, r.step);
+    v(FieldInfo{"requests", Shape::kPlain, "in its batch, each a `step_request`"}, r.requests);
+    v(FieldInfo{"waiting", Shape::kPlain, "requests in the queue when it began"}, r.waiting);
+    v(FieldInfo{"cache_used", Shape::kPlain, "blocks of the KV cache in use"}, r.cache_used);
+    v(FieldInfo{"cache_blocks", Shape::kPlain, "blocks of the KV cache; 0 is unknown"}, r.cache_blocks);
+  }
+};
+
+struct StepRequestRecord {
+  static constexpr RecordKind kKind = RecordKind::kStepRequest;
+  static constexpr const char* kName = "step_request";
+  static constexpr const char* kMeaning = "a request in the batch of a step";
+  uint64_t time_ns = 0;
+  uint64_t step = 0, request = 0;
+  uint64_t tokens = 0, cached = 0, tokens_out = 0;
+  uint8_t is_prefill = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when the step began"}, r.time_ns);
+    v(FieldInfo{"step", Shape::kDelta, "its number in the process"}, r.step);
+    v(FieldInfo{"request", Shape::kDelta, "its number in the process"}, r.request);
+    v(FieldInfo{"tokens", Shape::kPlain, "of the request that this step computed"}, r.tokens);
+    v(FieldInfo{"cached", Shape::kPlain, "tokens before them, which were in the KV cache"}, r.cached);
+    v(FieldInfo{"tokens_out", Shape::kPlain, "new tokens that the step found for it"}, r.tokens_out);
+    v(FieldInfo{"is_prefill", Shape::kPlain, "1 if these tokens are of its prompt"}, r.is_prefill);
   }
 };
 
@@ -1827,7 +1904,8 @@ using AllRecords =
                 SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
                 MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
                 WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
-                TensorBlockRecord, NcclTransferRecord, GpuPauseRecord, InProgressRecord, DelayWindowRecord>;
+                TensorBlockRecord, NcclTransferRecord, GpuPauseRecord, InProgressRecord, DelayWindowRecord,
+                RequestEventRecord, EngineStepRecord, StepRequestRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

@@ -10,10 +10,11 @@ from ._core import Error, FileError, InputError, NotFoundError, __version__
 from .fleet import analyze
 from .notebook import show_page
 from .recording import capture, schedule
+from .serving import engine_step, request
 from .tables import Results, Table, Texts, view
 
 __all__ = ["Error", "FileError", "InputError", "KINDS", "NONE", "NotFoundError", "Results", "Table", "Texts", "Trace",
-           "__version__", "analyze", "capture", "read", "schedule", "show"]
+           "__version__", "analyze", "capture", "engine_step", "read", "request", "schedule", "show"]
 
 _KINDS = {name: (meaning, tuple(columns)) for name, meaning, columns in _core.kinds()}
 KINDS = tuple(_KINDS)

@@ -6,6 +6,7 @@ import numpy.typing as npt
 
 from .fleet import analyze as analyze
 from .recording import capture as capture, schedule as schedule
+from .serving import engine_step as engine_step, request as request
 from .tables import Results as Results, Table as Table, Texts as Texts
 
 __version__: str
@@ -100,6 +101,12 @@ class Trace:
     def work_rate(self) -> Table: ...
     @property
     def delay_window(self) -> Table: ...
+    @property
+    def request_event(self) -> Table: ...
+    @property
+    def engine_step(self) -> Table: ...
+    @property
+    def step_request(self) -> Table: ...
     @property
     def calibration(self) -> Table: ...
     @property

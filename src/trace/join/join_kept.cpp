@@ -66,6 +66,9 @@ class KeptJoin {
     JoinCounters();
     Join<trace::WorkRateRecord, WorkRate>();
     Join<trace::DelayWindowRecord, DelayWindow>();
+    Join<trace::RequestEventRecord, RequestEvent>();
+    Join<trace::EngineStepRecord, EngineStep>();
+    Join<trace::StepRequestRecord, StepRequest>();
     JoinGpuPauses();
     Join<trace::InProgressRecord, InProgress>([&](const trace::InProgressRecord& r, InProgress* work) {
       work->other_thread = by_pid_.ThreadAnywhere(work->process, r.other_tid, work->time_ns);

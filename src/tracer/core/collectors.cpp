@@ -27,6 +27,7 @@
 #include "tracer/pytorch/operator_collector.h"
 #include "tracer/pytorch/tensor_memory.h"
 #include "tracer/samples/signal_samples.h"
+#include "tracer/serving/serving_collector.h"
 #include "tracer/stacks/native_stacks.h"
 #include "tracer/store/log_rows.h"
 #include "tracer/writing/thread_rows.h"
@@ -41,7 +42,7 @@ constexpr Collector kCollectors[] = {
     kProcessCollector,      kGpuWorkCollector,     kThreadRowCollector,   kApiCallCollector,      kControlCollector,
     kCaptureCollector,      kNvtxCollector,        kOsCallCollector,      kMpiCallCollector,      kGemmCollector,
     kNcclCollector,         kLibraryCallCollector, kDirectiveCollector,   kTensorMemoryCollector, kImportCollector,
-    kSignalSampleCollector, kOperatorCollector,    kPythonCollector,      kNativeStackCollector,  kCounterCollector,
+    kSignalSampleCollector, kOperatorCollector,    kServingCollector,     kPythonCollector,      kNativeStackCollector,  kCounterCollector,
     kCalibrationCollector,  kDelayCollector,       kDelayedCallCollector, kStrictModeCollector,   kStuckChildCollector,
     kNoticeCollector,
 };

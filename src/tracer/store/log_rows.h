@@ -34,12 +34,15 @@ enum class RowType : uint8_t {
   kTensorMemory = 23,
   kNcclTransfer = 24,
   kGpuPause = 25,
+  kRequestEvent = 26,
+  kEngineStep = 27,
+  kStepRequest = 28,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 26;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 29;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>
