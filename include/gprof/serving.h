@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gprof/fields.h"
 #include "gprof/events.h"
+#include "gprof/fields.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {
@@ -39,8 +39,8 @@ struct RequestEvent {
 struct EngineStep {
   int64_t start_ns = 0, end_ns = 0;
   uint32_t process = kNone, thread = kNone;
-  int64_t step = 0;                         // its number in the process
-  int64_t requests = 0, waiting = 0;        // in its batch, and in the queue when it began
+  int64_t step = 0;                          // its number in the process
+  int64_t requests = 0, waiting = 0;         // in its batch, and in the queue when it began
   int64_t cache_used = 0, cache_blocks = 0;  // of the KV cache; 0 blocks: not known
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {
@@ -60,10 +60,10 @@ struct EngineStep {
 struct StepRequest {
   int64_t time_ns = 0;  // when the step began
   uint32_t process = kNone;
-  int64_t step = 0, request = 0;               // their numbers in the process
-  int64_t tokens = 0, cached = 0;              // computed in this step, and before them in the KV cache
-  int64_t tokens_out = 0;                      // new ones that it found
-  bool is_prefill = false;                     // the tokens are of its prompt
+  int64_t step = 0, request = 0;   // their numbers in the process
+  int64_t tokens = 0, cached = 0;  // computed in this step, and before them in the KV cache
+  int64_t tokens_out = 0;          // new ones that it found
+  bool is_prefill = false;         // the tokens are of its prompt
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {
     v(FieldOf{"time_ns", Role::kTime}, m.time_ns);

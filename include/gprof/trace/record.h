@@ -989,8 +989,7 @@ struct RequestEventRecord {
     v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
     v(FieldInfo{"tid", Shape::kPlain, "thread that told of it"}, r.tid);
     v(FieldInfo{"request", Shape::kDelta, "its number in the process"}, r.request);
-    v(FieldInfo{"event", Shape::kPlain,
-                "0 named, 1 arrived, 2 tokens handed out, 3 preempted, 4 finished, 5 aborted"},
+    v(FieldInfo{"event", Shape::kPlain, "0 named, 1 arrived, 2 tokens handed out, 3 preempted, 4 finished, 5 aborted"},
       r.event);
     v(FieldInfo{"tokens", Shape::kPlain, "arrived: of its prompt; handed out: how many; else 0"}, r.tokens);
     v(FieldInfo{"name", Shape::kPlain, "what the engine calls it; said once, with event 0"}, r.name);

@@ -22,7 +22,7 @@ struct EngineStepCall {
 
 struct RequestEventCall {
   uint64_t request = 0;
-  uint64_t event = 0;   // RequestEventKind
+  uint64_t event = 0;  // RequestEventKind
   uint64_t tokens = 0;
   uint64_t ago_ns = 0;  // how long ago it was
   const char* name = nullptr;

@@ -39,6 +39,8 @@ constexpr Analysis kAnalyses[] = {
     {"sharing", "processes that share a GPU: whether they take turns, and what switching costs", RunSharing},
     {"nccl", "NCCL collectives: exposed and overlapped communication, bandwidth", RunNccl},
     {"critical_path", "critical path of the run and its potential speedup", RunCriticalPath},
+    {"requests", "requests of a serving engine: time to tokens as a sum of what they waited for, late tokens",
+     RunRequests},
     {"steps", "iterations of the step range: median, outliers and their causes, trend", RunSteps},
     {"nvtx", "NVTX ranges and the GPU time of the work they launched", RunNvtx},
     {"modules", "modules of a PyTorch model: CPU and GPU time, FLOPs, share of the peak", RunModules},

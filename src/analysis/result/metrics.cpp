@@ -54,6 +54,9 @@ constexpr auto kOnlyPerKernel = [](Entry* row) { row->parts = Parts::kKernels, r
 constexpr auto kOfStep = [](Entry* row) {
   row->is_of_step = true, row->why_missing = "no NVTX range was detected as a step; name it with --step";
 };
+constexpr auto kOfRequests = [](Entry* row) {
+  row->why_missing = "no serving engine told of its requests; record it with --serving";
+};
 constexpr auto kOfOccupancy = [](Entry* row) {
   row->why_missing = "this build of gprof-cli has no occupancy analysis";
 };
@@ -530,6 +533,28 @@ constexpr Entry kRows[] = {
      "model FLOPs utilisation: time a step's operators would take at the peak of their types, in percent of the step "
      "time",
      kNvtx | kOperations | kApiCalls | kDevices, kMiddle},
+    {"requests.count", kCount, kNeither, kExact, "requests of a serving engine", kNothing, kOfRequests},
+    {"requests.steps", kCount, kNeither, kTimed, "steps of the engine", kNothing, kOfRequests},
+    {"requests.tokens", kCount, kNeither, kExact, "tokens that were handed out", kNothing, kOfRequests},
+    {"requests.tokens_per_second", Unit::kPerSecond, kHigher, kTimed,
+     "tokens that were handed out for each second from the first step to the last token", kNothing, kNotJoined,
+     kOfRequests},
+    {"requests.preemptions", kCount, kLower, kTimed, "times that a request was preempted", kNothing, kOfRequests},
+    {"requests.late_tokens", kCount, kLower, kTimed,
+     "tokens that came more than 5 median deviations later after the one before than the median", kNothing,
+     kOfRequests},
+    {"requests.prefix_hit_percent", kPercent, kHigher, kTimed,
+     "tokens of prompts that were in the KV cache when the request began", kNothing, kNotJoined, kOfRequests},
+    {"requests.first_token_p50_ns", kNs, kLower, kTimed, "median time from the arrival of a request to its first token",
+     kNothing, kMiddle, kOfRequests},
+    {"requests.first_token_p99_ns", kNs, kLower, kTimed, "99th percentile of that time", kNothing, kMiddle,
+     kOfRequests},
+    {"requests.next_token_p50_ns", kNs, kLower, kTimed, "median time from one token of a request to the next", kNothing,
+     kMiddle, kOfRequests},
+    {"requests.next_token_p99_ns", kNs, kLower, kTimed, "99th percentile of that time", kNothing, kMiddle, kOfRequests},
+    {"requests.queue_p50_ns", kNs, kLower, kTimed, "median time that requests waited for their first step", kNothing,
+     kMiddle, kOfRequests},
+    {"requests.queue_p99_ns", kNs, kLower, kTimed, "99th percentile of that time", kNothing, kMiddle, kOfRequests},
     {"step.count", kCount, kNeither, kExact, "iterations of the NVTX range taken as the step", kNvtx, kNotJoined,
      kOfStep},
     {"step.warmup_count", kCount, kNeither, kTimed, "warm-up iterations: slow iterations at the beginning", kNvtx,

@@ -43,6 +43,7 @@ AnalysisResult RunHostLoad(const AnalysisInput& input, const AnalysisOptions& op
 AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunCounters(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunSource(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunRequests(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunDelays(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& options);
 

@@ -1,0 +1,81 @@
+// Requests of a serving engine: their latencies as sums, and why tokens were late.
+#include "analysis/facts/serving/requests.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/facts/serving/engine_time.h"
+#include "analysis/facts/serving/latency.h"
+#include "analysis/result/metrics.h"
+#include "analysis/topics/analyses.h"
+#include "analysis/topics/serving/late_tokens.h"
+#include "analysis/topics/serving/serving_findings.h"
+#include "analysis/topics/serving/serving_tables.h"
+
+namespace gprof {
+namespace {
+
+void AddPercentiles(AnalysisResult* result, const std::vector<int64_t>& sorted, const char* p50, const char* p99) {
+  if (sorted.empty()) return;
+  AddMetric(result, p50, Percentile(sorted, 50));
+  AddMetric(result, p99, Percentile(sorted, 99));
+}
+
+void AddMetrics(const Serving& serving, AnalysisResult* result) {
+  int64_t tokens = 0, prompts = 0, cached = 0, preemptions = 0;
+  int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
+  for (const ServedRequest& request : serving.served.requests()) {
+    preemptions += request.preemptions;
+    for (const TokensOut& out : request.tokens) {
+      tokens += out.tokens;
+      end_ns = std::max(end_ns, out.time_ns);
+    }
+    if (request.steps.empty() || !request.steps.front().is_prefill) continue;
+    cached += request.steps.front().cached;
+    prompts += request.steps.front().cached;
+    for (const Membership& member : request.steps) prompts += member.is_prefill ? member.tokens : 0;
+  }
+  for (const BatchStep& step : serving.served.steps()) start_ns = std::min(start_ns, step.time.start_ns);
+  AddMetric(result, "requests.count", serving.served.requests().size());
+  AddMetric(result, "requests.steps", serving.served.steps().size());
+  AddMetric(result, "requests.tokens", tokens);
+  AddMetric(result, "requests.preemptions", preemptions);
+  AddMetric(result, "requests.late_tokens", serving.late.late);
+  if (end_ns > start_ns) {
+    AddMetric(result, "requests.tokens_per_second",
+              1e9 * static_cast<double>(tokens) / static_cast<double>(end_ns - start_ns));
+  }
+  if (prompts > 0)
+    AddMetric(result, "requests.prefix_hit_percent", 100 * static_cast<double>(cached) / static_cast<double>(prompts));
+  AddPercentiles(result, Durations(serving.latencies.first_tokens()), "requests.first_token_p50_ns",
+                 "requests.first_token_p99_ns");
+  AddPercentiles(result, Durations(serving.latencies.next_tokens()), "requests.next_token_p50_ns",
+                 "requests.next_token_p99_ns");
+  AddPercentiles(result, QueueTimes(serving.latencies.first_tokens()), "requests.queue_p50_ns",
+                 "requests.queue_p99_ns");
+}
+
+}  // namespace
+
+AnalysisResult RunRequests(const AnalysisInput& input, const AnalysisOptions& options) {
+  AnalysisResult result;
+  const ServedRequests served(input.trace());
+  if (served.empty()) return result;
+  const EngineTime time(input, served);
+  const Latencies latencies(served, time);
+  const LateTokens late(input, served, time, latencies);
+  const Serving serving{input.trace(), served, time, latencies, late};
+  AddMetrics(serving, &result);
+  result.tables.push_back(LatencyTable(serving));
+  result.tables.push_back(LatencyPartsTable(serving));
+  if (late.late > 0) result.tables.push_back(LateTokensTable(serving, options.max_rows));
+  if (!latencies.first_tokens().empty()) result.tables.push_back(SlowestRequestsTable(serving, options.max_rows));
+  if (!served.steps().empty()) {
+    result.tables.push_back(BatchStepsTable(serving));
+    result.tables.push_back(ServingOverTimeTable(serving));
+  }
+  AddServingFindings(serving, &result);
+  return result;
+}
+
+}  // namespace gprof
