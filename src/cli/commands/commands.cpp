@@ -52,6 +52,12 @@ constexpr std::array kCommands = {
                 "gprof-cli tree run.trace\n"
                 "gprof-cli tree run.trace --only idle --least 5",
                 false, MakeTree},
+    CommandInfo{"requests", "say what requests of an LLM server waited for, and why tokens were late",
+                "TRACE [options]",
+                "gprof-cli requests run.trace\n"
+                "gprof-cli requests run.trace --request cmpl-42\n"
+                "gprof-cli requests run.trace --format json",
+                false, MakeRequests},
     CommandInfo{"mcp", "serve these answers to an agent (Model Context Protocol, stdio)", "[options]",
                 "gprof-cli mcp\n"
                 "gprof-cli mcp --allow-record",

@@ -27,6 +27,7 @@ std::unique_ptr<Command> MakeBisect();
 std::unique_ptr<Command> MakeTry();
 std::unique_ptr<Command> MakeCounters();
 std::unique_ptr<Command> MakeReport();
+std::unique_ptr<Command> MakeRequests();
 std::unique_ptr<Command> MakeExplain();
 std::unique_ptr<Command> MakeQuery();
 std::unique_ptr<Command> MakeTree();

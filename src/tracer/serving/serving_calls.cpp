@@ -61,9 +61,9 @@ GPROF_EXPORT void GprofEndEngineStep(const gprof::trace::EngineStepCall* call) {
 GPROF_EXPORT int GprofTellRequestEvent(const gprof::trace::RequestEventCall* call) {
   using namespace gprof::tracer;
   ErrnoGuard errno_guard;
-  const uint64_t now = Stamp();
   ThreadLog* const log = LogOfEngine();
   if (log == nullptr) return 0;
+  const uint64_t now = Stamp();  // the clock is chosen when the tracer starts
   RequestEventRow row{RowHeaderOf<RequestEventRow>(RowType::kRequestEvent),
                       call->name == nullptr ? gprof::trace::StringId{} : Names().Intern(call->name, call->name_bytes),
                       now,

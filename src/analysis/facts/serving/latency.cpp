@@ -7,14 +7,14 @@ namespace gprof {
 namespace {
 
 constexpr LatencyPartInfo kInfos[kLatencyParts] = {
-    {"queue", "queue"},
-    {"prefill", "own prefill"},
-    {"decode", "own decode"},
-    {"mixed", "decode beside prefill of others"},
-    {"copies", "copies"},
-    {"host", "host"},
-    {"not_scheduled", "steps without it"},
-    {"output", "output"},
+    {"queue", "queue", "Queue"},
+    {"prefill", "own prefill", "Prefill"},
+    {"decode", "own decode", "Decode"},
+    {"mixed", "decode beside prefill of others", "Mixed"},
+    {"copies", "copies", "Copies"},
+    {"host", "host", "Host"},
+    {"not_scheduled", "steps without it", "Not in"},
+    {"output", "output", "Output"},
 };
 
 }  // namespace

@@ -25,7 +25,8 @@ enum class LatencyPart : uint8_t {
 inline constexpr size_t kLatencyParts = 8;
 
 struct LatencyPartInfo {
-  std::string_view key, name;  // "queue", "in the queue"
+  std::string_view key, name;  // "mixed", "decode beside prefill of others"
+  std::string_view title;      // of a column: "Beside prefill"
 };
 const LatencyPartInfo& InfoOf(LatencyPart part);
 

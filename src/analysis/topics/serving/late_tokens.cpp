@@ -30,21 +30,7 @@ int64_t LateFrom(const std::vector<Latency>& tokens, int64_t* median_ns) {
   return *median_ns + static_cast<int64_t>(late);
 }
 
-// Kernels of steps with and without prompts of others are one thing here: a token has either.
 int64_t KernelNs(const LatencySplit& split) { return split[LatencyPart::kDecode] + split[LatencyPart::kMixed]; }
-
-LatencyPart MostExtra(const LatencySplit& split, const LatencySplit& usual) {
-  const bool is_mixed = split[LatencyPart::kMixed] > 0;
-  LatencyPart most = is_mixed ? LatencyPart::kMixed : LatencyPart::kDecode;
-  int64_t most_ns = KernelNs(split) - KernelNs(usual);
-  for (const LatencyPart part : {LatencyPart::kQueue, LatencyPart::kPrefill, LatencyPart::kCopies, LatencyPart::kHost,
-                                 LatencyPart::kNotScheduled, LatencyPart::kOutput}) {
-    if (split[part] - usual[part] <= most_ns) continue;
-    most_ns = split[part] - usual[part];
-    most = part;
-  }
-  return most;
-}
 
 class Reasons {
  public:
@@ -55,7 +41,7 @@ class Reasons {
   LateGroup Of(const Latency& token, const LatencySplit& usual) {
     const ServedRequest& request = served_.requests()[token.request];
     LateGroup group;
-    group.part = MostExtra(token.split, usual);
+    group.part = MostExtra(ProcessOf(request), token, usual);
     group.worst = token;
     if (group.part == LatencyPart::kHost) {
       group.where = PlaceIn(ThreadOf(request, token), time_.HostIntervals(ProcessOf(request), token.time));
@@ -76,6 +62,25 @@ class Reasons {
   }
 
  private:
+  // A step that has prompts of others to compute takes longer as a whole: what its host code takes is a part of that.
+  LatencyPart MostExtra(uint32_t process, const Latency& token, const LatencySplit& usual) const {
+    StepSplit mixed;
+    time_.ForEachStep(process, token.time, [&](uint32_t step, const StepSplit& split) {
+      if (served_.steps()[step].IsMixed()) mixed += split;
+    });
+    LatencySplit extra = token.split;
+    for (size_t i = 0; i < kLatencyParts; ++i) extra.ns[i] -= usual.ns[i];
+    extra[LatencyPart::kDecode] = KernelNs(token.split) - KernelNs(usual);
+    extra[LatencyPart::kMixed] = INT64_MIN;
+    if (token.split[LatencyPart::kMixed] > 0 || (mixed.Sum() > 0 && token.split[LatencyPart::kDecode] == 0)) {
+      extra[LatencyPart::kMixed] = mixed.Sum() - KernelNs(usual) - usual[LatencyPart::kHost];
+      extra[LatencyPart::kHost] = token.split[LatencyPart::kHost] - mixed.host_ns;
+      extra[LatencyPart::kDecode] = INT64_MIN;
+    }
+    const auto most = std::ranges::max_element(extra.ns);
+    return static_cast<LatencyPart>(most - extra.ns.begin());
+  }
+
   std::string NameOf(const Process& process) const {
     return std::string(trace_.Text(process.name)) + " (" + std::to_string(process.pid) + ")";
   }

@@ -1,14 +1,9 @@
 // Requests of a serving engine: their latencies as sums, and why tokens were late.
-#include "analysis/facts/serving/requests.h"
-
 #include <algorithm>
 #include <vector>
 
-#include "analysis/facts/serving/engine_time.h"
-#include "analysis/facts/serving/latency.h"
 #include "analysis/result/metrics.h"
 #include "analysis/topics/analyses.h"
-#include "analysis/topics/serving/late_tokens.h"
 #include "analysis/topics/serving/serving_findings.h"
 #include "analysis/topics/serving/serving_tables.h"
 
@@ -59,18 +54,15 @@ void AddMetrics(const Serving& serving, AnalysisResult* result) {
 
 AnalysisResult RunRequests(const AnalysisInput& input, const AnalysisOptions& options) {
   AnalysisResult result;
-  const ServedRequests served(input.trace());
-  if (served.empty()) return result;
-  const EngineTime time(input, served);
-  const Latencies latencies(served, time);
-  const LateTokens late(input, served, time, latencies);
-  const Serving serving{input.trace(), served, time, latencies, late};
+  if (input.trace().engine_steps.empty() && input.trace().request_events.empty()) return result;
+  const Serving serving(input);
   AddMetrics(serving, &result);
   result.tables.push_back(LatencyTable(serving));
   result.tables.push_back(LatencyPartsTable(serving));
-  if (late.late > 0) result.tables.push_back(LateTokensTable(serving, options.max_rows));
-  if (!latencies.first_tokens().empty()) result.tables.push_back(SlowestRequestsTable(serving, options.max_rows));
-  if (!served.steps().empty()) {
+  if (serving.late.late > 0) result.tables.push_back(LateTokensTable(serving, options.max_rows));
+  if (!serving.latencies.first_tokens().empty())
+    result.tables.push_back(SlowestRequestsTable(serving, options.max_rows));
+  if (!serving.served.steps().empty()) {
     result.tables.push_back(BatchStepsTable(serving));
     result.tables.push_back(ServingOverTimeTable(serving));
   }

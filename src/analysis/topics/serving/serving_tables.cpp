@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -137,19 +137,29 @@ Table LatencyPartsTable(const Serving& serving) {
   return table;
 }
 
-Table SlowestRequestsTable(const Serving& serving, uint32_t max_rows) {
-  Table table{"requests_slowest",
-              "Requests that waited longest for their first token",
-              {{"request", "Request", Unit::kText},
-               CountColumn("prompt_tokens", "Prompt"),
-               CountColumn("tokens_out", "Tokens"),
-               NsColumn("first_token_ns", "First token")},
+Table LatencyRowsTable(std::string id, std::string title, std::string name_key, std::string name_title) {
+  Table table{std::move(id),
+              std::move(title),
+              {{std::move(name_key), std::move(name_title), Unit::kText}, NsColumn("latency_ns", "Latency")},
               {},
-              "First token = the parts up to and with output."};
-  for (const LatencyPart part : kParts) {
-    const bool is_extra = part == LatencyPart::kDecode || part == LatencyPart::kMixed || part == LatencyPart::kCopies;
-    table.columns.push_back(NsColumn(std::string(InfoOf(part).key) + "_ns", Capitalised(InfoOf(part).name), is_extra));
-  }
+              "The parts behind a latency add up to it."};
+  for (const LatencyPart part : kParts)
+    table.columns.push_back(
+        NsColumn(std::string(InfoOf(part).key) + "_ns", std::string(InfoOf(part).title), part == LatencyPart::kCopies));
+  return table;
+}
+
+std::vector<Cell> LatencyRow(std::string name, const Latency& latency) {
+  std::vector<Cell> row = {std::move(name), latency.time.DurationNs()};
+  for (const LatencyPart part : kParts) row.emplace_back(latency.split[part]);
+  return row;
+}
+
+Table SlowestRequestsTable(const Serving& serving, uint32_t max_rows) {
+  Table table =
+      LatencyRowsTable("requests_slowest", "Requests that waited longest for their first token", "request", "Request");
+  table.columns.push_back(CountColumn("prompt_tokens", "Prompt"));
+  table.columns.push_back(CountColumn("tokens_out", "Tokens"));
   table.columns.push_back(NsColumn("longest_between_ns", "Longest gap"));
   std::vector<const Latency*> slowest;
   for (const Latency& latency : serving.latencies.first_tokens()) slowest.push_back(&latency);
@@ -159,13 +169,11 @@ Table SlowestRequestsTable(const Serving& serving, uint32_t max_rows) {
     longest[token.request] = std::max(longest[token.request], token.time.DurationNs());
   const size_t shown = RowsShown(slowest.size(), max_rows);
   for (size_t i = 0; i < shown; ++i) {
-    const Latency& latency = *slowest[i];
-    const ServedRequest& request = serving.served.requests()[latency.request];
+    const ServedRequest& request = serving.served.requests()[slowest[i]->request];
     int64_t tokens = 0;
     for (const TokensOut& out : request.tokens) tokens += out.tokens;
-    std::vector<Cell> row = {request.name, request.prompt_tokens, tokens, latency.time.DurationNs()};
-    for (const LatencyPart part : kParts) row.emplace_back(latency.split[part]);
-    row.emplace_back(longest[latency.request]);
+    std::vector<Cell> row = LatencyRow(request.name, *slowest[i]);
+    row.insert(row.end(), {request.prompt_tokens, tokens, longest[slowest[i]->request]});
     table.rows.push_back(std::move(row));
   }
   CountLeftOut(&table, slowest.size());
@@ -252,7 +260,8 @@ Table LateTokensTable(const Serving& serving, uint32_t max_rows) {
                {"extra_percent", "", Unit::kPercent, false, ColumnRole::kOwn},
                NsColumn("worst_ns", "Worst"),
                {"worst_token", "Which", Unit::kText}},
-              {}};
+              {},
+              ""};
   const LateTokens& late = serving.late;
   table.note = "Late: more than " + FormatNs(static_cast<double>(late.late_from_ns)) +
                " after the token before (median " + FormatNs(static_cast<double>(late.median_ns)) +

@@ -15,11 +15,18 @@ namespace gprof {
 
 // Everything about requests that tables and findings are made of.
 struct Serving {
+  explicit Serving(const AnalysisInput& input)
+      : trace(input.trace()),
+        served(trace),
+        time(input, served),
+        latencies(served, time),
+        late(input, served, time, latencies) {}
+
   const Trace& trace;
-  const ServedRequests& served;
-  const EngineTime& time;
-  const Latencies& latencies;
-  const LateTokens& late;
+  const ServedRequests served;
+  const EngineTime time;
+  const Latencies latencies;
+  const LateTokens late;
 };
 
 // Of samples in order: the least that so many percent of them do not exceed.
@@ -28,6 +35,10 @@ int64_t Percentile(const std::vector<int64_t>& sorted, double percent);
 std::vector<int64_t> Durations(const std::vector<Latency>& latencies);
 std::vector<int64_t> QueueTimes(const std::vector<Latency>& first_tokens);
 std::vector<int64_t> EndToEnd(const ServedRequests& served);
+
+// A table of latencies with their parts, and a row of it.
+Table LatencyRowsTable(std::string id, std::string title, std::string name_key, std::string name_title);
+std::vector<Cell> LatencyRow(std::string name, const Latency& latency);
 
 Table LatencyTable(const Serving& serving);
 Table LatencyPartsTable(const Serving& serving);
