@@ -37,6 +37,7 @@ inline constexpr char kMemoryUsage[] = "GPROF_MEMORY_USAGE";
 inline constexpr char kManagedMemory[] = "GPROF_MANAGED_MEMORY";
 inline constexpr char kPythonStacks[] = "GPROF_PYTHON_STACKS";
 inline constexpr char kPytorch[] = "GPROF_PYTORCH";
+inline constexpr char kServing[] = "GPROF_SERVING";
 inline constexpr char kCounters[] = "GPROF_COUNTERS";
 inline constexpr char kDelays[] = "GPROF_DELAYS";
 inline constexpr char kCalibration[] = "GPROF_CALIBRATION";
@@ -76,6 +77,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kManagedMemory, "1 records migrations and page faults of managed memory"},
     {env::kPythonStacks, "1 records the Python stack of CUDA calls, where the process has a Python"},
     {env::kPytorch, "what to record of PyTorch, a list of `ops`, `autograd-nvtx`, `autograd-shapes-nvtx` and `modules`, read by `lib/gprof-cli/hooks/sitecustomize.py`, which is put on PYTHONPATH, and `memory`, read by the tracer"},
+    {env::kServing, "1 has `lib/gprof-cli/hooks/gprof_engines.py`, which is put on PYTHONPATH, tell of requests and steps of vLLM, SGLang and Transformers"},
     {env::kCounters, "absolute path of a file that says which kernel counters to collect, and of what (counter_request.h)"},
     {env::kDelays, "absolute path of a file that says what to delay, and by how much (delay_request.h)"},
     {env::kCalibration, "absolute path of a file that says what recording costs on this machine (`doctor --calibrate`); for gprof-cli itself, the file to use in place of the one in the state folder, empty for none"},

@@ -36,8 +36,10 @@ void PrepareForAttach(bool is_experimental, LaunchOptions* trace) {
   }
   if (trace->TracesNothing()) throw Error(ExitCode::kUsage, "-t none cannot record anything", "remove -t none");
   // What has to be there when the program begins.
-  if (!trace->pytorch.empty() && trace->pytorch != "memory") {
-    throw Error(ExitCode::kUsage, "--pytorch needs a hook that is loaded when Python starts",
+  if (trace->has_serving_hooks || (!trace->pytorch.empty() && trace->pytorch != "memory")) {
+    throw Error(ExitCode::kUsage,
+                std::string(trace->has_serving_hooks ? "--serving" : "--pytorch") +
+                    " needs a hook that is loaded when Python starts",
                 "start the program with gprof-cli launch or record");
   }
   trace->capture.by_session = true;

@@ -130,6 +130,9 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
   app.add_flag("--pytorch-memory")
       ->description("record each allocation and free of PyTorch's GPU memory allocator")
       ->group(kGroup);
+  app.add_flag("--serving", options_.has_serving_hooks,
+               "record requests and steps of LLM servers in Python: vLLM, SGLang, Transformers")
+      ->group(kGroup);
   AddCollectorOptions(app, kGroup);
   app.add_flag(
          "--yield-to-profiler", options_.yields_to_profiler,

@@ -49,9 +49,11 @@ Environment::Environment(const char* const* inherited, const LaunchOptions& opti
   if (options.trace_openmp) InjectIntoList("OMP_TOOL_LIBRARIES", ':', tracer);
   if (options.trace_openacc) InjectIntoList("ACC_PROFLIB", ';', tracer);
   SetTracerOptions(options);
-  if (options.pytorch.empty()) return;
-  Set(env::kPytorch, options.pytorch);
-  if (options.pytorch == "memory") return;  // which needs no hook
+  if (!options.pytorch.empty()) Set(env::kPytorch, options.pytorch);
+  if (options.has_serving_hooks) Set(env::kServing, "1");
+  // Memory of PyTorch needs no hook.
+  const bool has_hooks = options.has_serving_hooks || (!options.pytorch.empty() && options.pytorch != "memory");
+  if (!has_hooks) return;
   const std::string hooks = std::filesystem::path(tracer).parent_path() / "hooks";
   const std::string path = Get("PYTHONPATH").value_or("");
   Set("PYTHONPATH", path.empty() ? hooks : hooks + ":" + path);

@@ -38,7 +38,7 @@ export const causeColor = (cause: string): string =>
 const ANALYSIS_TITLES: Record<string, string> = {
   devices: "GPUs", idle: "Idle time", launches: "Launches", kernels: "Kernels", kernel_kinds: "Kernel types", small_kernels: "Small kernels",
   occupancy: "Occupancy", gemms: "Matrix multiplications", memcpy: "Copies", memory: "Memory", streams: "Streams", sync: "Synchronisation", api: "CUDA calls",
-  api_errors: "Errors", hang: "Hang", mpi: "MPI", directives: "OpenMP and OpenACC", os_calls: "Operating system", threads: "Threads", cpu_functions: "CPU samples", python_lines: "Python", modules: "Modules", ops: "Operators", graphs: "CUDA graphs", startup: "Start-up", critical_path: "Critical path", steps: "Steps",
+  api_errors: "Errors", hang: "Hang", mpi: "MPI", directives: "OpenMP and OpenACC", os_calls: "Operating system", threads: "Threads", cpu_functions: "CPU samples", python_lines: "Python", modules: "Modules", ops: "Operators", graphs: "CUDA graphs", startup: "Start-up", critical_path: "Critical path", steps: "Steps", requests: "Requests",
   nvtx: "NVTX", host_load: "Host", gpu_metrics: "GPU metrics", counters: "Kernel counters", source: "Kernel source", health: "Data quality", balance: "Multiple GPUs", sharing: "Shared GPUs", nccl: "NCCL", traces: "Multiple traces",
   fleet: "All ranks",
 };
