@@ -1,9 +1,12 @@
-"""Has PyTorch say its operators and modules as NVTX ranges: what `gprof-cli profile --pytorch` puts on the path of Python.
+"""Has PyTorch say its operators and modules as NVTX ranges, and serving engines their requests and steps: what
+`gprof-cli profile` puts on the path of Python for --pytorch and --serving.
 
-Python imports the first module of this name that it finds. This one waits for the program to import torch, which it
-never does by itself, then for CUDA to be initialised: torch runs what is queued by _lazy_call() at that moment, in the
-child of a fork as well. Nothing here may be the reason for a program to fail.
+Python imports the first module of this name that it finds. This one waits for the program to import torch or an engine,
+which it never does by itself. With torch it waits for CUDA to be initialised, too: torch runs what is queued by
+_lazy_call() at that moment, in the child of a fork as well. What engines are asked is in gprof_engines.py. Nothing here
+may be the reason for a program to fail.
 """
+import functools
 import importlib.machinery
 import importlib.util
 import os
@@ -183,10 +186,10 @@ def _torch_is_there():
 
 
 class _Loader:
-    """Loads what another loader loads, and tells when that is done."""
+    """Loads what another loader loads, and calls `then` when that is done."""
 
-    def __init__(self, loader):
-        self._loader = loader
+    def __init__(self, loader, then):
+        self._loader, self._then = loader, then
 
     def __getattr__(self, name):
         return getattr(self._loader, name)
@@ -197,23 +200,37 @@ class _Loader:
     def exec_module(self, module):
         module.__loader__ = module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        _quietly(_torch_is_there)
+        _quietly(self._then)
+
+
+_awaited = {}  # by the module's name: what to call once it was loaded
 
 
 class _Finder:
-    """Finds torch once, through all finders but itself."""
+    """Finds each module that is waited for once, through all finders but itself."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name != "torch":
+        then = _awaited.pop(name, None)
+        if then is None:
             return None
-        sys.meta_path.remove(_Finder)
+        if not _awaited:
+            sys.meta_path.remove(_Finder)
         spec = importlib.util.find_spec(name)
         if spec is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _Loader(spec.loader)
+            spec.loader = _Loader(spec.loader, then)
         return spec
 
 
+def _await_engines():
+    import gprof_engines
+    _awaited.update((name, functools.partial(gprof_engines.loaded, name)) for name in gprof_engines.AWAITED)
+
+
 if _WANTS_CALLBACKS or _WANTS_OPERATORS or _WANTS_MODULES:
+    _awaited["torch"] = _torch_is_there
+if os.environ.get("GPROF_SERVING") == "1":
+    _quietly(_await_engines)
+if _awaited:
     sys.meta_path.insert(0, _Finder)
 _run_the_next_one()
