@@ -40,35 +40,36 @@ class _Engine:
         self._package = package
         self._title, self._first, self._last = _KNOWN[package]
         self.is_off = False
-        self._version = None
 
-    def _find_version(self):
+    @functools.cached_property
+    def version(self):
         version = getattr(sys.modules.get(self._package), "__version__", None)
         if version is None:  # its package is still being loaded
-            from importlib import metadata
-            version = metadata.version(self._package)
+            try:
+                from importlib import metadata
+                version = metadata.version(self._package)
+            except Exception:
+                version = "of an unknown version"
         return str(version)
 
     def _is_read(self):
-        version, last = _numbers_in(self._version), _numbers_in(self._last)
+        version, last = _numbers_in(self.version), _numbers_in(self._last)
         return _numbers_in(self._first) <= version and version[:len(last)] <= last
 
     def has(self, *parts):
-        """Whether the engine has these: (class, its methods). Asked before the first hook, so that it's all or none."""
-        try:
-            self._version = self._find_version()
-            for kind, methods in parts:
-                missing = [method for method in methods.split() if not callable(getattr(kind, method, None))]
-                if missing:
-                    return self.refuse(f"{kind.__name__} has no {missing[0]}")
-            return self._is_read() or self.refuse("nobody has read this version")
-        except Exception as error:
-            return self.refuse(f"{type(error).__name__}: {error}")
+        """Whether the engine has these: (class, its methods). Asked before a module's first hook: it's all or none."""
+        if self.is_off:
+            return False
+        for kind, methods in parts:
+            missing = [method for method in methods.split() if not callable(getattr(kind, method, None))]
+            if missing:
+                return self.refuse(f"{kind.__name__} has no {missing[0]}")
+        return self._is_read() or self.refuse("nobody has read this version")
 
     def refuse(self, why):
         if not self.is_off:
             self.is_off = True
-            print(f"gprof-cli: requests of {self._title} {self._version or '(unknown)'} are not recorded: {why}; known are "
+            print(f"gprof-cli: requests of {self._title} {self.version} are not recorded: {why}; known are "
                   f"{self._first} to {self._last}", file=sys.stderr, flush=True)
         return False
 

@@ -1,0 +1,1 @@
+from stubs import TEXT as __version__
