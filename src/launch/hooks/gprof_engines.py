@@ -14,8 +14,6 @@ import functools
 import re
 import sys
 import time
-from itertools import repeat
-from operator import attrgetter, gt, ne, sub
 
 import gprof_serving as serving
 
@@ -117,10 +115,11 @@ def _ours(owner, kind):
 
 
 def _tell_tokens(names, counts):
-    """counts may be 0: of those nothing is told."""
-    told = [pair for pair in zip(names, counts) if pair[1] > 0]
-    if told:
-        serving.handed_out(*zip(*told))
+    """Lists. Of those that got none nothing is told."""
+    if 0 in counts:
+        names, counts = [name for name, count in zip(names, counts) if count], list(filter(None, counts))
+    if names:
+        serving.handed_out(names, counts)
 
 
 class _Step:
@@ -230,38 +229,41 @@ class _VllmSteps:
         for name in output.finished_req_ids:
             self.partial.pop(name, None)
             serving.forget(name)
-        tokens, cached = output.num_scheduled_tokens, self._cached(output, about[3])
+        tokens = output.num_scheduled_tokens
         if not tokens:
             return
-        tokens_out, is_prefill = self._prefills(tokens, cached)
+        names = list(tokens)
+        cached = self._cached(output, names, about[3])
+        tokens_out, is_prefill = self._prefills(names, tokens, cached)
         begin = serving.begin_step()
         if begin:
-            self.step = _Step(begin, list(tokens), list(tokens.values()), list(map(cached.__getitem__, tokens)),
-                              tokens_out, is_prefill, about[:3])
+            self.step = _Step(begin, names, list(tokens.values()), cached, tokens_out, is_prefill, about[:3])
 
-    def _cached(self, output, wanted):
-        """What is computed already, by request."""
-        known = output.scheduled_cached_reqs
-        cached = dict(zip(known.req_ids, known.num_computed_tokens))
-        for request in output.scheduled_new_reqs:
-            cached[request.req_id] = request.num_computed_tokens
+    def _cached(self, output, names, wanted):
+        """How many tokens of each request are computed already."""
+        known, new = output.scheduled_cached_reqs, output.scheduled_new_reqs
+        for request in new:
             self.partial[request.req_id] = len(request.prompt_token_ids or ())
         self.partial.update(wanted)
-        return cached
+        if known.req_ids == names:  # all decode, which is what most steps are
+            return known.num_computed_tokens
+        cached = dict(zip(known.req_ids, known.num_computed_tokens))
+        cached.update((request.req_id, request.num_computed_tokens) for request in new)
+        return [cached[name] for name in names]
 
-    def _prefills(self, tokens, cached):
+    def _prefills(self, names, tokens, cached):
         """A request that is not in `partial` decodes, and gets a token."""
-        of_prompts = self.partial.keys() & tokens.keys()
-        if not of_prompts:
-            return [1] * len(tokens), [0] * len(tokens)
-        tokens_out, is_prefill = dict.fromkeys(tokens, 1), dict.fromkeys(tokens, 0)
-        for name in of_prompts:
-            is_prefill[name] = 1
-            if cached[name] + tokens[name] < self.partial[name]:
-                tokens_out[name] = 0
-            else:
-                del self.partial[name]
-        return list(tokens_out.values()), list(is_prefill.values())
+        tokens_out, is_prefill = [1] * len(names), [0] * len(names)
+        if not self.partial.keys().isdisjoint(tokens):
+            for place, name in enumerate(names):
+                wanted = self.partial.get(name)
+                if wanted is not None:
+                    is_prefill[place] = 1
+                    if cached[place] + tokens[name] < wanted:
+                        tokens_out[place] = 0
+                    else:
+                        del self.partial[name]
+        return tokens_out, is_prefill
 
     def end(self, result):
         step, self.step = self.step, None
@@ -269,7 +271,11 @@ class _VllmSteps:
             return
         found, names = getattr(result, "sampled_token_ids", None), getattr(result, "req_ids", None)
         if found and names and isinstance(found, list):  # drafted tokens that were accepted count too
-            step.tokens_out = list(map(dict(zip(names, map(len, found))).get, step.names, repeat(0)))
+            counts = [len(tokens) for tokens in found]
+            if names != step.names:
+                by_name = dict(zip(names, counts))
+                counts = [by_name.get(name, 0) for name in step.names]
+            step.tokens_out = counts
         step.end()
 
 
@@ -293,6 +299,7 @@ def _vllm_sampled(worker, _, __, result):
 
 def _hook_sglang(module):
     engine, kind = _ENGINES["sglang"], module.Scheduler
+    _SglangSteps.module = module
     request = sys.modules["sglang.srt.managers.schedule_batch"].Req
     if not engine.has((kind, "run_batch process_batch_result handle_generate_request abort_request"),
                       (request, "reset_for_retract")):
@@ -305,8 +312,11 @@ def _hook_sglang(module):
 
 
 class _SglangSteps:
+    module = None  # that of the Scheduler
+
     def __init__(self):
-        self.step = self.is_first_rank = None
+        self.step = self.batch = self.is_first_rank = None
+        self.alive = set()
 
 
 _sglang_is_first_rank = True  # a request that is retracted does not know its scheduler
@@ -318,7 +328,7 @@ def _sglang_steps(scheduler):
     if steps.is_first_rank is None:
         ranks = scheduler if hasattr(scheduler, "attn_tp_rank") else getattr(scheduler, "ps", None)
         if ranks is None:
-            ranks = sys.modules[type(scheduler).__module__].get_parallel()
+            ranks = steps.module.get_parallel()
         _sglang_is_first_rank = steps.is_first_rank = ranks.attn_tp_rank == ranks.pp_rank == 0
     return steps
 
@@ -326,21 +336,26 @@ def _sglang_steps(scheduler):
 def _sglang_tell(steps, name, kind, tokens=0):
     if steps.is_first_rank:
         serving.request_by_ns(name, kind, tokens, 0)
-    elif kind in (serving.FINISHED, serving.ABORTED):
-        serving.forget(name)
+
+
+def _sglang_end(steps, name, kind):
+    """Once: with an overlapped schedule a request that is over may be in one more batch."""
+    if name in steps.alive:
+        steps.alive.discard(name)
+        _sglang_tell(steps, name, kind)
+        if not steps.is_first_rank:
+            serving.forget(name)
 
 
 def _sglang_arrived(scheduler, request):
-    _sglang_tell(_sglang_steps(scheduler), request.rid, serving.ARRIVED, len(request.input_ids or ()))
+    steps = _sglang_steps(scheduler)
+    steps.alive.add(request.rid)
+    _sglang_tell(steps, request.rid, serving.ARRIVED, len(request.input_ids or ()))
 
 
 def _sglang_preempted(request, *_):
     if _sglang_is_first_rank:
         serving.request_by_ns(request.rid, serving.PREEMPTED, 0, 0)
-
-
-_outputs, _inputs, _rids = attrgetter("output_ids"), attrgetter("origin_input_ids"), attrgetter("rid")
-_reasons = attrgetter("finished_reason")
 
 
 def _sglang_begin(scheduler, batch):
@@ -353,12 +368,13 @@ def _sglang_begin(scheduler, batch):
     begin = serving.begin_step()
     if begin:
         rows = _sglang_prompts(batch) if mode.is_extend() else _sglang_decodes(batch.reqs)
-        steps.step = _Step(begin, list(map(_rids, batch.reqs)), *rows, _sglang_about(scheduler))
+        steps.step = _Step(begin, [request.rid for request in batch.reqs], *rows, _sglang_about(scheduler))
+        steps.batch = batch
 
 
 def _sglang_decodes(requests):
     """All that was found is in the cache but the last token; an overlapped schedule may not know of the last but one."""
-    cached = [prompt + found - 1 for prompt, found in zip(map(len, map(_inputs, requests)), map(len, map(_outputs, requests)))]
+    cached = [len(request.origin_input_ids) + len(request.output_ids) - 1 for request in requests]
     return [1] * len(cached), cached, [1] * len(cached), [0] * len(cached)
 
 
@@ -393,29 +409,25 @@ def _sglang_launched(scheduler, *_):
 
 def _sglang_state(_, batch):
     requests = list(batch.reqs)
-    return requests, list(map(len, map(_outputs, requests))), list(map(_reasons, requests))
+    return requests, [len(request.output_ids) for request in requests]
 
 
-def _sglang_processed(scheduler, _, state, __):
-    (requests, lengths, reasons), steps = state, _sglang_steps(scheduler)
-    found = list(map(sub, map(len, map(_outputs, requests)), lengths))
-    names = list(map(_rids, requests))
+def _sglang_processed(scheduler, batch, state, __):
+    (requests, lengths), steps, step = state, _sglang_steps(scheduler), None
+    found = [len(request.output_ids) - length for request, length in zip(requests, lengths)]
     if steps.step is not None:
-        if steps.step.names == names:
-            steps.step.tokens_out = list(map(max, found, repeat(0)))
-        steps.step.end()
-        steps.step = None
+        step, steps.step = steps.step, None
+    if step is not None and steps.batch is batch and len(step.names) == len(found):
+        names, step.tokens_out = step.names, found
+    else:
+        names = [request.rid for request in requests]
+    if step is not None:
+        step.end()
     if steps.is_first_rank:
         _tell_tokens(names, found)
-    if any(map(ne, map(_reasons, requests), reasons)):
-        _sglang_tell_ended(steps, requests, reasons)
-
-
-def _sglang_tell_ended(steps, requests, reasons):
-    for request, reason in zip(requests, reasons):
-        if reason is None and request.finished_reason is not None:
-            is_aborted = "ABORT" in type(request.finished_reason).__name__
-            _sglang_tell(steps, request.rid, serving.ABORTED if is_aborted else serving.FINISHED)
+    for request in [request for request in requests if request.finished_reason is not None]:
+        is_aborted = "ABORT" in type(request.finished_reason).__name__
+        _sglang_end(steps, request.rid, serving.ABORTED if is_aborted else serving.FINISHED)
 
 
 def _sglang_waiting(scheduler, _):
@@ -427,48 +439,27 @@ def _sglang_aborted(scheduler, _, waited, __):
     waiting, steps = set(map(id, scheduler.waiting_queue)), _sglang_steps(scheduler)
     for request in waited:
         if id(request) not in waiting:
-            _sglang_tell(steps, request.rid, serving.ABORTED)
+            _sglang_end(steps, request.rid, serving.ABORTED)
 
 
 # Transformers. One thread prepares a batch, runs it and updates its requests; their arrival is what add_request() noted.
 
 def _hook_transformers(module):
     engine, package = _ENGINES["transformers"], module.__name__.rpartition(".")[0]
-    schedulers, requests = sys.modules[package + ".scheduler"], sys.modules[package + ".requests"]
+    schedulers = sys.modules[package + ".scheduler"]
     processor, scheduler = module.ContinuousBatchProcessor, schedulers.Scheduler
     concrete = [schedulers.FIFOScheduler, schedulers.PrefillFirstScheduler]
     if not engine.has((processor, "_generation_step update_batch _handle_request_error"),
                       (scheduler, "add_waiting_request clear_cancelled_requests"),
-                      *((kind, "schedule_batch") for kind in concrete),
-                      (requests.RequestState, "update_and_check_completion")):
+                      *((kind, "schedule_batch") for kind in concrete)):
         return
     engine.hook(scheduler, "add_waiting_request", None, _transformers_queued, (0, "state"))
     engine.hook(scheduler, "clear_cancelled_requests", _transformers_cancelled, _transformers_aborted)
     for kind in concrete:
         engine.hook(kind, "schedule_batch", None, _transformers_begin)
     engine.hook(processor, "_generation_step", None, _transformers_launched)
-    engine.hook(processor, "update_batch", None, _transformers_updated)
+    engine.hook(processor, "update_batch", _transformers_state, _transformers_updated)
     engine.hook(processor, "_handle_request_error", None, _transformers_failed, (1, "state"))
-    _note_tokens(engine, requests.RequestState)
-
-
-_found = []  # (request, whether it is complete) for each token since the last update_batch()
-
-
-def _note_tokens(engine, kind):
-    """Called for each token of each request: as little as can be."""
-    call, note = kind.update_and_check_completion, _found.append
-
-    @functools.wraps(call)
-    def hooked(state, *args, **keywords):
-        is_complete = call(state, *args, **keywords)
-        if not engine.is_off:
-            try:
-                note((state.request_id, is_complete))
-            except Exception as error:
-                engine.fail(error)
-        return is_complete
-    kind.update_and_check_completion = hooked
 
 
 class _TransformersSteps:
@@ -507,10 +498,6 @@ def _transformers_failed(processor, state, *_):
     _transformers_end(processor.scheduler, state.request_id, serving.ABORTED)
 
 
-_states, _names, _has_token = attrgetter("state"), attrgetter("request_id"), attrgetter("has_new_token")
-_offsets, _prompts, _queries = attrgetter("position_offset"), attrgetter("initial_tokens"), attrgetter("tokens_to_process")
-
-
 def _transformers_begin(scheduler, _, __, batch):
     """Copies to the GPU that prepare the batch are a part of its step."""
     steps = _ours(scheduler, _TransformersSteps)
@@ -519,12 +506,14 @@ def _transformers_begin(scheduler, _, __, batch):
     steps.step = None
     if begin:
         if hasattr(batch[0], "state"):  # from 5.3 on
-            states, tokens_out = list(map(_states, batch)), list(map(int, map(_has_token, batch)))
+            states, tokens_out = [future.state for future in batch], [future.has_new_token for future in batch]
         else:
-            states, tokens_out = batch, [int(not state.remaining_prefill_tokens) for state in batch]
-        cached = list(map(_offsets, states))
-        steps.step = _Step(begin, list(map(_names, states)), list(map(len, map(_queries, states))), cached, tokens_out,
-                           list(map(gt, map(len, map(_prompts, states)), cached)), _transformers_about(scheduler))
+            states, tokens_out = batch, [not state.remaining_prefill_tokens for state in batch]
+        cached = [state.position_offset for state in states]
+        steps.step = _Step(begin, [state.request_id for state in states],
+                           [len(state.tokens_to_process) for state in states], cached, tokens_out,
+                           [len(state.initial_tokens) > done for state, done in zip(states, cached)],
+                           _transformers_about(scheduler))
 
 
 def _transformers_about(scheduler):
@@ -547,15 +536,20 @@ def _transformers_end_step(processor):
         step.end()
 
 
-def _transformers_updated(processor, *_):
+def _transformers_state(processor, _):
+    """Whatever gets a token is active until then, also where its batch is not the last one."""
+    states = list(processor.scheduler.active_requests.values())
+    return states, [len(state.generated_tokens) for state in states]
+
+
+def _transformers_updated(processor, _, before, __):
     if not getattr(processor, "use_async_batching", False):
         _transformers_end_step(processor)
-    found = _found[:]
-    _found.clear()
-    _tell_tokens([name for name, _ in found], repeat(1))
-    for name, is_complete in found:
-        if is_complete:
-            _transformers_end(processor.scheduler, name, serving.FINISHED)
+    states, lengths = before
+    found = [len(state.generated_tokens) - length for state, length in zip(states, lengths)]
+    _tell_tokens([state.request_id for state in states], found)
+    for state in [state for state in states if state._status.name == "FINISHED"]:
+        _transformers_end(processor.scheduler, state.request_id, serving.FINISHED)
 
 
 # What sitecustomize.py waits for, and what is to be called with the module once it was loaded.

@@ -331,7 +331,7 @@ class ServingHooks(unittest.TestCase):
         lacking = {"vllm": ("Scheduler.update_from_output", "Scheduler.get_request_counts", "Scheduler._free_request"),
                    "sglang": ("Scheduler.process_batch_result", "Req.reset_for_retract", "Scheduler.abort_request"),
                    "transformers": ("ContinuousBatchProcessor._handle_request_error", "ContinuousBatchProcessor.update_batch",
-                                    "RequestState.update_and_check_completion", "FIFOScheduler.schedule_batch")}
+                                    "Scheduler.add_waiting_request", "FIFOScheduler.schedule_batch")}
         for engine, parts in lacking.items():
             for version in VERSIONS[engine]:
                 for part in parts:
@@ -405,7 +405,7 @@ class FakeTracer:
         self.end = self._end
 
     def _tell(self, reference):
-        call = reference._obj
+        call = self._serving._EventCall.from_address(reference) if isinstance(reference, int) else reference._obj
         self.calls.append((call.event, call.request, call.tokens, call.name))
         return 1
 

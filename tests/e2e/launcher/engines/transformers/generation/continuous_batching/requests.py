@@ -16,8 +16,16 @@ class RequestState:
     def __init__(self, request_id, initial_tokens, max_new_tokens, created_time=None):
         self.request_id, self.initial_tokens, self.max_new_tokens = request_id, initial_tokens, max_new_tokens
         self.remaining_prefill_tokens, self.tokens_to_process, self.generated_tokens = list(initial_tokens), [], []
-        self.position_offset, self.status, self.error = 0, RequestStatus.PENDING, None
+        self.position_offset, self._status, self.error = 0, RequestStatus.PENDING, None
         self.created_time = time.perf_counter() - 5 if created_time is None else created_time
+
+    @property
+    def status(self):
+        return self._status
+
+    @status.setter
+    def status(self, value):
+        self._status = value
 
     def update_and_check_completion(self, token_id, *logprob):
         assert len(logprob) == (VERSION >= (5, 10))
