@@ -548,7 +548,8 @@ def _transformers_updated(processor, _, before, __):
     states, lengths = before
     found = [len(state.generated_tokens) - length for state, length in zip(states, lengths)]
     _tell_tokens([state.request_id for state in states], found)
-    for state in [state for state in states if state._status.name == "FINISHED"]:
+    finished = type(states[0]._status).FINISHED if states else None
+    for state in [state for state in states if state._status is finished]:
         _transformers_end(processor.scheduler, state.request_id, serving.FINISHED)
 
 

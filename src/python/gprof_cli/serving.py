@@ -139,7 +139,8 @@ def handed_out(names, counts):
         return
     numbers, fields = _numbers_of(names), ctypes.sizeof(_EventCall) // 8
     calls = array("Q", bytes(8 * fields * len(numbers)))
-    calls[0::fields], calls[1::fields], calls[2::fields] = numbers, array("Q", [TOKENS_OUT]) * len(numbers), array("Q", counts)
+    calls[0::fields], calls[2::fields] = numbers, array("Q", counts)
+    calls[1::fields] = array("Q", [TOKENS_OUT]) * len(numbers)
     begin, end = calls.buffer_info()[0], calls.buffer_info()[0] + calls.itemsize * len(calls)
     collections.deque(map(tell, range(begin, end, 8 * fields)), maxlen=0)  # a loop that is none of Python's
 
