@@ -264,7 +264,7 @@ class Engine:
             free -= self._grow(request, members, CHUNK if request.computed < request.prompt else 1, free)
         while self._waiting and self._slots and sum(tokens for _, tokens in members) < CHUNK:
             request = self._waiting[0]
-            if request.known() // BLOCK + 1 + len(self._running) > free:
+            if request.known() // BLOCK + 1 > free:
                 break
             self._waiting.pop(0)
             request.slot = self._slots.pop()
