@@ -270,7 +270,7 @@ class _VllmSteps:
         if step is None:
             return
         found, names = getattr(result, "sampled_token_ids", None), getattr(result, "req_ids", None)
-        if found and names and isinstance(found, list):  # drafted tokens that were accepted count too
+        if isinstance(found, list) and found and names:  # else they are on their way; drafted ones that were accepted count
             counts = [len(tokens) for tokens in found]
             if names != step.names:
                 by_name = dict(zip(names, counts))

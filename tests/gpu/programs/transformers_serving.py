@@ -14,11 +14,11 @@ import torch
 import transformers
 
 
-def make_model():
+def make_model(device):
     torch.manual_seed(1)
     config = transformers.LlamaConfig(vocab_size=4096, hidden_size=256, intermediate_size=512, num_hidden_layers=4,
                                       num_attention_heads=8, num_key_value_heads=4, max_position_embeddings=2048)
-    return transformers.LlamaForCausalLM(config).to("cuda", torch.bfloat16).eval()
+    return transformers.LlamaForCausalLM(config).to(device, torch.bfloat16).eval()
 
 
 def make_manager(model, options):
@@ -50,7 +50,8 @@ def take(manager, log, timeout):
         raise RuntimeError(result.error)
     request = log[result.request_id]
     request["got_ns"] += [time.monotonic_ns()] * (len(result.generated_tokens) - len(request["got_ns"]))
-    request["tokens_ns"] = [int(at * 1e9) for at in result.timestamps or ()]
+    times = [int(at * 1e9) for at in result.timestamps or ()]  # of a request that was preempted: those since then
+    request["tokens_ns"][len(result.generated_tokens) - len(times):] = times
     return True, result.is_finished() and not request["is_cancelled"]
 
 
@@ -79,10 +80,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--blocks", type=int, default=128, help="of the cache")
     parser.add_argument("--batch-tokens", type=int, default=256, help="of a step: longer prompts are computed in parts")
+    parser.add_argument("--device", default="cuda")
     parser.add_argument("--timeout", type=float, default=120, help="seconds")
     parser.add_argument("--log", default="transformers_truth.json")
     options = parser.parse_args()
-    log, manager = {}, make_manager(make_model(), options)
+    log, manager = {}, make_manager(make_model(options.device), options)
     manager.start()
     try:
         left = serve(manager, options, log)
