@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,24 +22,25 @@ double PercentOf(int64_t part, int64_t whole) {
   return whole <= 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string_view FindingOf(const LateGroup& group) {
+Finding NewLateFinding(const LateGroup& group, double percent) {
   switch (group.part) {
     case LatencyPart::kMixed:
-      return "requests.prefill";
+      return NewFinding("requests.prefill", percent);
     case LatencyPart::kDecode:
-      return group.has_other_work ? "requests.other_work" : "requests.slow_kernels";
-    case LatencyPart::kHost:
-      return "requests.host";
+      if (group.has_other_work) return NewFinding("requests.other_work", percent);
+      return NewFinding("requests.slow_kernels", percent);
     case LatencyPart::kOutput:
-      return "requests.output";
+      return NewFinding("requests.output", percent);
     case LatencyPart::kNotScheduled:
     case LatencyPart::kPrefill:
     case LatencyPart::kQueue:
-      return "requests.not_scheduled";
+      return NewFinding("requests.not_scheduled", percent);
     case LatencyPart::kCopies:
-      return "requests.copies";
+      return NewFinding("requests.copies", percent);
+    case LatencyPart::kHost:
+      break;
   }
-  return "requests.host";
+  return NewFinding("requests.host", percent);
 }
 
 class Findings {
@@ -59,7 +59,7 @@ class Findings {
   void AddLate(const LateGroup& group) {
     const double percent = PercentOf(group.extra_ns, s_.late.extra_ns);
     if (percent < kPercentWorthAFinding) return;
-    Finding finding = NewFinding(FindingOf(group), percent);
+    Finding finding = NewLateFinding(group, percent);
     const std::vector<int64_t> times = Durations(s_.latencies.next_tokens());
     finding.message = FormatCount(group.tokens) + " of " + FormatCount(s_.late.late) +
                       " late tokens: " + ReasonText(group) + "; between tokens p99 is " +
