@@ -60,30 +60,38 @@ begin 3
 end 3 short:2+0p1 waiting=0 used=8/12
 tokens short:1
 arrived queued 20
+arrived patient 1
 aborted queued
 begin 4
-end 4 long:1+6d1 short:1+2d1 waiting=0 used=10/12
-tokens long:1 short:1
+end 4 patient:1+0p1 waiting=0 used=9/12
+tokens patient:1
+finished patient
 begin 5
-end 5 long:1+7d1 short:1+3d1 waiting=0 used=12/12
+end 5 long:1+6d1 short:1+2d1 waiting=0 used=10/12
+tokens long:1 short:1
+begin 6
+end 6 long:1+7d1 short:1+3d1 waiting=0 used=12/12
 tokens long:1 short:1
 preempted short
-begin 6
-end 6 long:1+8d1 waiting=1 used=9/12
+begin 7
+end 7 long:1+8d1 waiting=1 used=9/12
 tokens long:1
 finished long
-begin 7
-end 7 short:4+0p0 waiting=0 used=4/12
 arrived unwanted 1
 begin 8
-end 8 short:1+4p1 waiting=1 used=5/12
+end 8 short:4+0p0 waiting=1 used=4/12
+begin 9
+end 9 short:1+4p1 waiting=1 used=5/12
 tokens short:1
 finished short
-begin 9
-end 9 unwanted:1+0p1 waiting=0 used=1/12
-tokens unwanted:1
 begin 10
-end 10 unwanted:1+1d1 waiting=0 used=2/12
+end 10 unwanted:1+0p1 waiting=0 used=1/12
+tokens unwanted:1
+begin 11
+end 11 unwanted:1+1d1 waiting=0 used=2/12
+tokens unwanted:1
+begin 12
+end 12 unwanted:1+2d1 waiting=0 used=3/12
 tokens unwanted:1
 aborted unwanted
 """
@@ -99,21 +107,23 @@ begin 3
 end 3 short:2+0p1 long:1+6d1 waiting=0 used=9/12
 tokens short:1 long:1
 arrived queued 20
+arrived patient 1
 aborted queued
 begin 4
-end 4 long:1+7d1 short:1+2d1 waiting=0 used=11/12
+end 4 long:1+7d1 short:1+2d1 waiting=1 used=11/12
 tokens long:1 short:1
 preempted short
 begin 5
-end 5 long:1+8d1 waiting=1 used=9/12
+end 5 long:1+8d1 waiting=2 used=9/12
 tokens long:1
 finished long
 begin 6
-end 6 short:4+0p1 waiting=0 used=4/12
+end 6 short:4+0p1 waiting=1 used=4/12
 tokens short:1
 begin 7
-end 7 short:1+4d1 waiting=0 used=5/12
-tokens short:1
+end 7 patient:1+0p1 short:1+4d1 waiting=0 used=6/12
+tokens patient:1 short:1
+finished patient
 finished short
 arrived unwanted 1
 begin 8
@@ -124,6 +134,12 @@ end 9 unwanted:1+1d1 waiting=0 used=2/12
 tokens unwanted:1
 begin 10
 end 10 unwanted:1+2d1 waiting=0 used=3/12
+tokens unwanted:1
+begin 11
+end 11 unwanted:1+3d1 waiting=0 used=4/12
+tokens unwanted:1
+begin 12
+end 12 unwanted:1+4d1 waiting=0 used=5/12
 tokens unwanted:1
 aborted unwanted
 """
@@ -138,35 +154,110 @@ begin 3
 end 3 short:2+0p1 waiting=0 used=8/12
 tokens long:1
 arrived queued 20
+arrived patient 1
 aborted queued
+begin 4
+end 4 patient:1+0p1 waiting=0 used=9/12
+tokens short:1
+begin 5
+end 5 long:1+6d1 short:1+2d1 patient:1+0d1 waiting=0 used=12/12
+tokens patient:1
+finished patient
+begin 6
+end 6 long:1+6d1 short:1+2d1 waiting=0 used=12/12
+tokens long:1 short:1
+preempted short
+begin 7
+end 7 long:1+7d1 waiting=1 used=9/12
+tokens long:1
+arrived unwanted 1
+begin 8
+end 8 long:1+8d1 waiting=2 used=10/12
+tokens long:1
+finished long
+begin 9
+end 9 short:4+0p1 waiting=1 used=4/12
+begin 10
+end 10 unwanted:1+0p1 waiting=0 used=5/12
+tokens short:1
+begin 11
+end 11 short:1+4d1 unwanted:1+0d1 waiting=0 used=7/12
+tokens unwanted:1
+begin 12
+end 12 short:1+4d1 unwanted:1+1d1 waiting=0 used=9/12
+tokens short:1 unwanted:1
+finished short
+aborted unwanted
+"""
+SGLANG_IN_A_PIPELINE = """
+arrived long 6
+arrived short 2
+begin 1
+end 1 long:4+0p0 waiting=1 used=4/12
+begin 2
+end 2 long:2+4p1 waiting=1 used=6/12
+tokens long:1
+begin 3
+end 3 short:2+0p1 waiting=0 used=8/12
 begin 4
 end 4 long:1+6d1 short:1+1d1 waiting=0 used=10/12
 tokens short:1
-begin 5
-end 5 long:1+6d1 short:1+2d1 waiting=0 used=12/12
 tokens long:1 short:1
+begin 5
 preempted short
+end 5 long:1+7d1 short:1+3d1 waiting=0 used=12/12
 begin 6
 end 6 long:1+7d1 waiting=1 used=9/12
 tokens long:1
-begin 7
-end 7 long:1+8d1 waiting=1 used=10/12
 tokens long:1
 finished long
-arrived unwanted 1
+arrived queued 20
+arrived patient 1
+aborted queued
+begin 7
+end 7 short:4+0p1 waiting=1 used=4/12
 begin 8
-end 8 short:4+0p1 waiting=1 used=4/12
-begin 9
-end 9 unwanted:1+0p1 waiting=0 used=5/12
+end 8 patient:1+0p1 waiting=0 used=5/12
 tokens short:1
+tokens patient:1
+finished patient
+begin 9
+end 9 short:1+4d1 waiting=0 used=5/12
 begin 10
-end 10 short:1+4d1 unwanted:1+0d1 waiting=0 used=7/12
-tokens unwanted:1
-aborted unwanted
-begin 11
-end 11 short:1+4d1 waiting=0 used=6/12
+end 10 short:1+4d1 waiting=0 used=6/12
 tokens short:1
 finished short
+arrived unwanted 1
+begin 11
+end 11 unwanted:1+0p1 waiting=0 used=1/12
+begin 12
+end 12 unwanted:1+0d1 waiting=0 used=2/12
+tokens unwanted:1
+tokens unwanted:1
+begin 13
+end 13 unwanted:1+2d1 waiting=0 used=3/12
+begin 14
+end 14 unwanted:1+2d1 waiting=0 used=4/12
+tokens unwanted:1
+tokens unwanted:1
+begin 15
+end 15 unwanted:1+4d1 waiting=0 used=5/12
+begin 16
+end 16 unwanted:1+4d1 waiting=0 used=6/12
+tokens unwanted:1
+tokens unwanted:1
+begin 17
+end 17 unwanted:1+6d1 waiting=0 used=7/12
+begin 18
+end 18 unwanted:1+6d1 waiting=0 used=8/12
+tokens unwanted:1
+tokens unwanted:1
+begin 19
+end 19 unwanted:1+8d1 waiting=0 used=9/12
+begin 20
+end 20 unwanted:1+8d1 waiting=0 used=10/12
+tokens unwanted:1
+aborted unwanted
 """
 TRANSFORMERS = """
 arrived long 6 long ago
@@ -290,6 +381,7 @@ class ServingHooks(unittest.TestCase):
             self.check("sglang", version, expected=SGLANG)
             self.check("sglang", version, "mixed", expected=SGLANG_MIXED)
             self.check("sglang", version, "overlap", expected=SGLANG_OVERLAPPED)
+            self.check("sglang", version, "pipeline", expected=SGLANG_IN_A_PIPELINE)
             self.check("sglang", version, "fork", expected=SGLANG)
 
     def test_of_sglangs_ranks_the_first_one_tells_of_requests(self):

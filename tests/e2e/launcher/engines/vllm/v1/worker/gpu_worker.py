@@ -5,11 +5,20 @@ from stubs import VERSION, drop_what_is_lacking
 ModelRunnerOutput = collections.namedtuple("ModelRunnerOutput", "req_ids req_id_to_index sampled_token_ids")
 
 
+class Untouchable:
+    """An array that is still being copied: to ask for its truth or its length is an error."""
+
+    def __bool__(self):
+        raise ValueError("the truth value of an array is ambiguous")
+
+    __len__ = __bool__
+
+
 class AsyncOutput:
     """Its tokens are not on the host yet."""
 
     def __init__(self, output):
-        self._output = output
+        self._output, self.req_ids, self.sampled_token_ids = output, output.req_ids, Untouchable()
 
     def get_output(self):
         return self._output
@@ -42,6 +51,8 @@ class Worker:
             is_known = self._computed[name] + tokens < self._lengths[name]
             found.append([] if is_known else [7] * (1 + self._drafts))
             self._lengths[name] += len(found[-1])
+        names.reverse()  # the rows of a worker have an order of their own
+        found.reverse()
         output = ModelRunnerOutput(names, {name: place for place, name in enumerate(names)}, found)
         return AsyncOutput(output) if self._is_async and VERSION >= (0, 11) else output
 
