@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <span>
+#include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "analysis/facts/places/call_places.h"
 #include "analysis/facts/shared_facts.h"
@@ -35,13 +36,17 @@ int64_t KernelNs(const LatencySplit& split) { return split[LatencyPart::kDecode]
 class Reasons {
  public:
   Reasons(const AnalysisInput& input, const ServedRequests& served, const EngineTime& time)
-      : trace_(input.trace()), served_(served), time_(time), place_of_(trace_, input.shared().python_lines()) {}
+      : trace_(input.trace()), served_(served), time_(time), place_of_(trace_, input.shared().python_lines()) {
+    for (uint32_t i = 0; i < trace_.os_calls.size(); ++i) {
+      if (trace_.os_calls[i].thread != kNone) os_calls_of_[trace_.os_calls[i].thread].push_back(i);
+    }
+  }
 
   // What the group of a late token is told apart by; `usual` is what others take.
   LateGroup Of(const Latency& token, const LatencySplit& usual) {
     const ServedRequest& request = served_.requests()[token.request];
     LateGroup group;
-    group.part = MostExtra(ProcessOf(request), token, usual);
+    group.part = MostExtra(request, token, usual);
     group.worst = token;
     if (group.part == LatencyPart::kHost) {
       group.where = PlaceIn(ThreadOf(request, token), time_.HostIntervals(ProcessOf(request), token.time));
@@ -62,20 +67,24 @@ class Reasons {
   }
 
  private:
-  // A step that has prompts of others to compute takes longer as a whole: what its host code takes is a part of that.
-  LatencyPart MostExtra(uint32_t process, const Latency& token, const LatencySplit& usual) const {
-    StepSplit mixed;
-    time_.ForEachStep(process, token.time, [&](uint32_t step, const StepSplit& split) {
-      if (served_.steps()[step].IsMixed()) mixed += split;
+  // A step with prompts in it takes longer as a whole: what its host code takes is a part of that.
+  LatencyPart MostExtra(const ServedRequest& request, const Latency& token, const LatencySplit& usual) const {
+    StepSplit own_prompt, prompts_of_others;
+    time_.ForEachStep(ProcessOf(request), token.time, [&](uint32_t step, const StepSplit& split) {
+      const Membership* const member = ServedRequests::Find(request, step);
+      if (member == nullptr || served_.steps()[step].prefills == 0) return;
+      (member->is_prefill ? own_prompt : prompts_of_others) += split;
     });
     LatencySplit extra = token.split;
     for (size_t i = 0; i < kLatencyParts; ++i) extra.ns[i] -= usual.ns[i];
+    const int64_t usual_step_ns = KernelNs(usual) + usual[LatencyPart::kHost];
     extra[LatencyPart::kDecode] = KernelNs(token.split) - KernelNs(usual);
     extra[LatencyPart::kMixed] = INT64_MIN;
-    if (token.split[LatencyPart::kMixed] > 0 || (mixed.Sum() > 0 && token.split[LatencyPart::kDecode] == 0)) {
-      extra[LatencyPart::kMixed] = mixed.Sum() - KernelNs(usual) - usual[LatencyPart::kHost];
-      extra[LatencyPart::kHost] = token.split[LatencyPart::kHost] - mixed.host_ns;
-      extra[LatencyPart::kDecode] = INT64_MIN;
+    if (own_prompt.Sum() + prompts_of_others.Sum() > 0) {
+      extra[LatencyPart::kPrefill] = own_prompt.Sum() - usual_step_ns;
+      extra[LatencyPart::kMixed] = prompts_of_others.Sum() - usual_step_ns;
+      extra[LatencyPart::kDecode] = token.split[LatencyPart::kDecode] - KernelNs(usual);
+      extra[LatencyPart::kHost] = token.split[LatencyPart::kHost] - own_prompt.host_ns - prompts_of_others.host_ns;
     }
     const auto most = std::ranges::max_element(extra.ns);
     return static_cast<LatencyPart>(most - extra.ns.begin());
@@ -107,22 +116,34 @@ class Reasons {
     return tokens;
   }
 
-  // Where the thread was most of the time, by samples and by long calls of the operating system.
+  // Where the thread was most of the time, by samples of what ran and by the OS calls in which it waited.
   std::string PlaceIn(uint32_t thread, const std::vector<Interval>& times) {
     PlaceSums sums;
     for (const Interval& time : times) {
       auto sample = std::ranges::lower_bound(trace_.cpu_samples, time.start_ns, {}, &CpuSample::time_ns);
       for (; sample != trace_.cpu_samples.end() && sample->time_ns < time.end_ns; ++sample) {
-        if (sample->thread == thread) sums.Add(place_of_.Named(sample->stack), std::max<int64_t>(sample->weight_ns, 1));
+        if (sample->thread != thread || sample->sample_kind == trace::SampleKind::kPythonWaiting) continue;
+        sums.Add(place_of_.Named(sample->stack), std::max<int64_t>(sample->weight_ns, 1));
       }
+      AddOsCalls(thread, time, &sums);
     }
     return sums.Main();
+  }
+
+  // Those of a thread come one after the other.
+  void AddOsCalls(uint32_t thread, const Interval& time, PlaceSums* sums) {
+    const std::vector<uint32_t>& calls = os_calls_of_[thread];
+    auto at =
+        std::ranges::partition_point(calls, [&](uint32_t i) { return trace_.os_calls[i].end_ns <= time.start_ns; });
+    for (; at != calls.end() && trace_.os_calls[*at].start_ns < time.end_ns; ++at)
+      sums->Add(place_of_.Named(trace_.os_calls[*at].stack), OverlapNs(trace_.os_calls[*at], time));
   }
 
   const Trace& trace_;
   const ServedRequests& served_;
   const EngineTime& time_;
   CallPlaces place_of_;
+  std::map<uint32_t, std::vector<uint32_t>> os_calls_of_;  // by thread
 };
 
 void AddTo(LateGroup* group, const LateGroup& one, int64_t extra_ns) {
@@ -146,21 +167,36 @@ LateTokens::LateTokens(const AnalysisInput& input, const ServedRequests& served,
   }
   for (int64_t& ns : usual.ns) ns /= std::max<int64_t>(others, 1);
   Reasons reasons(input, served, time);
-  std::map<std::tuple<LatencyPart, std::string, bool, bool>, LateGroup> by_reason;
-  for (const Latency& token : tokens) {
-    if (token.time.DurationNs() <= late_from_ns) continue;
-    const LateGroup one = reasons.Of(token, usual);
-    const int64_t token_extra_ns = token.time.DurationNs() - median_ns;
-    const auto [group, is_first] =
-        by_reason.try_emplace({one.part, one.where, one.has_other_work, one.was_preempted}, one);
-    AddTo(&group->second, one, token_extra_ns);
+  std::map<std::tuple<LatencyPart, std::string, bool, bool>, uint32_t> number_of;
+  group_of.assign(tokens.size(), kNone);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].time.DurationNs() <= late_from_ns) continue;
+    const LateGroup one = reasons.Of(tokens[i], usual);
+    const auto [number, is_first] =
+        number_of.try_emplace({one.part, one.where, one.has_other_work, one.was_preempted}, groups.size());
+    if (is_first) groups.push_back(one);
+    const int64_t token_extra_ns = tokens[i].time.DurationNs() - median_ns;
+    AddTo(&groups[number->second], one, token_extra_ns);
+    group_of[i] = number->second;
     ++late;
     extra_ns += token_extra_ns;
   }
-  for (auto& [key, group] : by_reason) groups.push_back(std::move(group));
-  std::ranges::sort(groups, [](const LateGroup& a, const LateGroup& b) {
-    return std::tuple(b.extra_ns, a.part, a.where) < std::tuple(a.extra_ns, b.part, b.where);
-  });
+  SortGroups();
+}
+
+void LateTokens::SortGroups() {
+  std::vector<uint32_t> order(groups.size()), place(groups.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, [&](uint32_t i) { return std::tuple(-groups[i].extra_ns, groups[i].part, i); });
+  std::vector<LateGroup> sorted;
+  for (const uint32_t i : order) {
+    place[i] = static_cast<uint32_t>(sorted.size());
+    sorted.push_back(std::move(groups[i]));
+  }
+  groups = std::move(sorted);
+  for (uint32_t& group : group_of) {
+    if (group != kNone) group = place[group];
+  }
 }
 
 }  // namespace gprof

@@ -31,6 +31,11 @@ struct LateTokens {
   LatencySplit usual;                       // mean of those that are not late
   int64_t late = 0, extra_ns = 0;
   std::vector<LateGroup> groups;  // the most extra time first
+  // By next token (Latencies::next_tokens) its group, kNone for those that are not late.
+  std::vector<uint32_t> group_of;
+
+ private:
+  void SortGroups();
 };
 
 }  // namespace gprof

@@ -44,19 +44,20 @@ Table StepsOfRequest(const Serving& serving, const ServedRequest& request, uint3
 }
 
 Table TokensOfRequest(const Serving& serving, uint32_t request, uint32_t max_rows) {
-  std::vector<const Latency*> tokens;
-  for (const auto* list : {&serving.latencies.first_tokens(), &serving.latencies.next_tokens()}) {
-    for (const Latency& latency : *list) {
-      if (latency.request == request) tokens.push_back(&latency);
-    }
-  }
   Table table = LatencyRowsTable("request_tokens", "What its tokens waited for", "token", "Token");
-  const size_t shown = RowsShown(tokens.size(), max_rows);
-  for (size_t i = 0; i < shown; ++i) {
-    const bool is_late = tokens[i]->token > 0 && tokens[i]->time.DurationNs() > serving.late.late_from_ns;
-    table.rows.push_back(LatencyRow(std::to_string(tokens[i]->token + 1) + (is_late ? " (late)" : ""), *tokens[i]));
+  table.columns.push_back({"late_because", "Late because of", Unit::kText});
+  size_t tokens = 0;
+  const auto add = [&](const Latency& latency, std::string why) {
+    if (latency.request != request || (++tokens > max_rows && max_rows > 0)) return;
+    table.rows.push_back(LatencyRow(std::to_string(latency.token + 1), latency));
+    table.rows.back().emplace_back(std::move(why));
+  };
+  for (const Latency& latency : serving.latencies.first_tokens()) add(latency, "");
+  for (size_t i = 0; i < serving.latencies.next_tokens().size(); ++i) {
+    const uint32_t group = serving.late.group_of[i];
+    add(serving.latencies.next_tokens()[i], group == kNone ? "" : ReasonText(serving.late.groups[group]));
   }
-  CountLeftOut(&table, tokens.size());
+  CountLeftOut(&table, tokens);
   return table;
 }
 

@@ -259,7 +259,7 @@ Table LateTokensTable(const Serving& serving, uint32_t max_rows) {
                NsColumn("extra_ns", "Late by, in all"),
                {"extra_percent", "", Unit::kPercent, false, ColumnRole::kOwn},
                NsColumn("worst_ns", "Worst"),
-               {"worst_token", "Which", Unit::kText}},
+               {"worst_token", "Which", Unit::kText, true}},
               {},
               ""};
   const LateTokens& late = serving.late;
