@@ -1,10 +1,13 @@
 // What serving engines tell the tracer of, as plain C: the functions that libgprof-tracer.so exports for them, and what
-// they take. Hooks in Python (src/launch/hooks/gprof_serving.py) lay it out with ctypes, programs in C++ through
-// gprof/serving_engine.hpp, so that a field is only ever appended.
+// they take. src/python/gprof_cli/serving.py lays it out with ctypes, so that a field is only ever appended.
 #pragma once
 
 #include <cstdint>
 
+//   uint64_t GprofBeginEngineStep(): what begins a step; 0 where nothing is recorded now
+//   void GprofEndEngineStep(const EngineStepCall*)
+//   int GprofTellRequestEvent(const RequestEventCall*): 1 where it is recorded
+//   void GprofTellTokensOut(uint64_t requests, const uint64_t* request, const uint64_t* tokens)
 namespace gprof::trace {
 
 // A step that ends, with the requests of its batch as columns of that many numbers each.

@@ -6,7 +6,6 @@ any function of Python does.
 
 This file needs nothing but Python. The hooks of `gprof-cli profile --serving` use a copy of it.
 """
-import collections
 import ctypes
 import itertools
 import os
@@ -33,19 +32,21 @@ class _Tracer:
     """The functions of the tracer in this process; `begin` is None where there is none."""
 
     def __init__(self):
-        self.begin = self.end = self.tell = None
-        path = os.environ.get("NVTX_INJECTION64_PATH", "")
+        self.begin = self.end = self.tell = self.tokens = None
+        path = os.environ.get("NVTX_INJECTION64_PATH") or os.environ.get("CUDA_INJECTION64_PATH", "")
         if "gprof-tracer" not in os.path.basename(path):
             return
         try:
             library = ctypes.CDLL(path)
-            begin, end, tell = library.GprofBeginEngineStep, library.GprofEndEngineStep, library.GprofTellRequestEvent
+            begin, end = library.GprofBeginEngineStep, library.GprofEndEngineStep
+            tell, tokens = library.GprofTellRequestEvent, library.GprofTellTokensOut
         except (OSError, AttributeError):
             return
         begin.restype, begin.argtypes = ctypes.c_uint64, ()
         end.restype, end.argtypes = None, (ctypes.c_void_p,)
         tell.restype, tell.argtypes = ctypes.c_int, (ctypes.c_void_p,)
-        self.begin, self.end, self.tell = begin, end, tell
+        tokens.restype, tokens.argtypes = None, (ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p)
+        self.begin, self.end, self.tell, self.tokens = begin, end, tell, tokens
 
 
 _tracer = None
@@ -134,15 +135,15 @@ def request_by_ns(name, kind, tokens, ago_ns):
 
 def handed_out(names, counts):
     """For hooks: so many tokens were just handed to the clients of these requests. Cheaper than an event at a time."""
-    tell = _get_tracer().tell
-    if tell is None:
+    tokens = _get_tracer().tokens
+    if tokens is None:
         return
-    numbers, fields = _numbers_of(names), ctypes.sizeof(_EventCall) // 8
-    calls = array("Q", bytes(8 * fields * len(numbers)))
-    calls[0::fields], calls[2::fields] = numbers, array("Q", counts)
-    calls[1::fields] = array("Q", [TOKENS_OUT]) * len(numbers)
-    begin, end = calls.buffer_info()[0], calls.buffer_info()[0] + calls.itemsize * len(calls)
-    collections.deque(map(tell, range(begin, end, 8 * fields)), maxlen=0)  # a loop that is none of Python's
+    if _untold:
+        _tell_names()
+    numbers, counts = _numbers_of(names), array("Q", counts)
+    if len(numbers) != len(counts):
+        raise ValueError("the lists of handed_out() have different lengths")
+    tokens(len(numbers), numbers.buffer_info()[0], counts.buffer_info()[0])
 
 
 def begin_step():

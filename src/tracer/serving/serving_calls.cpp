@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "gprof/trace/record.h"
 #include "tracer/capture/capture.h"
 #include "tracer/core/entry_points.h"
 #include "tracer/core/tracer.h"
@@ -72,4 +73,18 @@ GPROF_EXPORT int GprofTellRequestEvent(const gprof::trace::RequestEventCall* cal
                       call->tokens};
   row.header.flags = static_cast<uint8_t>(call->event);
   return Append(log, row) ? 1 : 0;
+}
+
+// So many tokens of each of these requests were handed out now.
+GPROF_EXPORT void GprofTellTokensOut(uint64_t requests, const uint64_t* request, const uint64_t* tokens) {
+  using namespace gprof::tracer;
+  ErrnoGuard errno_guard;
+  ThreadLog* const log = LogOfEngine();
+  if (log == nullptr) return;
+  const uint64_t now = Stamp();
+  for (uint64_t i = 0; i < requests; ++i) {
+    RequestEventRow row{RowHeaderOf<RequestEventRow>(RowType::kRequestEvent), {}, now, 0, request[i], tokens[i]};
+    row.header.flags = static_cast<uint8_t>(gprof::trace::RequestEventKind::kTokensOut);
+    Append(log, row);
+  }
 }

@@ -176,7 +176,10 @@ TEST(Delays, WhatWasMeasuredTakesThePlaceOfAnEstimate) {
   int64_t now_ns = 0;
   for (uint32_t number = 1; number <= 21; ++number) {
     const bool is_delayed = number % 2 == 0;
-    DelayWindow window{.start_ns = now_ns, .process = 0, .number = number};
+    DelayWindow window;
+    window.start_ns = now_ns;
+    window.process = 0;
+    window.number = number;
     if (is_delayed) window.thing = maker.Name("copies");
     for (int step = 0; step < 20; ++step) {
       const int64_t at_ns = now_ns + (is_delayed ? kDelayNs / 2 : 0);

@@ -49,6 +49,7 @@ struct EngineTime::Edge {
 
 EngineTime::EngineTime(const AnalysisInput& input, const ServedRequests& served)
     : launched_(served.steps().size()), pieces_(served.steps().size()) {
+  for (const BatchStep& step : served.steps()) ends_ns_.push_back(step.time.end_ns);
   ReadOperations(input, served);
   std::set<uint32_t> processes;
   for (const BatchStep& step : served.steps()) processes.insert(step.process);
@@ -74,6 +75,7 @@ void EngineTime::ReadOperations(const AnalysisInput& input, const ServedRequests
       other_ns[op.shared().process] += op.duration_ns();
       continue;
     }
+    ends_ns_[step] = std::max(ends_ns_[step], op.end_ns());
     Launched& launched = launched_[step];
     (op.is_kernel() ? launched.kernel_times : launched.copy_times).push_back({op.start_ns(), op.end_ns()});
     launched.kernels += op.shared().kind == OpKind::kKernel;

@@ -33,6 +33,8 @@ class EngineTime {
   StepSplit Of(uint32_t step, const Interval& time) const;
   // The same of all of it.
   StepSplit Of(uint32_t step) const { return Of(step, {INT64_MIN, INT64_MAX}); }
+  // When the step and the GPU work that it launched had ended.
+  int64_t EndOf(uint32_t step) const { return ends_ns_[step]; }
   // GPU work that the step launched.
   int64_t Kernels(uint32_t step) const { return launched_[step].kernels; }
   int64_t Graphs(uint32_t step) const { return launched_[step].graphs; }  // launches
@@ -78,6 +80,7 @@ class EngineTime {
   const Extent* Next(const Extent* extent) const;
   StepSplit Before(uint32_t step, int64_t time_ns) const;
 
+  std::vector<int64_t> ends_ns_;            // by step
   std::vector<Launched> launched_;          // by step
   std::vector<std::vector<Piece>> pieces_;  // by step
   std::vector<Extent> extents_;             // by process, then start

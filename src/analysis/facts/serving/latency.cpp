@@ -47,8 +47,8 @@ Latencies::Latencies(const ServedRequests& served, const EngineTime& time) : ser
 LatencySplit Latencies::Split(const ServedRequest& request, const Interval& time, uint32_t step) const {
   LatencySplit split;
   Interval rest = time;
-  if (step != kNone && served_.steps()[step].time.end_ns < rest.end_ns) {
-    const int64_t known_ns = std::max(served_.steps()[step].time.end_ns, rest.start_ns);
+  if (step != kNone && time_.EndOf(step) < rest.end_ns) {
+    const int64_t known_ns = std::max(time_.EndOf(step), rest.start_ns);
     split[LatencyPart::kOutput] = rest.end_ns - known_ns;
     rest.end_ns = known_ns;
   }
