@@ -1,5 +1,6 @@
 """Hooks of serving engines: what they tell of stubs of three published versions each, and that engines are untouched."""
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -21,17 +22,17 @@ PLAIN = {"vllm": ("local",), "sglang": (), "transformers": ()}
 # A row is REQUEST:TOKENS+CACHED, p for its prompt or d for decoding, and how many tokens it got.
 VLLM = """
 arrived long 6 long ago
-arrived short 2 long ago
+arrived short 3 long ago
 begin 1
 end 1 long:4+0p0 waiting=1 used=4/11
 arrived unwanted 3 long ago
 begin 2
-end 2 long:2+4p1 short:2+0p1 waiting=1 used=8/11
-tokens long:1 short:1
+end 2 long:2+4p1 short:2+0p0 waiting=1 used=8/11
+tokens long:1
 aborted unwanted
 forget unwanted
 begin 3
-end 3 long:1+6d1 short:1+2d1 waiting=0 used=10/11
+end 3 long:1+6d1 short:1+2p1 waiting=0 used=10/11
 tokens long:1 short:1
 preempted short
 begin 4
@@ -44,6 +45,9 @@ finished long
 forget long
 begin 6
 end 6 short:4+0p1 waiting=0 used=4/11
+tokens short:1
+begin 7
+end 7 short:1+4d1 waiting=0 used=5/11
 tokens short:1
 finished short
 forget short
@@ -373,7 +377,7 @@ class ServingHooks(unittest.TestCase):
     def test_drafted_tokens_count_where_they_are_known(self):
         for version in VERSIONS["vllm"]:
             told = self.run_engine("vllm", version, "local", "drafts").told
-            self.assertIn("end 2 long:2+4p2 short:2+0p2 waiting=1 used=8/11", told, version)
+            self.assertIn("end 3 long:2+6d2 short:1+2p2 waiting=0 used=11/11", told, version)
             self.assertIn("tokens long:2 short:2", told, version)
 
     def test_sglang(self):
@@ -543,6 +547,51 @@ class Serving(unittest.TestCase):
             finally:
                 os._exit(2)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+
+class ServingEngine(unittest.TestCase):
+    """tests/gpu/programs/serving_engine.py knows the truth of itself: here that it agrees with itself."""
+
+    PLANTS = ("long-prefill", "slow-tokeniser", "stalled-scheduler", "preemption", "gpu-hog", "slow-detokeniser")
+
+    def run_engine(self, *options):
+        program = HERE.parents[1] / "gpu" / "programs" / "serving_engine.py"
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(SERVING, pathlib.Path(folder) / "gprof_serving.py")
+            log = pathlib.Path(folder) / "log.json"
+            subprocess.run([sys.executable, program, "--cpu", "--log", log, *options], check=True, capture_output=True,
+                           timeout=60, env={"PYTHONPATH": folder})
+            return json.loads(log.read_text())
+
+    def check(self, log):
+        found, requests, last_ns = {}, log["requests"], 0
+        for step in log["steps"]:
+            self.assertLessEqual(last_ns, step["begin_ns"])
+            self.assertLess(step["begin_ns"], step["end_ns"])
+            self.assertLessEqual(step["cache_used"], step["cache_blocks"])
+            last_ns = step["end_ns"]
+            for name, tokens, cached, tokens_out, _ in step["members"]:
+                self.assertLessEqual(cached + tokens, requests[name]["prompt"] + found.get(name, 0))
+                found[name] = found.get(name, 0) + tokens_out
+        for name, request in requests.items():
+            self.assertEqual(found[name], len(request["tokens_ns"]))
+            self.assertLess(request["arrived_ns"], request["tokens_ns"][0])
+            self.assertLess(request["tokens_ns"][-1], request["finished_ns"])
+
+    def test_each_interference_is_logged_with_the_tokens_that_it_delayed(self):
+        for plant in self.PLANTS:
+            log = self.run_engine("--requests", "80", "--plant", plant)
+            self.check(log)
+            self.assertEqual({made["plant"] for made in log["plants"]}, {plant})
+            for made in log["plants"]:
+                for name, index in made["delayed"]:
+                    self.assertLess(made["begin_ns"], log["requests"][name]["tokens_ns"][index], plant)
+
+    def test_a_small_cache_makes_it_preempt(self):
+        log = self.run_engine("--requests", "80", "--rate", "2000", "--blocks", "66")
+        self.check(log)
+        self.assertTrue(any(request["preempted_ns"] for request in log["requests"].values()))
+        self.assertFalse(log["plants"])
 
 
 if __name__ == "__main__":

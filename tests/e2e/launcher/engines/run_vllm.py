@@ -73,7 +73,7 @@ def main(kind, *options):
     scheduler.add_request(Request("long", [1] * 6, 4, time.time() - 5))
     if "no-field" in options:
         Request.__init__ = without_arrival(Request.__init__)
-    scheduler.add_request(request=Request("short", [1] * 2, 3, time.time() - 5))
+    scheduler.add_request(request=Request("short", [1] * 3, 3, time.time() - 5))
     for number in range(40):
         if number == 1:
             scheduler.add_request(Request("unwanted", [1] * 3, 9, time.time() - 5))
