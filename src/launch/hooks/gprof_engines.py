@@ -315,7 +315,7 @@ class _SglangSteps:
     module = None  # that of the Scheduler
 
     def __init__(self):
-        self.step = self.batch = self.is_first_rank = None
+        self.step = self.batch = self.lengths = self.is_first_rank = None
         self.alive = set()
 
 
@@ -367,14 +367,15 @@ def _sglang_begin(scheduler, batch):
         return
     begin = serving.begin_step()
     if begin:
-        rows = _sglang_prompts(batch) if mode.is_extend() else _sglang_decodes(batch.reqs)
+        steps.lengths = [len(request.output_ids) for request in batch.reqs]
+        rows = _sglang_prompts(batch) if mode.is_extend() else _sglang_decodes(batch.reqs, steps.lengths)
         steps.step = _Step(begin, [request.rid for request in batch.reqs], *rows, _sglang_about(scheduler))
         steps.batch = batch
 
 
-def _sglang_decodes(requests):
+def _sglang_decodes(requests, lengths):
     """All that was found is in the cache but the last token; an overlapped schedule may not know of the last but one."""
-    cached = [len(request.origin_input_ids) + len(request.output_ids) - 1 for request in requests]
+    cached = [len(request.origin_input_ids) + length - 1 for request, length in zip(requests, lengths)]
     return [1] * len(cached), cached, [1] * len(cached), [0] * len(cached)
 
 
@@ -407,8 +408,11 @@ def _sglang_launched(scheduler, *_):
         steps.step = None
 
 
-def _sglang_state(_, batch):
-    requests = list(batch.reqs)
+def _sglang_state(scheduler, batch):
+    """Who is in the batch, and how many tokens each had found before."""
+    steps, requests = _ours(scheduler, _SglangSteps), list(batch.reqs)
+    if steps.step is not None and steps.batch is batch and len(steps.lengths) == len(requests):
+        return requests, steps.lengths
     return requests, [len(request.output_ids) for request in requests]
 
 

@@ -34,5 +34,5 @@ def begin_step():
 def end_step(begin, names, tokens, cached, tokens_out, is_prefill, waiting=0, cache_used=0, cache_blocks=0):
     columns = [list(names), *(list(map(int, column)) for column in (tokens, cached, tokens_out, is_prefill))]
     assert len({len(column) for column in columns}) == 1, columns
-    rows = [f"{name}:{n}+{behind}{'p' if is_of_prompt else 'd'}{out}" for name, n, behind, out, is_of_prompt in zip(*columns)]
+    rows = [f"{name}:{n}+{behind}{'dp'[is_of_prompt]}{out}" for name, n, behind, out, is_of_prompt in zip(*columns)]
     _write("end", begin, *rows, f"waiting={waiting} used={cache_used}/{cache_blocks}")
