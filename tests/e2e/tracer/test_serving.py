@@ -13,7 +13,7 @@ HOOKS = harness.TRACER.parent / "hooks"  # has gprof_serving.py
 REASONS = {
     "long-prefill": ("prefill of others",),
     "slow-tokeniser": ("host code",),
-    "preemption": ("preempted", "prompt computed again"),
+    "preemption": ("preemption", "its prompt, computed again"),
     "stalled-scheduler": ("host code",),
     "slow-detokeniser": ("output",),
 }

@@ -291,8 +291,8 @@ TEST(Requests, LateTokensHaveTheReasonThatWasPlanted) {
   EXPECT_EQ(ReasonOf({.long_prefill = 4000}), "prefill of others in the same step (4,000 tokens or more)");
   EXPECT_EQ(ReasonOf({.has_slow_output = true}), "output");
   EXPECT_EQ(ReasonOf({.has_stalls = true}), "host code");
-  EXPECT_EQ(ReasonOf({.has_preemption = true}), "preempted");
-  EXPECT_EQ(ReasonOf({.has_hog = true}), "other work ran on the GPU");
+  EXPECT_EQ(ReasonOf({.has_preemption = true}), "preemption");
+  EXPECT_EQ(ReasonOf({.has_hog = true}), "other work on the GPU");
 }
 
 TEST(Requests, FindingsSayWhatToDo) {

@@ -61,9 +61,9 @@ class Findings {
     if (percent < kPercentWorthAFinding) return;
     Finding finding = NewLateFinding(group, percent);
     const std::vector<int64_t> times = Durations(s_.latencies.next_tokens());
-    finding.message = FormatCount(group.tokens) + " of " + FormatCount(s_.late.late) +
-                      " late tokens: " + ReasonText(group) + "; between tokens p99 is " +
-                      FormatNs(Percentile(times, 99)) + ", the median " + FormatNs(s_.late.median_ns);
+    finding.message = "Between tokens p99 is " + FormatNs(Percentile(times, 99)) + ", the median " +
+                      FormatNs(s_.late.median_ns) + ": " + FormatCount(group.tokens) + " of " +
+                      CountOf(s_.late.late, "late token") + " because of " + ReasonText(group);
     finding.evidence.push_back("They are late by " + FormatNs(group.extra_ns) + " in all, " + FormatPercent(percent) +
                                " of what all late tokens are late by.");
     finding.evidence.push_back("Worst: token " + std::to_string(group.worst.token + 1) + " of " +

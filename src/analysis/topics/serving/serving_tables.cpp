@@ -233,16 +233,16 @@ std::string ReasonText(const LateGroup& group) {
                   ? std::string()
                   : " (" + FormatCount(group.least_prefill_tokens) + " tokens or more)");
     case LatencyPart::kDecode:
-      if (!group.has_other_work) return "kernels of the step took longer";
-      return group.where.empty() ? "other work ran on the GPU" : "work of " + group.where + " ran on the GPU";
+      if (!group.has_other_work) return "slower kernels of the step";
+      return group.where.empty() ? "other work on the GPU" : "work of " + group.where + " on the GPU";
     case LatencyPart::kHost:
       return group.where.empty() ? "host code" : "host code at " + group.where;
     case LatencyPart::kOutput:
       return group.where.empty() ? "output" : "output at " + group.where;
     case LatencyPart::kNotScheduled:
-      return group.was_preempted ? "preempted" : "not scheduled";
+      return group.was_preempted ? "preemption" : "steps without it";
     case LatencyPart::kPrefill:
-      return group.was_preempted ? "prompt computed again after preemption" : "its own prompt";
+      return group.was_preempted ? "its prompt, computed again after preemption" : "its own prompt";
     case LatencyPart::kCopies:
       return "copies";
     case LatencyPart::kQueue:
