@@ -190,7 +190,7 @@ class Records(Folder):
 
     def test_every_field_of_the_model_is_there(self):
         header = "".join((SOURCE / "include/gprof" / name).read_text()
-                         for name in ("trace.h", "calibration.h", "events.h", "host_activity.h", "in_progress.h", "kernel_counters.h", "metric_tracks.h"))
+                         for name in ("trace.h", "calibration.h", "events.h", "host_activity.h", "in_progress.h", "kernel_counters.h", "metric_tracks.h", "serving.h"))
         trace = gprof_cli.read(DATA / "known_facts.trace")
         records = trace._trace.records()
         vectors = dict(re.findall(r"^  std::vector<(\w+)> (\w+);", header, re.M)) | {"GpuOp": "ops", "ApiCall": "api_calls"}

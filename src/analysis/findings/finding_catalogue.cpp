@@ -23,7 +23,7 @@ constexpr WhereSeen At(std::string_view query, std::string_view key = {}, std::s
 constexpr WhereSeen Nowhere(std::string_view why) { return {{}, why}; }
 constexpr std::string_view kTrust = "concerns the trace itself";
 constexpr std::string_view kReplayed = "counters are collected apart from the timeline";
-constexpr std::string_view kOfRequests = "is about requests, which have many places";
+constexpr std::string_view kManyPlaces = "is about requests, which have many places";
 constexpr std::string_view kStandstill = "is about a moment in which nothing went on";
 
 constexpr LineMeasure kIdleBeforeCall{.is_idle = true, .is_before = true};
@@ -632,7 +632,7 @@ constexpr FindingInfo kFindings[] = {
      "tokens are late because their step computed prompts of other requests",
      From(25),
      "late_tokens",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Bound the tokens of a step (chunked prefill with a smaller chunk), or prefill on other GPUs (disaggregation).",
      {},
      false,
@@ -641,7 +641,7 @@ constexpr FindingInfo kFindings[] = {
      "tokens are late because of host code of the engine, with no work of a step on the GPU",
      From(25),
      "late_tokens",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Move that code out of the thread that runs the steps, or overlap it with them (asynchronous scheduling).",
      {},
      false,
@@ -650,7 +650,7 @@ constexpr FindingInfo kFindings[] = {
      "tokens are late between the end of their step and their hand-out",
      From(25),
      "late_tokens",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Detokenise and send in another thread or process, in batches, so that the next step does not wait for it.",
      {},
      false,
@@ -659,7 +659,7 @@ constexpr FindingInfo kFindings[] = {
      "tokens are late because steps ran without their request",
      From(25),
      "late_tokens",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Preempted requests need a larger KV cache or fewer requests at a time; others a scheduler that takes turns.",
      {},
      false,
@@ -668,7 +668,7 @@ constexpr FindingInfo kFindings[] = {
      "tokens are late while other work than the engine's steps ran on the GPU",
      From(25),
      "late_tokens",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Give the engine a GPU of its own, or run the other work at another time or in a stream of lower priority.",
      {},
      false,
@@ -677,7 +677,7 @@ constexpr FindingInfo kFindings[] = {
      "tokens are late because kernels of their step took longer than usual",
      From(25),
      "late_tokens",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Compare the batch of these steps with others: more requests, longer sequences, or kernels that run for the first "
      "time.",
      {},
@@ -687,7 +687,7 @@ constexpr FindingInfo kFindings[] = {
      "tokens are late because of copies in their steps",
      From(25),
      "late_tokens",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Copy from pinned memory in another stream, or keep that data on the GPU.",
      {},
      false,
@@ -696,7 +696,7 @@ constexpr FindingInfo kFindings[] = {
      "requests waited in the queue for much of the time to their first token",
      From(25),
      "request_parts",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Take more requests at a time if the KV cache has room, free cache sooner, or add a server: the queue is where "
      "load beyond the capacity waits.",
      {},
@@ -706,7 +706,7 @@ constexpr FindingInfo kFindings[] = {
      "requests were preempted because the KV cache was full",
      From(10),
      "requests_slowest",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Give the KV cache more memory, or admit fewer requests at a time.",
      {},
      false,
@@ -715,7 +715,7 @@ constexpr FindingInfo kFindings[] = {
      "decode steps launch kernels one by one and leave the GPU idle",
      From(25),
      "engine_steps",
-     Nowhere(kOfRequests),
+     Nowhere(kManyPlaces),
      "Capture a CUDA graph for these batch sizes, or pad a batch to the next size that has one.",
      {},
      false,

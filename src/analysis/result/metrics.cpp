@@ -535,7 +535,7 @@ constexpr Entry kRows[] = {
      kNvtx | kOperations | kApiCalls | kDevices, kMiddle},
     {"requests.count", kCount, kNeither, kExact, "requests of a serving engine", kNothing, kOfRequests},
     {"requests.steps", kCount, kNeither, kTimed, "steps of the engine", kNothing, kOfRequests},
-    {"requests.tokens", kCount, kNeither, kExact, "tokens that were handed out", kNothing, kOfRequests},
+    {"requests.output_tokens", kCount, kNeither, kExact, "tokens that were handed out", kNothing, kOfRequests},
     {"requests.tokens_per_second", Unit::kPerSecond, kHigher, kTimed,
      "tokens that were handed out for each second from the first step to the last token", kNothing, kNotJoined,
      kOfRequests},

@@ -113,10 +113,10 @@ struct LaunchOptions {
   std::string calibration;  // absolute path of what `doctor --calibrate` wrote; empty: this machine was not calibrated
   bool yields_to_profiler = true;
   bool memory_usage = false, managed_memory = false;
-  std::string pytorch;         // what GPROF_PYTORCH says, empty for nothing
+  std::string pytorch;             // what GPROF_PYTORCH says, empty for nothing
   bool has_serving_hooks = false;  // requests and steps of serving engines in Python
   bool python_stacks = false;      // at CUDA calls
-  CollectorOptions collect;    // what is recorded outside of the program
+  CollectorOptions collect;        // what is recorded outside of the program
   bool trace_children = true;
   bool is_quiet = false;
   CaptureOptions capture;

@@ -39,12 +39,12 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector,      kGpuWorkCollector,     kThreadRowCollector,   kApiCallCollector,      kControlCollector,
-    kCaptureCollector,      kNvtxCollector,        kOsCallCollector,      kMpiCallCollector,      kGemmCollector,
-    kNcclCollector,         kLibraryCallCollector, kDirectiveCollector,   kTensorMemoryCollector, kImportCollector,
-    kSignalSampleCollector, kOperatorCollector,    kServingCollector,     kPythonCollector,      kNativeStackCollector,  kCounterCollector,
-    kCalibrationCollector,  kDelayCollector,       kDelayedCallCollector, kStrictModeCollector,   kStuckChildCollector,
-    kNoticeCollector,
+    kProcessCollector,      kGpuWorkCollector,     kThreadRowCollector, kApiCallCollector,      kControlCollector,
+    kCaptureCollector,      kNvtxCollector,        kOsCallCollector,    kMpiCallCollector,      kGemmCollector,
+    kNcclCollector,         kLibraryCallCollector, kDirectiveCollector, kTensorMemoryCollector, kImportCollector,
+    kSignalSampleCollector, kOperatorCollector,    kServingCollector,   kPythonCollector,       kNativeStackCollector,
+    kCounterCollector,      kCalibrationCollector, kDelayCollector,     kDelayedCallCollector,  kStrictModeCollector,
+    kStuckChildCollector,   kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

@@ -89,7 +89,7 @@ def main():
     try:
         left = serve(manager, options, log)
     finally:
-        manager.stop(block=True, timeout=30)
+        manager.stop(block=True, timeout=120)
     with open(options.log, "w", encoding="utf-8") as file:
         json.dump({"version": transformers.__version__, "requests": log}, file)
     tokens = sum(len(request["got_ns"]) for request in log.values())

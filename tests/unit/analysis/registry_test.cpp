@@ -278,6 +278,16 @@ Trace TraceOfFileCalls() {
   return maker.Finish();
 }
 
+Trace TraceOfRequests() {
+  TraceMaker maker;
+  maker.trace().request_events = {{1, 0, 0, 1, 5, {}, trace::RequestEventKind::kArrived}};
+  for (int64_t step = 1; step <= 3; ++step) {
+    maker.trace().engine_steps.push_back({10 * step, 10 * step + 5, 0, 0, step, 1, 0, 0, 0});
+    maker.trace().step_requests.push_back({10 * step, 0, step, 1, step == 1 ? 5 : 1, 0, 1, step == 1});
+  }
+  return maker.Finish();
+}
+
 TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   std::set<std::string_view> emitted;
   const auto run_all = [&](const Trace& trace) {
@@ -298,6 +308,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   run_all(TraceOfTensors());
   run_all(TraceOfCollectives());
   run_all(TraceOfFileCalls());
+  run_all(TraceOfRequests());
   for (const MetricInfo& info : MetricCatalogue()) {
     if (info.id.starts_with("occupancy.") && !HasOccupancyCalculator()) continue;
     if (info.id.starts_with("kernel.")) continue;  // tests/unit/counters

@@ -124,7 +124,7 @@ TEST_F(TwoRequests, ADecodeBesideAPromptIsNoDecodeOfItsOwn) {
 TEST_F(TwoRequests, AreTables) {
   const AnalysisResult result = RunRequests(engine_.Finish(), kAllRows);
   EXPECT_EQ(MetricOf(result, "requests.count"), 2);
-  EXPECT_EQ(MetricOf(result, "requests.tokens"), 4);
+  EXPECT_EQ(MetricOf(result, "requests.output_tokens"), 4);
   const Table& slowest = TableOf(result, "requests_slowest");
   EXPECT_EQ(TextOf(slowest, 0, "request"), "b");
   EXPECT_EQ(IntOf(slowest, 0, "latency_ns"), 180);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/facts/serving/requests.h"
+#include "analysis/facts/serving/served_requests.h"
 #include "gprof/trace.h"
 
 namespace gprof {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/facts/serving/engine_time.h"
-#include "analysis/facts/serving/requests.h"
+#include "analysis/facts/serving/served_requests.h"
 
 namespace gprof {
 

@@ -33,7 +33,7 @@ void AddMetrics(const Serving& serving, AnalysisResult* result) {
   for (const BatchStep& step : serving.served.steps()) start_ns = std::min(start_ns, step.time.start_ns);
   AddMetric(result, "requests.count", serving.served.requests().size());
   AddMetric(result, "requests.steps", serving.served.steps().size());
-  AddMetric(result, "requests.tokens", tokens);
+  AddMetric(result, "requests.output_tokens", tokens);
   AddMetric(result, "requests.preemptions", preemptions);
   AddMetric(result, "requests.late_tokens", serving.late.late);
   if (end_ns > start_ns) {

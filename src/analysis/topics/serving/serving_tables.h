@@ -7,7 +7,7 @@
 
 #include "analysis/facts/serving/engine_time.h"
 #include "analysis/facts/serving/latency.h"
-#include "analysis/facts/serving/requests.h"
+#include "analysis/facts/serving/served_requests.h"
 #include "analysis/topics/serving/late_tokens.h"
 #include "gprof/analysis.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/facts/serving/requests.h"
+#include "analysis/facts/serving/served_requests.h"
 
 #include <algorithm>
 #include <map>
