@@ -499,11 +499,16 @@ class FakeTracer:
         self.begin = lambda: 5
         self.tell = self._tell
         self.end = self._end
+        self.tokens = self._tokens
 
     def _tell(self, reference):
         call = self._serving._EventCall.from_address(reference) if isinstance(reference, int) else reference._obj
         self.calls.append((call.event, call.request, call.tokens, call.name))
         return 1
+
+    def _tokens(self, count, requests, tokens):
+        for request, number in zip(self._column(requests, count), self._column(tokens, count)):
+            self.calls.append((self._serving.TOKENS_OUT, request, number, None))
 
     def _end(self, reference):
         call = reference._obj

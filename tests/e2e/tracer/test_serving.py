@@ -11,7 +11,7 @@ ENGINE = SOURCE / "tests" / "gpu" / "programs" / "serving_engine.py"
 HOOKS = harness.TRACER.parent / "hooks"  # has gprof_serving.py
 # What `requests` may say of tokens that were delayed so. On a CPU all steps are host code.
 REASONS = {
-    "long-prefill": ("prefill of others",),
+    "long-prefill": ("host code in prefill of others",),
     "slow-tokeniser": ("host code",),
     "preemption": ("preemption", "its prompt, computed again"),
     "stalled-scheduler": ("host code",),

@@ -88,7 +88,7 @@ class Gpu:
             self._big = torch.rand(4096, 4096, dtype=torch.float16)
         self._side = torch.cuda.Stream()
         self._graphs = {}
-        with torch.inference_mode():
+        with torch.no_grad():
             for size in self.SIZES:
                 self._capture(size)
 
@@ -142,7 +142,7 @@ class Gpu:
 
         def read(layer):
             return self._cache[layer, :, slot, :end].unsqueeze(1)
-        with torch.inference_mode():
+        with torch.no_grad():
             words = torch.randint(self.WORDS, (tokens,)).pin_memory().to("cuda", non_blocking=True)
             x = (self._words[words] + self._places[start:end])[None]
             mask = self._range[:end] <= self._range[start:end, None]

@@ -325,6 +325,16 @@ TEST(Requests, TheQueueSaysWhatWasFull) {
       << WordsOf(FindingOf(result, "requests.queue"));
 }
 
+TEST(Requests, AGpuWithoutWorkIsNamed) {
+  Engine engine;
+  for (int64_t i = 0; i < 10; ++i) engine.Step(i * kMs, (i + 1) * kMs, i * kMs + 10, i * kMs + 200 * kUs, {{"a"}});
+  const AnalysisResult result = RunRequests(engine.Finish(), kAllRows);
+  EXPECT_NE(WordsOf(FindingOf(result, "requests.gpu_idle"))
+                .find("for 80.0% of the time between tokens (800.01 us of 1.00 ms)"),
+            std::string::npos)
+      << WordsOf(FindingOf(result, "requests.gpu_idle"));
+}
+
 // Batches of 3 launch a graph, batches of 5 kernel by kernel.
 TEST(Requests, DecodeWithoutAGraphIsToldFromDecodeWithOne) {
   Engine engine;

@@ -33,6 +33,9 @@ bool IsOfPythonItself(std::string_view file) {
   return at != std::string_view::npos || file.find("/lib/python3/") != std::string_view::npos;
 }
 
+// Hooks call what they wrap.
+bool IsOurHook(std::string_view file) { return file.find("/gprof-cli/hooks/") != std::string_view::npos; }
+
 // They call CUDA for whoever calls them.
 bool IsFramework(std::string_view package) {
   constexpr std::string_view kFrameworks[] = {
@@ -44,7 +47,8 @@ bool IsFramework(std::string_view package) {
 }  // namespace
 
 bool IsOfProgram(std::string_view file) {
-  return !file.starts_with('<') && InPackages(file).empty() && !IsFramework(file) && !IsOfPythonItself(file);
+  return !file.starts_with('<') && !IsOurHook(file) && InPackages(file).empty() && !IsFramework(file) &&
+         !IsOfPythonItself(file);
 }
 
 uint32_t LineOfFrame(const Trace& trace, uint32_t frame) {
@@ -71,7 +75,7 @@ PythonLines::Owner PythonLines::OwnerOf(std::string_view file) {
     return IsFramework(package) ? Owner::kFramework : Owner::kLibrary;
   }
   const bool is_made = file.starts_with("<eval_with_key>") || file.starts_with("<__array_function__");
-  return is_made || IsOfPythonItself(file) ? Owner::kFramework : Owner::kProgram;
+  return is_made || IsOurHook(file) || IsOfPythonItself(file) ? Owner::kFramework : Owner::kProgram;
 }
 
 uint32_t PythonLines::NumberOf(const PythonLine& line) {

@@ -7,8 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/facts/places/call_places.h"
-#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/serving/thread_places.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/statistics.h"
 
@@ -36,11 +35,7 @@ int64_t KernelNs(const LatencySplit& split) { return split[LatencyPart::kDecode]
 class Reasons {
  public:
   Reasons(const AnalysisInput& input, const ServedRequests& served, const EngineTime& time)
-      : trace_(input.trace()), served_(served), time_(time), place_of_(trace_, input.shared().python_lines()) {
-    for (uint32_t i = 0; i < trace_.os_calls.size(); ++i) {
-      if (trace_.os_calls[i].thread != kNone) os_calls_of_[trace_.os_calls[i].thread].push_back(i);
-    }
-  }
+      : trace_(input.trace()), served_(served), time_(time), places_(input) {}
 
   // What the group of a late token is told apart by; `usual` is what others take.
   LateGroup Of(const Latency& token, const LatencySplit& usual) {
@@ -49,12 +44,16 @@ class Reasons {
     group.part = MostExtra(request, token, usual);
     group.worst = token;
     if (group.part == LatencyPart::kHost) {
-      group.where = PlaceIn(ThreadOf(request, token), time_.HostIntervals(ProcessOf(request), token.time));
+      group.where = places_.MostOf(ThreadOf(request, token), time_.HostIntervals(ProcessOf(request), token.time));
     } else if (group.part == LatencyPart::kOutput) {
       const TokensOut& out = request.tokens[token.token];
-      group.where = PlaceIn(out.thread, {{token.time.end_ns - token.split[LatencyPart::kOutput], token.time.end_ns}});
+      group.where =
+          places_.MostOf(out.thread, {{token.time.end_ns - token.split[LatencyPart::kOutput], token.time.end_ns}});
     } else if (group.part == LatencyPart::kMixed) {
       group.least_prefill_tokens = PrefillBeside(request, token);
+      group.is_mostly_host = 2 * token.split[LatencyPart::kHost] > token.time.DurationNs();
+      if (group.is_mostly_host)
+        group.where = places_.MostOf(ThreadOf(request, token), time_.HostIntervals(ProcessOf(request), token.time));
     } else if (group.part == LatencyPart::kNotScheduled || group.part == LatencyPart::kPrefill) {
       group.was_preempted = request.preemptions > 0;
     } else if (group.part == LatencyPart::kDecode) {
@@ -116,34 +115,10 @@ class Reasons {
     return tokens;
   }
 
-  // Where the thread was most of the time, by samples of what ran and by the OS calls in which it waited.
-  std::string PlaceIn(uint32_t thread, const std::vector<Interval>& times) {
-    PlaceSums sums;
-    for (const Interval& time : times) {
-      auto sample = std::ranges::lower_bound(trace_.cpu_samples, time.start_ns, {}, &CpuSample::time_ns);
-      for (; sample != trace_.cpu_samples.end() && sample->time_ns < time.end_ns; ++sample) {
-        if (sample->thread != thread || sample->sample_kind == trace::SampleKind::kPythonWaiting) continue;
-        sums.Add(place_of_.Named(sample->stack), std::max<int64_t>(sample->weight_ns, 1));
-      }
-      AddOsCalls(thread, time, &sums);
-    }
-    return sums.Main();
-  }
-
-  // Those of a thread come one after the other.
-  void AddOsCalls(uint32_t thread, const Interval& time, PlaceSums* sums) {
-    const std::vector<uint32_t>& calls = os_calls_of_[thread];
-    auto at =
-        std::ranges::partition_point(calls, [&](uint32_t i) { return trace_.os_calls[i].end_ns <= time.start_ns; });
-    for (; at != calls.end() && trace_.os_calls[*at].start_ns < time.end_ns; ++at)
-      sums->Add(place_of_.Named(trace_.os_calls[*at].stack), OverlapNs(trace_.os_calls[*at], time));
-  }
-
   const Trace& trace_;
   const ServedRequests& served_;
   const EngineTime& time_;
-  CallPlaces place_of_;
-  std::map<uint32_t, std::vector<uint32_t>> os_calls_of_;  // by thread
+  ThreadPlaces places_;
 };
 
 void AddTo(LateGroup* group, const LateGroup& one, int64_t extra_ns) {

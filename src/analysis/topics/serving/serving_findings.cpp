@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/serving/thread_places.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/finding_words.h"
 #include "base/units.h"
@@ -25,6 +26,7 @@ double PercentOf(int64_t part, int64_t whole) {
 Finding NewLateFinding(const LateGroup& group, double percent) {
   switch (group.part) {
     case LatencyPart::kMixed:
+      if (group.is_mostly_host) break;
       return NewFinding("requests.prefill", percent);
     case LatencyPart::kDecode:
       if (group.has_other_work) return NewFinding("requests.other_work", percent);
@@ -48,6 +50,7 @@ class Findings {
   Findings(const Serving& serving, AnalysisResult* result) : s_(serving), result_(*result) {}
 
   void Run() {
+    AddIdle();
     for (const LateGroup& group : s_.late.groups) AddLate(group);
     AddQueue();
     AddPreemptions();
@@ -55,6 +58,44 @@ class Findings {
   }
 
  private:
+  // Host code is what all tokens wait for, not late ones alone.
+  void AddIdle() {
+    constexpr double kPercentOfIdle = 25;
+    int64_t host_ns = 0, all_ns = 0;
+    for (const Latency& token : s_.latencies.next_tokens()) {
+      host_ns += token.split[LatencyPart::kHost];
+      all_ns += token.time.DurationNs();
+    }
+    const double percent = PercentOf(host_ns, all_ns);
+    const auto tokens = static_cast<int64_t>(s_.latencies.next_tokens().size());
+    if (percent < kPercentOfIdle || !HasGpuWork()) return;
+    Finding finding = NewFinding("requests.gpu_idle", percent);
+    finding.message = "The GPU had no work of a step for " + FormatPercent(percent) + " of the time between tokens (" +
+                      FormatNs(host_ns / tokens) + " of " + FormatNs(all_ns / tokens) + ")";
+    finding.subject.line = HostPlace();
+    AddPlace(finding.subject.line.empty() ? "" : "mostly at " + finding.subject.line, &finding);
+    FitMessage(&finding);
+    result_.findings.push_back(std::move(finding));
+  }
+
+  bool HasGpuWork() const {
+    for (uint32_t i = 0; i < s_.served.steps().size(); ++i) {
+      if (s_.time.Kernels(i) + s_.time.Graphs(i) > 0) return true;
+    }
+    return false;
+  }
+
+  // Of the thread with the first step, as long as it has steps.
+  std::string HostPlace() const {
+    const std::vector<BatchStep>& steps = s_.served.steps();
+    const BatchStep& first = steps.front();
+    Interval time = first.time;
+    for (const BatchStep& step : steps) {
+      if (step.thread == first.thread) time.end_ns = std::max(time.end_ns, step.time.end_ns);
+    }
+    return ThreadPlaces(s_.input).MostOf(first.thread, s_.time.HostIntervals(first.process, time));
+  }
+
   // A share of the late time is one of the extra time of tokens: what users of the server see.
   void AddLate(const LateGroup& group) {
     const double percent = PercentOf(group.extra_ns, s_.late.extra_ns);
@@ -69,8 +110,8 @@ class Findings {
     finding.evidence.push_back("Worst: token " + std::to_string(group.worst.token + 1) + " of " +
                                s_.served.requests()[group.worst.request].name + " after " +
                                FormatNs(group.worst.time.DurationNs()) + ".");
-    if (group.part == LatencyPart::kMixed) AddBound(&finding);
-    if (group.part == LatencyPart::kHost || group.part == LatencyPart::kOutput) finding.subject.line = group.where;
+    if (finding.id == "requests.prefill") AddBound(&finding);
+    if (finding.id == "requests.host" || group.part == LatencyPart::kOutput) finding.subject.line = group.where;
     if (group.part == LatencyPart::kDecode) finding.subject.process = group.where;
     FitMessage(&finding);
     result_.findings.push_back(std::move(finding));

@@ -228,6 +228,8 @@ Table BatchStepsTable(const Serving& serving) {
 std::string ReasonText(const LateGroup& group) {
   switch (group.part) {
     case LatencyPart::kMixed:
+      if (group.is_mostly_host)
+        return "host code in prefill of others" + (group.where.empty() ? "" : " at " + group.where);
       return "prefill of others in the same step" +
              (group.least_prefill_tokens == INT64_MAX || group.least_prefill_tokens == 0
                   ? std::string()

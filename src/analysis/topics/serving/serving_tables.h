@@ -15,13 +15,15 @@ namespace gprof {
 
 // Everything about requests that tables and findings are made of.
 struct Serving {
-  explicit Serving(const AnalysisInput& input)
-      : trace(input.trace()),
+  explicit Serving(const AnalysisInput& all)
+      : input(all),
+        trace(input.trace()),
         served(trace),
         time(input, served),
         latencies(served, time),
         late(input, served, time, latencies) {}
 
+  const AnalysisInput input;
   const Trace& trace;
   const ServedRequests served;
   const EngineTime time;
