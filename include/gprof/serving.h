@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 6> WordsOf(trace::RequestEventKind) {
 struct RequestEvent {
   int64_t time_ns = 0;
   uint32_t process = kNone, thread = kNone;
-  int64_t request = 0;  // its number in the process
-  int64_t tokens = 0;   // arrived: of its prompt; tokens out: how many
-  NameId name;          // what the engine calls it; of kNamed
+  uint32_t request = 0;  // its number in the process
+  uint32_t tokens = 0;   // arrived: of its prompt; tokens out: how many
+  NameId name;           // what the engine calls it; of kNamed
   trace::RequestEventKind event = trace::RequestEventKind::kNamed;
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {
@@ -39,7 +39,7 @@ struct RequestEvent {
 struct EngineStep {
   int64_t start_ns = 0, end_ns = 0;
   uint32_t process = kNone, thread = kNone;
-  int64_t step = 0;                          // its number in the process
+  uint32_t step = 0;                         // its number in the process
   int64_t requests = 0, waiting = 0;         // in its batch, and in the queue when it began
   int64_t cache_used = 0, cache_blocks = 0;  // of the KV cache; 0 blocks: not known
   template <class M, class V>
@@ -60,10 +60,10 @@ struct EngineStep {
 struct StepRequest {
   int64_t time_ns = 0;  // when the step began
   uint32_t process = kNone;
-  int64_t step = 0, request = 0;   // their numbers in the process
-  int64_t tokens = 0, cached = 0;  // computed in this step, and before them in the KV cache
-  int64_t tokens_out = 0;          // new ones that it found
-  bool is_prefill = false;         // the tokens are of its prompt
+  uint32_t step = 0, request = 0;   // their numbers in the process
+  uint32_t tokens = 0, cached = 0;  // computed in this step, and before them in the KV cache
+  uint32_t tokens_out = 0;          // new ones that it found
+  bool is_prefill = false;          // the tokens are of its prompt
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {
     v(FieldOf{"time_ns", Role::kTime}, m.time_ns);

@@ -980,9 +980,9 @@ struct RequestEventRecord {
   static constexpr const char* kMeaning = "something happened to a request of a serving engine";
   uint64_t time_ns = 0;
   uint32_t tid = 0;
-  uint64_t request = 0;
+  uint32_t request = 0;
   uint8_t event = 0;
-  uint64_t tokens = 0;
+  uint32_t tokens = 0;
   StringId name;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
@@ -1002,7 +1002,7 @@ struct EngineStepRecord {
   static constexpr const char* kMeaning = "a step of a serving engine: one run of the model on a batch of requests";
   uint64_t start_ns = 0, duration_ns = 0;
   uint32_t tid = 0;
-  uint64_t step = 0;
+  uint32_t step = 0;
   uint64_t requests = 0, waiting = 0;
   uint64_t cache_used = 0, cache_blocks = 0;
   template <class R, class V>
@@ -1023,8 +1023,8 @@ struct StepRequestRecord {
   static constexpr const char* kName = "step_request";
   static constexpr const char* kMeaning = "a request in the batch of a step";
   uint64_t time_ns = 0;
-  uint64_t step = 0, request = 0;
-  uint64_t tokens = 0, cached = 0, tokens_out = 0;
+  uint32_t step = 0, request = 0;
+  uint32_t tokens = 0, cached = 0, tokens_out = 0;
   uint8_t is_prefill = 0;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {

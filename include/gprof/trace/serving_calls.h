@@ -16,7 +16,7 @@ struct EngineStepCall {
   uint64_t waiting = 0;
   uint64_t cache_used = 0, cache_blocks = 0;
   uint64_t requests = 0;
-  const uint64_t* request = nullptr;  // numbers that the engine gave
+  const uint64_t* request = nullptr;  // numbers that the engine gave, below 2^32
   const uint64_t* tokens = nullptr;
   const uint64_t* cached = nullptr;
   const uint64_t* tokens_out = nullptr;

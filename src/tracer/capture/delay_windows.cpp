@@ -22,12 +22,12 @@ struct Step {
 
 class Rounds {
  public:
-  void Begin(const DelayPlan& plan) {
-    random_ = plan.seed * 2 + 1;
+  void Begin(const DelayPlan& wanted) {
+    random_ = wanted.seed * 2 + 1;
     count_ = next_ = 0;
-    for (uint32_t thing = 0; thing < plan.count; ++thing) {
-      for (uint32_t i = 0; i < plan.things[thing].delays; ++i)
-        steps_[count_++] = {thing, plan.things[thing].delays_ns[i]};
+    for (uint32_t thing = 0; thing < wanted.count; ++thing) {
+      for (uint32_t i = 0; i < wanted.things[thing].delays; ++i)
+        steps_[count_++] = {thing, wanted.things[thing].delays_ns[i]};
     }
   }
   Step Next() {

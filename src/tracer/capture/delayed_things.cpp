@@ -37,8 +37,8 @@ template <class Number>
 uint32_t ReadNumbers(char** at, Number* numbers, std::size_t most) {
   uint32_t count = 0;
   while (**at != 0 && **at != ' ') {
-    const uint64_t number = strtoull(*at, at, 10);
-    if (count < most) numbers[count++] = static_cast<Number>(number);
+    const uint64_t value = strtoull(*at, at, 10);
+    if (count < most) numbers[count++] = static_cast<Number>(value);
     if (**at != ',') break;
     ++*at;
   }

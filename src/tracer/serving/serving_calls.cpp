@@ -15,12 +15,12 @@
 namespace gprof::tracer {
 namespace {
 
-constinit std::atomic<uint64_t> last_step{0};
+constinit std::atomic<uint32_t> last_step{0};
 
 // Null where nothing is recorded now.
 ThreadLog* LogOfEngine() { return StartTracer() && IsCapturing() ? OwnLog() : nullptr; }
 
-uint64_t At(const uint64_t* column, uint64_t i) { return column == nullptr ? 0 : column[i]; }
+uint32_t At(const uint64_t* column, uint64_t i) { return column == nullptr ? 0 : static_cast<uint32_t>(column[i]); }
 
 }  // namespace
 
@@ -41,14 +41,13 @@ GPROF_EXPORT void GprofEndEngineStep(const gprof::trace::EngineStepCall* call) {
   const uint64_t end = Stamp();
   ThreadLog* const log = call->begin == 0 ? nullptr : LogOfEngine();
   if (log == nullptr) return;
-  const uint64_t step = last_step.fetch_add(1, std::memory_order_relaxed) + 1;
-  Append(log, EngineStepRow{RowHeaderOf<EngineStepRow>(RowType::kEngineStep), 0, call->begin, end, step, call->requests,
+  const uint32_t step = last_step.fetch_add(1, std::memory_order_relaxed) + 1;
+  Append(log, EngineStepRow{RowHeaderOf<EngineStepRow>(RowType::kEngineStep), step, call->begin, end, call->requests,
                             call->waiting, call->cache_used, call->cache_blocks});
   for (uint64_t i = 0; i < call->requests; ++i) {
     StepRequestRow row{RowHeaderOf<StepRequestRow>(RowType::kStepRequest),
-                       0,
-                       call->begin,
                        step,
+                       call->begin,
                        At(call->request, i),
                        At(call->tokens, i),
                        At(call->cached, i),
@@ -69,8 +68,8 @@ GPROF_EXPORT int GprofTellRequestEvent(const gprof::trace::RequestEventCall* cal
                       call->name == nullptr ? gprof::trace::StringId{} : Names().Intern(call->name, call->name_bytes),
                       now,
                       call->ago_ns,
-                      call->request,
-                      call->tokens};
+                      static_cast<uint32_t>(call->request),
+                      static_cast<uint32_t>(call->tokens)};
   row.header.flags = static_cast<uint8_t>(call->event);
   return Append(log, row) ? 1 : 0;
 }
@@ -83,7 +82,8 @@ GPROF_EXPORT void GprofTellTokensOut(uint64_t requests, const uint64_t* request,
   if (log == nullptr) return;
   const uint64_t now = Stamp();
   for (uint64_t i = 0; i < requests; ++i) {
-    RequestEventRow row{RowHeaderOf<RequestEventRow>(RowType::kRequestEvent), {}, now, 0, request[i], tokens[i]};
+    RequestEventRow row{
+        RowHeaderOf<RequestEventRow>(RowType::kRequestEvent), {}, now, 0, At(request, i), At(tokens, i)};
     row.header.flags = static_cast<uint8_t>(gprof::trace::RequestEventKind::kTokensOut);
     Append(log, row);
   }

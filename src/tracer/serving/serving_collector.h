@@ -11,21 +11,21 @@ struct RequestEventRow {
   RowHeader header;  // flags: RequestEventKind
   trace::StringId name;
   uint64_t stamp, ago_ns;
-  uint64_t request, tokens;
+  uint32_t request, tokens;
 };
 
 struct EngineStepRow {
   RowHeader header;
-  uint32_t unused;
+  uint32_t step;
   uint64_t begin, end;  // stamps
-  uint64_t step, requests, waiting, cache_used, cache_blocks;
+  uint64_t requests, waiting, cache_used, cache_blocks;
 };
 
 struct StepRequestRow {
   RowHeader header;  // flags: 1 for a part of the prompt
-  uint32_t unused;
+  uint32_t step;
   uint64_t begin;  // stamp of the step
-  uint64_t step, request, tokens, cached, tokens_out;
+  uint32_t request, tokens, cached, tokens_out;
 };
 
 void ResetServingAfterFork();

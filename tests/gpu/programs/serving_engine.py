@@ -115,7 +115,9 @@ class Gpu:
         query, key, value = (torch.layer_norm(x, (self.WIDTH,)) @ inner).view(rows, tokens, 3, self.HEADS, -1).unbind(2)
         write(layer, key, value)
         keys, values = (part.transpose(1, 2) for part in read(layer))
-        found = torch.nn.functional.scaled_dot_product_attention(query.transpose(1, 2), keys, values, attn_mask=mask)
+        # Written out: a library may compile a kernel for each length of a prompt.
+        scores = query.transpose(1, 2) @ keys.transpose(-1, -2) * (self.WIDTH // self.HEADS) ** -0.5
+        found = scores.masked_fill(~mask, -torch.inf).softmax(-1) @ values
         x = x + found.transpose(1, 2).reshape(x.shape) @ outer
         return x + torch.nn.functional.gelu(torch.layer_norm(x, (self.WIDTH,)) @ up) @ down
 

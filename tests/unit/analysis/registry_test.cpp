@@ -281,9 +281,9 @@ Trace TraceOfFileCalls() {
 Trace TraceOfRequests() {
   TraceMaker maker;
   maker.trace().request_events = {{1, 0, 0, 1, 5, {}, trace::RequestEventKind::kArrived}};
-  for (int64_t step = 1; step <= 3; ++step) {
-    maker.trace().engine_steps.push_back({10 * step, 10 * step + 5, 0, 0, step, 1, 0, 0, 0});
-    maker.trace().step_requests.push_back({10 * step, 0, step, 1, step == 1 ? 5 : 1, 0, 1, step == 1});
+  for (uint32_t step = 1; step <= 3; ++step) {
+    maker.trace().engine_steps.push_back({10 * int64_t{step}, 10 * int64_t{step} + 5, 0, 0, step, 1, 0, 0, 0});
+    maker.trace().step_requests.push_back({10 * int64_t{step}, 0, step, 1, step == 1 ? 5u : 1u, 0, 1, step == 1});
   }
   return maker.Finish();
 }

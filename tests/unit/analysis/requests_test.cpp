@@ -17,7 +17,7 @@ using Kind = trace::RequestEventKind;
 
 struct Member {
   std::string request;
-  int64_t tokens = 1, tokens_out = 1;
+  uint32_t tokens = 1, tokens_out = 1;
   bool is_prefill = false;
 };
 
@@ -26,14 +26,14 @@ class Engine {
  public:
   TraceMaker& maker() { return maker_; }
 
-  void Tell(const std::string& request, int64_t time_ns, Kind event, int64_t tokens = 0) {
+  void Tell(const std::string& request, int64_t time_ns, Kind event, uint32_t tokens = 0) {
     maker_.trace().request_events.push_back({time_ns, 0, 0, NumberOf(request), tokens, {}, event});
   }
 
   // A step, whose kernel runs from one time to another; without one, where it ends before it begins.
   void Step(int64_t start_ns, int64_t end_ns, int64_t kernel_start_ns, int64_t kernel_end_ns,
             const std::vector<Member>& members, int64_t waiting = 0) {
-    const auto step = static_cast<int64_t>(maker_.trace().engine_steps.size()) + 1;
+    const auto step = static_cast<uint32_t>(maker_.trace().engine_steps.size()) + 1;
     if (kernel_start_ns < kernel_end_ns) maker_.Launch(start_ns + 1, start_ns + 2, kernel_start_ns, kernel_end_ns);
     maker_.trace().engine_steps.push_back(
         {start_ns, end_ns, 0, 0, step, static_cast<int64_t>(members.size()), waiting, 0, 0});
@@ -46,18 +46,18 @@ class Engine {
   const Trace& Finish() {
     for (size_t i = 0; i < names_.size(); ++i) {
       maker_.trace().request_events.push_back(
-          {0, 0, 0, static_cast<int64_t>(i), 0, maker_.Name(names_[i]), Kind::kNamed});
+          {0, 0, 0, static_cast<uint32_t>(i), 0, maker_.Name(names_[i]), Kind::kNamed});
     }
     std::ranges::stable_sort(maker_.trace().request_events, {}, &RequestEvent::time_ns);
     return trace_ = maker_.Finish();
   }
 
  private:
-  int64_t NumberOf(const std::string& request) {
+  uint32_t NumberOf(const std::string& request) {
     const auto found = std::ranges::find(names_, request);
-    if (found != names_.end()) return found - names_.begin();
+    if (found != names_.end()) return static_cast<uint32_t>(found - names_.begin());
     names_.push_back(request);
-    return static_cast<int64_t>(names_.size()) - 1;
+    return static_cast<uint32_t>(names_.size()) - 1;
   }
 
   TraceMaker maker_;
@@ -211,7 +211,7 @@ TEST(Requests, WithoutAnEngineThereIsNothing) {
 // ---- an engine that serves many requests, and what is planted in it ----
 
 struct Planted {
-  int64_t long_prefill = 0;      // tokens of one prompt in the middle
+  uint32_t long_prefill = 0;     // tokens of one prompt in the middle
   bool has_slow_output = false;  // of every 40th step
   bool has_stalls = false;       // of the scheduler, before every 40th step
   bool has_preemption = false;
@@ -233,7 +233,7 @@ const Trace& Serve(Engine* engine, const Planted& planted) {
       if (is_away && i == 0) continue;
       members.push_back({running[i].first});
     }
-    int64_t prompt = 0;
+    uint32_t prompt = 0;
     const bool is_long = planted.long_prefill > 0 && step % 50 == 0;
     if (running.size() < 8 || is_long) {
       const std::string name = "r" + std::to_string(next++);
