@@ -200,6 +200,25 @@ TEST(Requests, OfABeginThatWasNotRecordedNothingIsSaid) {
   EXPECT_EQ(MetricOf(result, "requests.next_token_p50_ns"), 40);
 }
 
+// Captures of vLLM by other tools.
+TEST(Requests, StepsAreKnownByTheirRangesWhereNobodyToldOfThem) {
+  TraceMaker maker;
+  maker.AddRange(0, 100, "execute_context_1(512)_generation_7(7)");
+  maker.AddRange(200, 260, "execute_context_0(0)_generation_8(8)");
+  maker.AddRange(300, 310, "execute_context_0");
+  maker.Launch(1, 2, 10, 90);
+  maker.Launch(201, 202, 210, 250);
+  const AnalysisResult result = RunRequests(maker.Finish(), kAllRows);
+  EXPECT_FALSE(HasMetric(result, "requests.count"));
+  const Table& steps = TableOf(result, "engine_steps");
+  ASSERT_EQ(steps.rows.size(), 2u);
+  EXPECT_EQ(TextOf(steps, 0, "kind"), "decode");
+  EXPECT_EQ(IntOf(steps, 0, "tokens_in"), 8);
+  EXPECT_EQ(RealOf(steps, 0, "mean_kernel_ns"), 40);
+  EXPECT_EQ(TextOf(steps, 1, "kind"), "mixed");
+  EXPECT_EQ(IntOf(steps, 1, "tokens_in"), 519);
+}
+
 TEST(Requests, WithoutAnEngineThereIsNothing) {
   TraceMaker maker;
   maker.Launch(0, 1, 2, 3);

@@ -1,7 +1,9 @@
 #include "analysis/facts/serving/served_requests.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -12,6 +14,25 @@ namespace {
 
 using Numbered = std::pair<uint32_t, int64_t>;  // a process, and the number that it gave something
 
+constexpr std::string_view kStepName = "execute_context_";
+
+// "(512)" or "7": digits up to what follows them; false where there are none.
+bool TakeNumber(std::string_view* text, std::string_view before, int64_t* number) {
+  if (!text->starts_with(before)) return false;
+  text->remove_prefix(before.size());
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *number);
+  if (error != std::errc()) return false;
+  text->remove_prefix(static_cast<size_t>(end - text->data()));
+  return true;
+}
+
+std::optional<BatchStep> StepOfName(std::string_view name) {
+  BatchStep step;
+  const bool is_step = TakeNumber(&name, kStepName, &step.prefills) && TakeNumber(&name, "(", &step.prefill_tokens) &&
+                       TakeNumber(&name, ")_generation_", &step.decodes) && TakeNumber(&name, "(", &step.decode_tokens);
+  return is_step && name.starts_with(')') ? std::optional(step) : std::nullopt;
+}
+
 class RequestReader {
  public:
   RequestReader(const Trace& trace, std::vector<BatchStep>* steps, std::vector<ServedRequest>* requests)
@@ -20,6 +41,7 @@ class RequestReader {
   void Run() {
     NameRequests();
     ReadSteps();
+    if (steps_.empty()) ReadStepsOfRanges();
     for (const RequestEvent& event : trace_.request_events) ReadEvent(event);
     std::erase_if(requests_,
                   [](const ServedRequest& r) { return !r.HasArrived() && r.steps.empty() && r.tokens.empty(); });
@@ -74,11 +96,16 @@ class RequestReader {
   void ReadSteps() {
     const std::set<uint32_t> engines = EngineProcesses();
     std::map<Numbered, uint32_t> step_of;
-    for (uint32_t i = 0; i < trace_.engine_steps.size(); ++i) {
-      const EngineStep& step = trace_.engine_steps[i];
+    for (const EngineStep& step : trace_.engine_steps) {
       if (!engines.contains(step.process)) continue;
       step_of[{step.process, step.step}] = static_cast<uint32_t>(steps_.size());
-      steps_.push_back({i, {step.start_ns, std::max(step.start_ns, step.end_ns)}, step.process, step.thread});
+      steps_.push_back({{step.start_ns, std::max(step.start_ns, step.end_ns)},
+                        step.process,
+                        step.thread,
+                        step.step,
+                        step.waiting,
+                        step.cache_used,
+                        step.cache_blocks});
     }
     for (const StepRequest& member : trace_.step_requests) {
       const auto step = step_of.find({member.process, member.step});
@@ -101,6 +128,26 @@ class RequestReader {
       step.longest_prefill = request;
       step.longest_prefill_tokens = member.tokens;
     }
+  }
+
+  void ReadStepsOfRanges() {
+    std::map<NameId, BatchStep> of_name;
+    for (uint32_t i = 0; i < trace_.strings.size(); ++i) {
+      if (std::optional<BatchStep> step = StepOfName(trace_.strings[i])) of_name[NameId{i}] = *step;
+    }
+    if (of_name.empty()) return;
+    for (size_t i = 0; i < trace_.ranges.size(); ++i) {
+      const NvtxRange range = trace_.ranges[i];
+      const auto found = of_name.find(range.name);
+      if (found == of_name.end() || range.thread == kNone) continue;
+      BatchStep step = found->second;
+      step.time = {range.start_ns, std::max(range.start_ns, range.end_ns)};
+      step.thread = range.thread;
+      step.process = trace_.threads[range.thread].process;
+      steps_.push_back(step);
+    }
+    std::ranges::stable_sort(steps_, {}, [](const BatchStep& step) { return step.time.start_ns; });
+    for (size_t i = 0; i < steps_.size(); ++i) steps_[i].number = static_cast<int64_t>(i) + 1;
   }
 
   void ReadEvent(const RequestEvent& event) {
@@ -178,6 +225,11 @@ class RequestReader {
 }  // namespace
 
 ServedRequests::ServedRequests(const Trace& trace) { RequestReader(trace, &steps_, &requests_).Run(); }
+
+bool ServedRequests::MayBeIn(const Trace& trace) {
+  return !trace.engine_steps.empty() || !trace.request_events.empty() ||
+         std::ranges::any_of(trace.strings, [](std::string_view name) { return name.starts_with(kStepName); });
+}
 
 const Membership* ServedRequests::Find(const ServedRequest& request, uint32_t step) {
   const auto member = std::ranges::lower_bound(request.steps, step, {}, &Membership::step);

@@ -12,9 +12,11 @@ namespace gprof {
 
 // One run of the model on a batch.
 struct BatchStep {
-  uint32_t record = kNone;  // in Trace::engine_steps
-  Interval time;            // from its begin until its tokens were known
+  Interval time;  // from its begin until its tokens were known
   uint32_t process = kNone, thread = kNone;
+  int64_t number = 0;                        // in its process
+  int64_t waiting = 0;                       // requests in the queue when it began
+  int64_t cache_used = 0, cache_blocks = 0;  // of the KV cache; 0 blocks: not known
   int64_t prefill_tokens = 0, decode_tokens = 0, tokens_out = 0;
   int64_t prefills = 0, decodes = 0;  // requests
   uint32_t longest_prefill = kNone;   // request with the most tokens of a prompt in it
@@ -51,12 +53,18 @@ struct ServedRequest {
   bool HasArrived() const { return arrived_ns != INT64_MIN; }
 };
 
+// An engine that told of nothing may have steps all the same: vLLM names a range
+// "execute_context_1(512)_generation_7(7)" after the requests and tokens of each. What these requests were is not known
+// then.
+//
 // Where several processes tell of the same requests, as the workers of a model that is split over GPUs do, the steps of
 // the one with the most of them count.
 class ServedRequests {
  public:
   explicit ServedRequests(const Trace& trace);
 
+  // False: the trace has none of them, which is cheaper to know.
+  static bool MayBeIn(const Trace& trace);
   bool empty() const { return steps_.empty() && requests_.empty(); }
   const std::vector<BatchStep>& steps() const { return steps_; }            // by begin
   const std::vector<ServedRequest>& requests() const { return requests_; }  // by arrival, then by first step

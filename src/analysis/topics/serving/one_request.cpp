@@ -34,10 +34,9 @@ Table StepsOfRequest(const Serving& serving, const ServedRequest& request, uint3
     Cell after, share;
     if (request.HasArrived()) after = step.time.start_ns - request.arrived_ns;
     if (all_tokens > 0) share = 100 * static_cast<double>(member.tokens) / static_cast<double>(all_tokens);
-    table.rows.push_back({int64_t{serving.trace.engine_steps[step.record].step}, after, step.time.DurationNs(),
-                          member.is_prefill ? "prefill" : "decode", member.tokens, member.cached,
-                          step.prefills + step.decodes, step.prefill_tokens - (member.is_prefill ? member.tokens : 0),
-                          share});
+    table.rows.push_back({step.number, after, step.time.DurationNs(), member.is_prefill ? "prefill" : "decode",
+                          member.tokens, member.cached, step.prefills + step.decodes,
+                          step.prefill_tokens - (member.is_prefill ? member.tokens : 0), share});
   }
   CountLeftOut(&table, request.steps.size());
   return table;

@@ -31,8 +31,9 @@ void AddMetrics(const Serving& serving, AnalysisResult* result) {
     for (const Membership& member : request.steps) prompts += member.is_prefill ? member.tokens : 0;
   }
   for (const BatchStep& step : serving.served.steps()) start_ns = std::min(start_ns, step.time.start_ns);
-  AddMetric(result, "requests.count", serving.served.requests().size());
   AddMetric(result, "requests.steps", serving.served.steps().size());
+  if (serving.served.requests().empty()) return;
+  AddMetric(result, "requests.count", serving.served.requests().size());
   AddMetric(result, "requests.output_tokens", tokens);
   AddMetric(result, "requests.preemptions", preemptions);
   AddMetric(result, "requests.late_tokens", serving.late.late);
@@ -54,17 +55,20 @@ void AddMetrics(const Serving& serving, AnalysisResult* result) {
 
 AnalysisResult RunRequests(const AnalysisInput& input, const AnalysisOptions& options) {
   AnalysisResult result;
-  if (input.trace().engine_steps.empty() && input.trace().request_events.empty()) return result;
+  if (!ServedRequests::MayBeIn(input.trace())) return result;
   const Serving serving(input);
+  if (serving.served.empty()) return result;
   AddMetrics(serving, &result);
-  result.tables.push_back(LatencyTable(serving));
-  result.tables.push_back(LatencyPartsTable(serving));
+  if (!serving.served.requests().empty()) {
+    result.tables.push_back(LatencyTable(serving));
+    result.tables.push_back(LatencyPartsTable(serving));
+  }
   if (serving.late.late > 0) result.tables.push_back(LateTokensTable(serving, options.max_rows));
   if (!serving.latencies.first_tokens().empty())
     result.tables.push_back(SlowestRequestsTable(serving, options.max_rows));
   if (!serving.served.steps().empty()) {
     result.tables.push_back(BatchStepsTable(serving));
-    result.tables.push_back(ServingOverTimeTable(serving));
+    if (!serving.served.requests().empty()) result.tables.push_back(ServingOverTimeTable(serving));
   }
   AddServingFindings(serving, &result);
   return result;

@@ -164,11 +164,10 @@ class Findings {
     for (const BatchStep& step : s_.served.steps())
       most_requests = std::max(most_requests, step.prefills + step.decodes);
     for (const BatchStep& step : s_.served.steps()) {
-      const EngineStep& record = s_.trace.engine_steps[step.record];
-      if (record.waiting == 0) continue;
+      if (step.waiting == 0) continue;
       ++waiting_steps;
       at_most += step.prefills + step.decodes == most_requests;
-      full_steps += record.cache_blocks > 0 && 100 * record.cache_used >= 95 * record.cache_blocks;
+      full_steps += step.cache_blocks > 0 && 100 * step.cache_used >= 95 * step.cache_blocks;
     }
     if (waiting_steps == 0) return;
     if (2 * full_steps >= waiting_steps) {

@@ -309,14 +309,13 @@ Table ServingOverTimeTable(const Serving& serving) {
     return rows[static_cast<size_t>(std::clamp<int64_t>((ns - start_ns) / width_ns, 0, kRows - 1))];
   };
   for (const BatchStep& step : steps) {
-    const EngineStep& record = serving.trace.engine_steps[step.record];
     Row& row = row_at(step.time.start_ns);
     ++row.steps;
     row.running += step.prefills + step.decodes;
-    row.waiting = std::max(row.waiting, record.waiting);
-    if (record.cache_blocks > 0)
+    row.waiting = std::max(row.waiting, step.waiting);
+    if (step.cache_blocks > 0)
       row.cache =
-          std::max(row.cache, 100 * static_cast<double>(record.cache_used) / static_cast<double>(record.cache_blocks));
+          std::max(row.cache, 100 * static_cast<double>(step.cache_used) / static_cast<double>(step.cache_blocks));
   }
   for (const ServedRequest& request : serving.served.requests()) {
     if (request.HasArrived()) ++row_at(request.arrived_ns).arrivals;
