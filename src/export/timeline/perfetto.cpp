@@ -22,6 +22,7 @@
 #include "export/events/track_ids.h"
 #include "export/exporters.h"
 #include "export/timeline/perfetto_packets.h"
+#include "export/timeline/perfetto_requests.h"
 
 namespace gprof {
 namespace {
@@ -109,6 +110,7 @@ class PerfettoWriter {
     HostCalls(trace_.directives, "directive", "OpenMP and OpenACC", &EventArgs::OfDirective);
     Switches();
     Samples();
+    WriteRequests(trace_, process_tracks_, FlowOf, &labels_, &packets_);
   }
 
  private:

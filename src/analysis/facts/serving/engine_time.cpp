@@ -77,6 +77,7 @@ void EngineTime::ReadOperations(const AnalysisInput& input, const ServedRequests
     }
     ends_ns_[step] = std::max(ends_ns_[step], op.end_ns());
     Launched& launched = launched_[step];
+    if (op.start_ns() < launched.first_ns) launched.first_ns = op.start_ns(), launched.first_op = op.index();
     (op.is_kernel() ? launched.kernel_times : launched.copy_times).push_back({op.start_ns(), op.end_ns()});
     launched.kernels += op.shared().kind == OpKind::kKernel;
     launched.graphs += call.shared().api_class == ApiClass::kGraphLaunch;

@@ -38,6 +38,8 @@ class EngineTime {
   // GPU work that the step launched.
   int64_t Kernels(uint32_t step) const { return launched_[step].kernels; }
   int64_t Graphs(uint32_t step) const { return launched_[step].graphs; }  // launches
+  // The first operation of the step on a GPU; kNone for none.
+  uint32_t FirstOp(uint32_t step) const { return launched_[step].first_op; }
   // Calls f(step, split) for the steps of the process that have some of the interval, in order.
   template <class F>
   void ForEachStep(uint32_t process, const Interval& time, F&& f) const {
@@ -61,7 +63,8 @@ class EngineTime {
     StepSplit before;  // in the pieces before it
   };
   struct Launched {
-    int64_t kernels = 0, graphs = 0;
+    int64_t kernels = 0, graphs = 0, first_ns = INT64_MAX;
+    uint32_t first_op = kNone;
     std::vector<Interval> kernel_times, copy_times;  // by start
   };
   struct Extent {
