@@ -599,6 +599,9 @@ constexpr Entry kRows[] = {
     {"gpu.other_processes", kCount, kLower, kTimed,
      "maximum number of other processes using a GPU of the run at one time", kGpuMetrics, kMost},
     {"gpu.energy_j", kCount, kLower, kTimed, "energy in joules that the GPU used in the GPU window", kGpuMetrics},
+    {"gpu.energy_per_token_j", kCount, kLower, kTimed,
+     "mean energy in joules per token that a serving engine handed out, from its first step to its last token",
+     kGpuMetrics, kMiddle, kOfRequests},
     {"gpu.energy_per_step_j", kCount, kLower, kTimed, "mean energy in joules per step", kGpuMetrics | kNvtx, kMiddle},
 
     {"health.complete", kCount, kHigher, kExact, "1 if the trace has no known losses, else 0", kNothing, kLeast},

@@ -150,6 +150,20 @@ TEST(GpuEnergy, IsNotToldOfAWindowThatWasNotSampled) {
   EXPECT_FALSE(HasMetric(result, "gpu.energy_j"));
 }
 
+TEST(GpuEnergy, OfATokenIsTheMeanOverTheTokens) {
+  Sampled sampled;
+  sampled.AddPower({0, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100});
+  sampled.maker.AddKernel(0, 1000 * kMs);
+  Trace& trace = sampled.maker.trace();
+  for (uint32_t step = 1; step <= 4; ++step) {
+    const int64_t start_ns = (100 + 200 * (int64_t{step} - 1)) * kMs;
+    trace.engine_steps.push_back({start_ns, start_ns + 200 * kMs, 0, 0, step, 1, 0, 0, 0});
+    trace.step_requests.push_back({start_ns, 0, step, 1, 1, 0, 2, false});
+  }
+  // 80 joules in 800 ms, in which 8 tokens came out.
+  EXPECT_NEAR(MetricOf(RunGpuMetrics(sampled.Finish(), {}), "gpu.energy_per_token_j"), 10, 1e-6);
+}
+
 TEST(GpuEnergy, OfAStepIsTheMeanOverTheSteps) {
   Sampled sampled;
   std::vector<int64_t> watts = {0};

@@ -313,6 +313,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
     if (info.id.starts_with("occupancy.") && !HasOccupancyCalculator()) continue;
     if (info.id.starts_with("kernel.")) continue;  // tests/unit/counters
     const bool is_rate = info.id == "gpu.rated_kernel_percent" || info.id == "kernels.energy_j" ||
+                         info.id == "gpu.energy_per_token_j" ||
                          (info.id.starts_with("kernels.") && info.id.ends_with("_percent"));
     if (is_rate) continue;  // kernel_rates_test.cpp
     EXPECT_TRUE(emitted.count(info.id) > 0) << info.id;

@@ -231,6 +231,23 @@ bool ServedRequests::MayBeIn(const Trace& trace) {
          std::ranges::any_of(trace.strings, [](std::string_view name) { return name.starts_with(kStepName); });
 }
 
+int64_t ServedRequests::OutputTokens() const {
+  int64_t tokens = 0;
+  for (const ServedRequest& request : requests_) {
+    for (const TokensOut& out : request.tokens) tokens += out.tokens;
+  }
+  return tokens;
+}
+
+Interval ServedRequests::Span() const {
+  if (steps_.empty()) return {};
+  Interval span = steps_.front().time;
+  for (const ServedRequest& request : requests_) {
+    if (!request.tokens.empty()) span.end_ns = std::max(span.end_ns, request.tokens.back().time_ns);
+  }
+  return span;
+}
+
 const Membership* ServedRequests::Find(const ServedRequest& request, uint32_t step) {
   const auto member = std::ranges::lower_bound(request.steps, step, {}, &Membership::step);
   return member != request.steps.end() && member->step == step ? &*member : nullptr;

@@ -61,6 +61,7 @@ struct ServedRequest {
 // the one with the most of them count.
 class ServedRequests {
  public:
+  ServedRequests() = default;  // of nothing
   explicit ServedRequests(const Trace& trace);
 
   // False: the trace has none of them, which is cheaper to know.
@@ -68,6 +69,9 @@ class ServedRequests {
   bool empty() const { return steps_.empty() && requests_.empty(); }
   const std::vector<BatchStep>& steps() const { return steps_; }            // by begin
   const std::vector<ServedRequest>& requests() const { return requests_; }  // by arrival, then by first step
+  // Tokens that were handed out, and the time from the first step to the last of them.
+  int64_t OutputTokens() const;
+  Interval Span() const;
   // The membership of the request in the step; null where it was not in it.
   static const Membership* Find(const ServedRequest& request, uint32_t step);
 

@@ -1,5 +1,4 @@
 // Requests of a serving engine: their latencies as sums, and why tokens were late.
-#include <algorithm>
 #include <vector>
 
 #include "analysis/result/metrics.h"
@@ -17,29 +16,24 @@ void AddPercentiles(AnalysisResult* result, const std::vector<int64_t>& sorted, 
 }
 
 void AddMetrics(const Serving& serving, AnalysisResult* result) {
-  int64_t tokens = 0, prompts = 0, cached = 0, preemptions = 0;
-  int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
-  for (const ServedRequest& request : serving.served.requests()) {
+  const ServedRequests& served = serving.served;
+  AddMetric(result, "requests.steps", served.steps().size());
+  if (served.requests().empty()) return;
+  int64_t prompts = 0, cached = 0, preemptions = 0;
+  for (const ServedRequest& request : served.requests()) {
     preemptions += request.preemptions;
-    for (const TokensOut& out : request.tokens) {
-      tokens += out.tokens;
-      end_ns = std::max(end_ns, out.time_ns);
-    }
     if (request.steps.empty() || !request.steps.front().is_prefill) continue;
     cached += request.steps.front().cached;
     prompts += request.steps.front().cached;
     for (const Membership& member : request.steps) prompts += member.is_prefill ? member.tokens : 0;
   }
-  for (const BatchStep& step : serving.served.steps()) start_ns = std::min(start_ns, step.time.start_ns);
-  AddMetric(result, "requests.steps", serving.served.steps().size());
-  if (serving.served.requests().empty()) return;
-  AddMetric(result, "requests.count", serving.served.requests().size());
-  AddMetric(result, "requests.output_tokens", tokens);
+  AddMetric(result, "requests.count", served.requests().size());
+  AddMetric(result, "requests.output_tokens", served.OutputTokens());
   AddMetric(result, "requests.preemptions", preemptions);
   AddMetric(result, "requests.late_tokens", serving.late.late);
-  if (end_ns > start_ns) {
+  if (const int64_t span_ns = served.Span().DurationNs(); span_ns > 0) {
     AddMetric(result, "requests.tokens_per_second",
-              1e9 * static_cast<double>(tokens) / static_cast<double>(end_ns - start_ns));
+              1e9 * static_cast<double>(served.OutputTokens()) / static_cast<double>(span_ns));
   }
   if (prompts > 0)
     AddMetric(result, "requests.prefix_hit_percent", 100 * static_cast<double>(cached) / static_cast<double>(prompts));

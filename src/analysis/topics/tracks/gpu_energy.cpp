@@ -6,6 +6,7 @@
 #include <queue>
 #include <utility>
 
+#include "analysis/facts/serving/served_requests.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/steps/step_finder.h"
 #include "analysis/result/display_names.h"
@@ -332,7 +333,8 @@ void AddEnergy(const AnalysisInput& input, const StepChoice* step, uint32_t max_
   const Trace& trace = input.trace();
   Table kernels = MakeTable(), ranges = MakeRangeTable();
   std::map<uint32_t, double> solved;
-  double all_joules = 0, step_joules = 0;
+  const ServedRequests served = ServedRequests::MayBeIn(trace) ? ServedRequests(trace) : ServedRequests();
+  double all_joules = 0, step_joules = 0, token_joules = 0;
   bool is_known = false;
   for (uint32_t device = 0; device < trace.devices.size(); ++device) {
     const std::optional<Interval> window = HasSource(trace, device) ? GpuWindow(input, device) : std::nullopt;
@@ -348,6 +350,7 @@ void AddEnergy(const AnalysisInput& input, const StepChoice* step, uint32_t max_
       const NvtxRange range = trace.ranges[step->ranges[i]];
       step_joules += power->JoulesWithin({range.start_ns, range.end_ns});
     }
+    token_joules += power->JoulesWithin(served.Span());
     const KernelStates states = StatesOfKernels(input, device);
     const std::optional<double> idle_watts = IdleWatts(*power, *window, states.intervals);
     AddKernels(input, device, *power, *window, states, idle_watts, &kernels, &solved);
@@ -358,6 +361,8 @@ void AddEnergy(const AnalysisInput& input, const StepChoice* step, uint32_t max_
   if (is_known) AddMetric(result, "gpu.energy_j", all_joules);
   if (is_known && step != nullptr && !step->ranges.empty())
     AddMetric(result, "gpu.energy_per_step_j", step_joules / static_cast<double>(step->ranges.size()));
+  if (is_known && served.OutputTokens() > 0)
+    AddMetric(result, "gpu.energy_per_token_j", token_joules / static_cast<double>(served.OutputTokens()));
   for (Table* table : {&kernels, &ranges}) {
     CutRows(table, max_rows);
     result->tables.push_back(std::move(*table));
