@@ -21,9 +21,9 @@ namespace {
 constexpr std::size_t kMostCounterPoints = 40'000;  // of a counter; more are as many slices of time
 
 std::string_view TrackKindName(TrackKind kind) {
-  constexpr std::string_view kNames[] = {"process", "thread", "nvtx",    "api",    "device",
-                                         "gaps",    "stream", "counter", "marks",  "overhead",
-                                         "metrics", "mpi",    "os",      "states", "samples"};
+  constexpr std::string_view kNames[] = {"process", "thread",  "nvtx",    "api",      "device",  "gaps",
+                                         "stream",  "counter", "marks",   "overhead", "metrics", "mpi",
+                                         "os",      "states",  "samples", "requests"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

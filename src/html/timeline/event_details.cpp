@@ -124,6 +124,8 @@ EventDetails EventReader::Read(EventSource source, uint32_t item) {
       return OfState(timeline_.thread_states[item]);
     case EventSource::kSample:
       return OfSample(trace_.cpu_samples[item]);
+    case EventSource::kRequestSlice:
+      return OfRequestSlice(timeline_.request_slices[item]);
     case EventSource::kNothing:
       break;
   }
@@ -230,6 +232,16 @@ EventDetails EventReader::OfState(const ThreadState& state) {
   details.kind = kKinds[static_cast<std::size_t>(state.state)];
   details.cpu = state.cpu == kNone ? 0 : state.cpu + 1;
   if (state.by != kNone) details.other = NameOrNone(ThreadName(trace_, state.by));
+  return details;
+}
+
+EventDetails EventReader::OfRequestSlice(const NamedSlice& named) {
+  constexpr EventKind kKinds[] = {EventKind::kRequest, EventKind::kRequestQueue, EventKind::kRequestPrefill,
+                                  EventKind::kRequestDecode, EventKind::kEngineStep};
+  EventDetails details;
+  details.name = names_.Of(named.name);
+  details.kind = kKinds[static_cast<std::size_t>(named.slice.kind)];
+  details.payload = NameOrNone(named.detail);
   return details;
 }
 

@@ -52,6 +52,11 @@ enum class EventKind : uint8_t {
   kThreadPreempted,
   kThreadBlocked,
   kCpuSample,
+  kRequest,
+  kRequestQueue,
+  kRequestPrefill,
+  kRequestDecode,
+  kEngineStep,
 };
 
 struct EventDetails {
@@ -94,6 +99,7 @@ class EventReader {
   EventDetails OfOsCall(const OsCall& call);
   EventDetails OfMpiCall(const MpiCall& call);
   EventDetails OfState(const ThreadState& state);
+  EventDetails OfRequestSlice(const NamedSlice& named);
   EventDetails OfSample(const CpuSample& sample);
   uint32_t NameOrNone(std::string_view text);
   uint32_t Shape(uint32_t shape);

@@ -18,6 +18,7 @@
 #include "export/events/track_ids.h"
 #include "html/timeline/host_rows.h"
 #include "html/timeline/lane_maker.h"
+#include "html/timeline/request_rows.h"
 
 namespace gprof {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 class LayoutMaker {
  public:
   explicit LayoutMaker(const AnalysisInput& input)
-      : input_(input), trace_(input.trace()), host_rows_(input), marks_(trace_.threads.size()) {
+      : input_(input), trace_(input.trace()), host_rows_(input), request_rows_(trace_), marks_(trace_.threads.size()) {
     for (uint32_t i = 0; i < trace_.marks.size(); ++i) {
       if (trace_.marks[i].thread != kNone) marks_[trace_.marks[i].thread].push_back(i);
     }
@@ -86,6 +87,7 @@ class LayoutMaker {
   const AnalysisInput& input_;
   const Trace& trace_;
   HostRows host_rows_;
+  RequestRows request_rows_;
   std::vector<std::vector<uint32_t>> marks_;  // by thread
   TimelineData data_;
 };
@@ -261,6 +263,7 @@ void LayoutMaker::AddProcess(uint32_t process) {
   AddSampled("load", group, [&](const MetricSource& source) {
     return source.process == process && source.device == kNone && !IsOfHost(source);
   });
+  request_rows_.AddTo(process, group, &data_);
   AddStartEndRanges(process, group);
   AddThreadsOf(process, group);
   AddOverhead(process, group);
@@ -402,6 +405,8 @@ Interval TimeOf(const Trace& trace, const TimelineData& timeline, EventSource so
       return {timeline.thread_states[item].start_ns, timeline.thread_states[item].end_ns};
     case EventSource::kSample:
       return {trace.cpu_samples[item].time_ns, trace.cpu_samples[item].time_ns};
+    case EventSource::kRequestSlice:
+      return timeline.request_slices[item].slice.time;
     case EventSource::kNothing:
       break;
   }

@@ -11,6 +11,7 @@
 
 #include "analysis/result/idle_causes.h"
 #include "export/events/counter_curves.h"
+#include "export/events/request_slices.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -31,8 +32,9 @@ enum class TrackKind : uint8_t {
   kMetrics,  // what was sampled
   kMpi,
   kOs,
-  kStates,   // whether the thread ran
-  kSamples,  // where it was
+  kStates,    // whether the thread ran
+  kSamples,   // where it was
+  kRequests,  // of a serving engine, and its steps
 };
 
 // What the items of a track are indices of.
@@ -48,6 +50,7 @@ enum class EventSource : uint8_t {
   kOsCall,
   kThreadState,
   kSample,
+  kRequestSlice,
 };
 
 // Events by start, none of which overlaps the next.
@@ -87,10 +90,17 @@ struct ThreadState {
   uint32_t by = kNone;   // the thread that ran there in its place, the one that did so the longest
 };
 
+// A request, a part of one, or a step of the engine.
+struct NamedSlice {
+  RequestSlice slice;
+  std::string name, detail;
+};
+
 struct TimelineData {
   std::vector<TimelineTrack> tracks;  // in the order of display; parents before their children
   std::vector<IdlePart> idle_parts;
   std::vector<ThreadState> thread_states;
+  std::vector<NamedSlice> request_slices;
   Interval span;                // that of the trace, or what its events need
   int64_t merged_below_ns = 0;  // events shorter than this are drawn together with their neighbours
   uint64_t event_count = 0;     // as drawn

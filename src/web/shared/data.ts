@@ -175,6 +175,7 @@ export type TrackKind =
   | "mpi" // calls of MPI
   | "os" // calls of the operating system
   | "states" // whether a thread ran
+  | "requests" // requests of a serving engine, or its steps
   | "samples" // CPU samples: events without duration
   | "overhead"; // what CUPTI took for itself, beneath its process
 
@@ -259,6 +260,7 @@ export const EVENT_KINDS = [
   "overhead", // of CUPTI itself
   "projection", // an NVTX range on a device: the page makes these, no file has them
   "os_call", "mpi_call", "thread_running", "thread_preempted", "thread_blocked", "cpu_sample",
+  "request", "request_queue", "request_prefill", "request_decode", "engine_step",
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

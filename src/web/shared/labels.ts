@@ -11,6 +11,8 @@ const KIND_LABELS: Record<EventKind, string> = {
   pageable_h2d: "pageable copy host to device", pageable_d2h: "pageable copy device to host", overhead: "CUPTI overhead",
   projection: "NVTX range on the GPU", os_call: "operating system call", mpi_call: "MPI call",
   thread_running: "thread running", thread_preempted: "thread preempted", thread_blocked: "thread blocked", cpu_sample: "CPU sample",
+  request: "request", request_queue: "request in the queue", request_prefill: "prefill of a request", request_decode: "decode of a request",
+  engine_step: "step of the engine",
 };
 
 /** Causes of idle time, as docs/analyses.md has them, in the order of display. */

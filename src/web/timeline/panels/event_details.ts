@@ -185,6 +185,7 @@ function moreSections(run: Run, event: number): Section[] {
     case "os": case "mpi": return waitSections(run, event);
     case "states": return stateSections(run, event);
     case "samples": return sampleSections(run, event);
+    case "requests": return [{ title: "", fields: textField(run, event, "payload", "What") }, gpuMeanwhile(run, event)];
     default: return rangeSections(run, event);
   }
 }
