@@ -5,8 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,9 @@ bool HasArenaOf(const std::vector<Arena>& arenas, pid_t pid) {
   }
   return false;
 }
+
+// A program that has just begun may have loaded its tracer and not started it.
+constexpr int64_t kTracerPatienceNs = 5'000'000'000;
 
 // The folder of an earlier attachment, whose tracer waits for the next.
 std::unique_ptr<RunFolder> FolderOfEarlier(pid_t pid) {
@@ -67,10 +72,16 @@ Attachment::Attachment(AttachTarget target, const LaunchOptions& trace)
       trace_(trace),
       tracer_(FindTracer()),
       process_(static_cast<int>(syscall(SYS_pidfd_open, target_.pid, 0))) {
-  const bool is_waiting = !target_.armed_folder.empty();
-  folder_ = target_.has_tracer && !is_waiting ? FolderOfEarlier(target_.pid) : nullptr;
+  const int64_t deadline_ns = MonotonicNs() + kTracerPatienceNs;
+  const auto has_own_tracer = [this] { return target_.has_tracer && target_.armed_folder.empty(); };
+  if (has_own_tracer()) folder_ = FolderOfEarlier(target_.pid);
+  while (has_own_tracer() && folder_ == nullptr && MonotonicNs() < deadline_ns) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    target_ = FindAttachTarget(target_.pid);
+    if (has_own_tracer()) folder_ = FolderOfEarlier(target_.pid);
+  }
   is_first_ = folder_ == nullptr;
-  if (is_first_ && target_.has_tracer && !is_waiting) {
+  if (is_first_ && has_own_tracer()) {
     throw Error(ExitCode::kLaunchFailed,
                 who() +
                     " has a tracer that is still starting, or is of another version of gprof-cli or of a "
