@@ -59,7 +59,9 @@ COLOURS = dict(re.findall(r"--((?:kind|cause)-[\w-]+): (#[0-9a-f]{6})", (WEB / "
 BY_NAME = {"kind-nvtx-range", "kind-nvtx-start-end", "kind-projection", "kind-gap"}
 HOST = {name for name in COLOURS if name.startswith(("kind-api-", "kind-thread-"))} | {
     "kind-nvtx-mark", "kind-overhead", "kind-os-call", "kind-mpi-call", "kind-cpu-sample"}
-GPU = set(COLOURS) - HOST - BY_NAME
+# In rows of their own.
+REQUESTS = {name for name in COLOURS if name.startswith("kind-request")} | {"kind-engine-step"}
+GPU = set(COLOURS) - HOST - BY_NAME - REQUESTS
 
 
 class Colours(unittest.TestCase):
@@ -71,6 +73,7 @@ class Colours(unittest.TestCase):
         self.assertGreaterEqual(len([name for name in GPU if name.startswith("cause-")]), 12)
         self.assertGreaterEqual(len([name for name in GPU if name.startswith("kind-")]), 11)
         self.assertGreaterEqual(len(HOST), 19)
+        self.assertEqual(len(REQUESTS), 5)
 
     def test_the_simulation_sees_what_it_should(self):
         self.assertLess(distance("#a09010", "#c08010"), 5)
@@ -83,8 +86,11 @@ class Colours(unittest.TestCase):
     def test_what_is_on_the_host(self):
         self.assert_apart(HOST, LEAST_IN_ONE_PLACE)
 
+    def test_what_requests_do(self):
+        self.assert_apart(REQUESTS, LEAST_IN_ONE_PLACE)
+
     def test_each_has_one_meaning(self):
-        self.assert_apart(HOST | GPU, LEAST_ANYWHERE)
+        self.assert_apart(HOST | GPU | REQUESTS, LEAST_ANYWHERE)
 
     def test_shades_of_kernels_are_still_kernels(self):
         text = (WEB / "timeline" / "paint" / "draw.ts").read_text(encoding="utf-8")
