@@ -17,6 +17,7 @@
 #include "launch/attach/inject.h"
 #include "launch/run/environment.h"
 #include "launch/run/find_program.h"
+#include "launch/salvage/arena_files.h"
 #include "launch/salvage/run_folder_files.h"
 
 namespace gprof {
@@ -40,6 +41,8 @@ std::unique_ptr<RunFolder> FolderOfEarlier(pid_t pid) {
   if (!run) return nullptr;
   std::unique_ptr<RunFolder> folder = RunFolder::Adopt(*run);
   if (folder) return folder;
+  // Collectors of a gprof-cli that was killed hold its lock until they have ended, too.
+  if (!IsProcessAlive(run->launcher_pid, 0)) return nullptr;
   throw Error(ExitCode::kLaunchFailed,
               "process " + std::to_string(pid) + " is being recorded already, by gprof-cli (" +
                   std::to_string(run->launcher_pid) + ")",
