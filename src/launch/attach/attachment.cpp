@@ -42,10 +42,11 @@ std::unique_ptr<RunFolder> FolderOfEarlier(pid_t pid) {
   std::unique_ptr<RunFolder> folder = RunFolder::Adopt(*run);
   if (folder) return folder;
   // Collectors of a gprof-cli that was killed hold its lock until they have ended, too.
-  if (!IsProcessAlive(run->launcher_pid, 0)) return nullptr;
+  const uint32_t launcher = LauncherOf(*run);
+  if (!IsProcessAlive(launcher, 0)) return nullptr;
   throw Error(ExitCode::kLaunchFailed,
               "process " + std::to_string(pid) + " is being recorded already, by gprof-cli (" +
-                  std::to_string(run->launcher_pid) + ")",
+                  std::to_string(launcher) + ")",
               "wait until it has ended, or end it with gprof-cli detach " + std::to_string(pid));
 }
 
