@@ -44,10 +44,10 @@ std::unique_ptr<RunFolder> FolderOfEarlier(pid_t pid) {
   // Collectors of a gprof-cli that was killed hold its lock until they have ended, too.
   const uint32_t launcher = LauncherOf(*run);
   if (!IsProcessAlive(launcher, 0)) return nullptr;
-  throw Error(ExitCode::kLaunchFailed,
-              "process " + std::to_string(pid) + " is being recorded already, by gprof-cli (" +
-                  std::to_string(launcher) + ")",
-              "wait until it has ended, or end it with gprof-cli detach " + std::to_string(pid));
+  throw Error(
+      ExitCode::kLaunchFailed,
+      "process " + std::to_string(pid) + " is being recorded already, by gprof-cli (" + std::to_string(launcher) + ")",
+      "wait until it has ended, or end it with gprof-cli detach " + std::to_string(pid));
 }
 
 std::unique_ptr<RunFolder> NewFolder(const AttachTarget& target) {
