@@ -212,20 +212,18 @@ void PythonSamples::LookForPython(pid_t pid, int64_t now_ns, Process* process, J
 
 // A thread that runs may leave a function meanwhile. Read again it is elsewhere, and as likely to be whole. And where
 // the collector had to wait for a processor in the midst of it, the stack is not that of the time which was taken
-// before: where that took long in all tries, the stack is not known.
+// before.
 bool PythonSamples::ReadStack(Process* process, const Thread& thread, int64_t* now_ns, bool* is_whole) {
   constexpr int kMostTries = 3;
-  constexpr int64_t kOneMomentNs = 1'000'000, kTooLateNs = 5'000'000;
+  constexpr int64_t kOneMomentNs = 1'000'000;
   bool is_read = false;
-  int64_t took_ns = 0;
   for (int i = 0; i < kMostTries; ++i) {
     *now_ns = MonotonicNs();
     is_read = process->reader->StackOf(thread.state, &frames_now_, is_whole);
-    took_ns = MonotonicNs() - *now_ns;
-    if (is_read && took_ns < kOneMomentNs) break;
+    if (is_read && MonotonicNs() - *now_ns < kOneMomentNs) break;
   }
   ++(is_read ? process->good : process->torn);
-  return is_read && took_ns < kTooLateNs;
+  return is_read;
 }
 
 void PythonSamples::Sample(pid_t pid, pid_t tid, Process* process, Thread* thread, Journal* journal) {
