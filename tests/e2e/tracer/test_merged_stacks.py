@@ -66,6 +66,7 @@ class MergedStacks(SamplesCase):
             if caller is not None:
                 counts["right" if caller in in_python else "wrong"] += 1
 
+    @harness.again_on_a_busy_machine
     def test_c_code_is_below_the_python_code_that_called_it(self):
         for name, python in all_interpreters():
             with self.subTest(python=name):

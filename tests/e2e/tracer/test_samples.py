@@ -109,6 +109,7 @@ class Samples(SamplesCase):
         counts, _ = self.shares(run.trace)
         self.assertGreater(counts.get("_Z8SpinMuchv", 0), 20)
 
+    @harness.again_on_a_busy_machine
     def test_frame_pointers_and_no_backtraces(self):
         for backtrace in ("fp", "none"):
             run = self.profile("sampled", 5, version=None,
@@ -164,6 +165,7 @@ int main(int count, char** names) {
 
 
 class Lines(SamplesCase):
+    @harness.again_on_a_busy_machine
     def test_native_code_has_lines(self):
         hot = 1 + LINES_PROGRAM.splitlines().index(next(line for line in LINES_PROGRAM.splitlines() if "HOT" in line))
         for version in (4, 5):

@@ -257,6 +257,7 @@ for i in range(150):
 
 
 class Python(harness.Case):
+    @harness.again_on_a_busy_machine
     def test_functions_of_python_are_on_the_stacks(self):
         run = self.profile(sys.executable, "-c", PYTHON, harness.PROGRAMS / "nvtx_static_library.so", version=None, options=OPTIONS,
                            preexec_fn=test_samples.forbid_perf, env={"PYENV_VERSION": None})
