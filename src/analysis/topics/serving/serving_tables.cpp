@@ -13,10 +13,13 @@
 namespace gprof {
 namespace {
 
-constexpr std::array kParts = {LatencyPart::kQueue,        LatencyPart::kPrefill, LatencyPart::kDecode,
-                               LatencyPart::kMixed,        LatencyPart::kCopies,  LatencyPart::kHost,
-                               LatencyPart::kNotScheduled, LatencyPart::kOutput};
-static_assert(kParts.size() == kLatencyParts);
+// In the order of the enumeration.
+constexpr std::array<LatencyPart, kLatencyParts> AllParts() {
+  std::array<LatencyPart, kLatencyParts> parts{};
+  for (size_t i = 0; i < kLatencyParts; ++i) parts[i] = static_cast<LatencyPart>(i);
+  return parts;
+}
+constexpr std::array kParts = AllParts();
 
 std::string Capitalised(std::string_view text) {
   std::string capitalised(text);
