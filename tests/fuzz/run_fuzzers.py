@@ -1,13 +1,13 @@
 """Builds the libFuzzer targets and runs them side by side for a given time, from the kept corpora and made-up seeds on.
 
-    tests/fuzz/run_fuzzers.py build [--build build/fuzz]
-    tests/fuzz/run_fuzzers.py run --out DIR [--build build/fuzz] [--minutes 8] [--processes CORES] [--only NAME ...]
+    tests/fuzz/run_fuzzers.py build [--build build/fuzz] [--clang clang++-16]
+    tests/fuzz/run_fuzzers.py run --out DIR [--build build/fuzz] [--minutes 8] [--processes CORES] [--only NAME ...] [--seed 0]
 
-`build` needs clang. Its programs are in BUILD/tests/bin without debug information, so that they can be carried to a
+`build` needs clang 16 or newer. Its programs are in BUILD/tests/bin without debug information, so that they can be carried to a
 larger machine; `run` needs nothing else but this folder. The processes are shared out among the fuzzers; with fewer
 processes than fuzzers, these take turns. DIR/NAME.inputs is what was found, made smaller, for keep_corpus.py and
-tests/fuzz/corpus; DIR/NAME/failures has the inputs that failed, DIR/NAME/log.N what was said. Exits with 1 when there is
-a failure."""
+tests/fuzz/corpus; DIR/NAME/failures has the inputs that failed, DIR/NAME/log.N what was said. The corpora grow in --corpora,
+in DIR without. The minutes that are printed are of processor time. Exits with 1 when there is a failure."""
 
 import argparse
 import concurrent.futures
@@ -32,7 +32,8 @@ EXECUTED = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 
 
 def build(wanted):
-    subprocess.run(["cmake", "--preset", "fuzz", "-B", wanted.build, "-S", SOURCE], check=True)
+    clang = [f"-DCMAKE_CXX_COMPILER={wanted.clang}", f"-DCMAKE_C_COMPILER={wanted.clang.replace('clang++', 'clang')}"]
+    subprocess.run(["cmake", "--preset", "fuzz", *clang, "-B", wanted.build, "-S", SOURCE], check=True)
     subprocess.run(["cmake", "--build", wanted.build, "--parallel", str(wanted.processes), "--target", *FUZZERS, *SEEDERS],
                    check=True)
     programs = [wanted.build / "tests" / "bin" / name for name in [*FUZZERS, *SEEDERS]]
@@ -59,11 +60,11 @@ def snapshot_seed():
 
 
 def fill_corpora(wanted, names):
-    corpora = {name: wanted.out / name / "corpus" for name in FUZZERS}
+    corpora = {name: (wanted.corpora or wanted.out) / name / "corpus" for name in FUZZERS}
     programs = wanted.build / "tests" / "bin"
     for name, corpus in corpora.items():
         corpus.mkdir(parents=True, exist_ok=True)
-        (corpus.parent / "failures").mkdir(exist_ok=True)
+        (wanted.out / name / "failures").mkdir(parents=True, exist_ok=True)
         kept = SOURCE / "tests" / "fuzz" / "corpus" / f"{name}.inputs"
         if kept.is_file() and name in names:
             keep_corpus.unpack(kept, corpus)
@@ -75,24 +76,24 @@ def fill_corpora(wanted, names):
     return corpora
 
 
-def fuzz(program, corpus, number, seconds):
-    """How many inputs one process has tried."""
-    folder = corpus.parent
+def fuzz(program, corpus, folder, seconds, number, seed):
+    """How many inputs one process has tried, and the seconds of processor time that it took."""
     more = ["-entropic=0"] if program.name in SLOW else []
-    command = [program, f"-max_total_time={seconds}", *LIMITS, *more, f"-seed={number + 1}",
+    command = [program, f"-max_total_time={seconds}", *LIMITS, *more, f"-seed={seed + number + 1}",
                f"-artifact_prefix={folder}/failures/", corpus]
     with open(folder / f"log.{number}", "w+", encoding="utf-8", errors="replace") as log:
-        subprocess.run(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, check=False)
+        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        usage = os.wait4(process.pid, 0)[2]
         log.seek(0)
         found = EXECUTED.search(log.read())
-    return int(found.group(1)) if found else 0
+    return int(found.group(1)) if found else 0, usage.ru_utime + usage.ru_stime
 
 
-def merge(program, corpus, out):
+def merge(program, corpus, folder, out):
     """What is needed of the corpus, in one file."""
     merged = corpus.parent / "merged"
     merged.mkdir(exist_ok=True)
-    command = [program, "-merge=1", f"-max_total_time={MERGE_S}", *LIMITS, f"-artifact_prefix={corpus.parent}/failures/",
+    command = [program, "-merge=1", f"-max_total_time={MERGE_S}", *LIMITS, f"-artifact_prefix={folder}/failures/",
                merged, corpus]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, check=False)
     keep_corpus.keep(merged, out, MOST_KEPT_BYTES)
@@ -105,17 +106,17 @@ def run(wanted):
     jobs = [names[i % len(names)] for i in range(max(wanted.processes, len(names)))]
     seconds = int(wanted.minutes * 60 * wanted.processes / len(jobs))
     with concurrent.futures.ThreadPoolExecutor(wanted.processes) as pool:
-        tried = list(pool.map(lambda job: fuzz(program[job[1]], corpora[job[1]], job[0], seconds), enumerate(jobs)))
-        list(pool.map(lambda name: merge(program[name], corpora[name], wanted.out / f"{name}.inputs"), names))
+        tried = list(pool.map(lambda job: fuzz(program[job[1]], corpora[job[1]], wanted.out / job[1], seconds, job[0], wanted.seed), enumerate(jobs)))
+        list(pool.map(lambda name: merge(program[name], corpora[name], wanted.out / name, wanted.out / f"{name}.inputs"), names))
     failures = 0
     print(f"{'fuzzer':16} {'minutes':>8} {'inputs':>14} failures")
     for name in names:
-        failed = sorted(path.name for path in (corpora[name].parent / "failures").iterdir())
+        failed = sorted(path.name for path in (wanted.out / name / "failures").iterdir())
         failures += len(failed)
-        inputs = sum(count for count, job in zip(tried, jobs) if job == name)
-        print(f"{name:16} {jobs.count(name) * seconds / 60:8.1f} {inputs:14,} {', '.join(failed) or 'none'}", flush=True)
+        inputs, cpu_s = (sum(values) for values in zip(*(one for one, job in zip(tried, jobs) if job == name)))
+        print(f"{name:16} {cpu_s / 60:8.1f} {inputs:14,} {', '.join(failed) or 'none'}", flush=True)
         if inputs == 0:
-            print(f"{name} has tried nothing: see {corpora[name].parent}/log.*")
+            print(f"{name} has tried nothing: see {wanted.out / name}/log.*")
             failures += 1
     return 1 if failures else 0
 
@@ -128,6 +129,9 @@ def main():
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--only", nargs="*", choices=FUZZERS)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--corpora", type=pathlib.Path)
+    parser.add_argument("--clang", default="clang++")
     wanted = parser.parse_args()
     if wanted.action == "build":
         return build(wanted)
