@@ -7,10 +7,12 @@
 The programs are `gpu_scripted work` (launch, mark, wait), `steady_loops.py` for PyTorch eager, graphs, numba and JAX where these can be
 imported. A program is started anew every 20 attaches, half of them armed (`gprof-cli env`). For each kind, OUT/attach_stall.json has:
 attaches, crashes, wrong results, percentiles of the stall (the longest turn in the 100 ms around the begin of the recording, less
-the median turn) and of the time from the command to the first record. Needs a GPU (exit code 77 without).
+the median turn) and of the time from the command to the first record. A kind for which --limit-s is not enough is attached to less
+often. Needs a GPU (exit code 77 without).
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import re
@@ -26,6 +28,7 @@ BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", "build/release")).resolv
 GPROF = BUILD / "bin" / "gprof-cli"
 SKIP = 77
 PER_PROGRAM = 20  # attaches to one process
+RECORDED_S, END_S = "0.3", 30  # of an attach; what is left when no more is begun
 AROUND_NS = 100_000_000
 TURN = r"""
 import sys, time
@@ -103,19 +106,21 @@ def begun_ns(trace):
     return int(found.group(1)) if found else None
 
 
-def measure(kind, folder, attaches):
+def measure(kind, folder, attaches, until):
     stalls, firsts, failures, ends = {"ptrace": [], "armed": []}, [], [], []
     done = 0
-    while done < attaches:
+    while done < attaches and time.monotonic() < until:
         way = "armed" if done // PER_PROGRAM % 2 else "ptrace"
         program = Program(kind, folder, way == "armed")
         if not program.is_ready:
             return {"left_out": program.end()[1][-200:]}
         time.sleep(1)
         for _ in range(min(PER_PROGRAM, attaches - done)):
+            if time.monotonic() > until:
+                break
             asked_ns = time.monotonic_ns()
             trace = folder / "now.trace"
-            tool = subprocess.run([GPROF, "attach", "--experimental", str(program.process.pid), "-d", "0.5", "-q", "-f", "-o", trace], capture_output=True, text=True,
+            tool = subprocess.run([GPROF, "attach", "--experimental", str(program.process.pid), "-d", RECORDED_S, "-q", "-f", "-o", trace], capture_output=True, text=True,
                                   check=False, timeout=60)
             done += 1
             if tool.returncode != 0:
@@ -168,17 +173,19 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--attaches", type=int, default=0)
     parser.add_argument("--kinds", default="launches," + ",".join(SETUPS))
+    parser.add_argument("--limit-s", type=float, default=math.inf)
     parser.add_argument("--steps", action="store_true")
     args = parser.parse_args()
     if not pathlib.Path("/dev/nvidiactl").exists():
         return SKIP
+    until = time.monotonic() + args.limit_s - END_S
     signal.signal(signal.SIGINT, signal.default_int_handler)
     args.out.mkdir(parents=True, exist_ok=True)
     result = {"steps": {}, "kinds": {}}
     if args.steps:
         steps(result["steps"])
     for kind in args.kinds.split(",") if args.attaches else ():
-        result["kinds"][kind] = measure(kind, args.out, args.attaches)
+        result["kinds"][kind] = measure(kind, args.out, args.attaches, until)
         print(kind, json.dumps(result["kinds"][kind]), flush=True)
         (args.out / "attach_stall.json").write_text(json.dumps(result, indent=1))
     (args.out / "attach_stall.json").write_text(json.dumps(result, indent=1))
