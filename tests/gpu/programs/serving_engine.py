@@ -9,19 +9,20 @@ place of kernels and needs no torch. It tells gprof-cli of its requests and step
   steps     begin_ns, end_ns, waiting, cache_used, cache_blocks, members: [name, tokens, cached, tokens_out, is_prefill]
   plants    each interference: plant, begin_ns, end_ns, delayed: [name, index of the token] for those that it delayed
 
-All times are of CLOCK_MONOTONIC. --plant makes the named interferences, each three times in the course of the run.
+All times are of CLOCK_MONOTONIC. --plant makes the named interferences, each three times in the course of the run. The one
+that hogs the GPU is another process, which is started before.
 """
 import argparse
 import importlib
 import json
 import random
+import subprocess
 import sys
 import time
 
 BLOCK = 16  # tokens in a block of the cache
 CHUNK = 128  # tokens that are computed in a step at most, unless a long prompt is planted
 BATCH = 16  # requests at once
-LONGEST = 1024  # tokens of a request
 HOG_STEPS = 20
 PLANTS = ("long-prefill", "slow-tokeniser", "stalled-scheduler", "preemption", "gpu-hog", "slow-detokeniser")
 
@@ -47,7 +48,10 @@ def now():
 class Cpu:
     """Sleeps for about as long as a GPU would compute."""
 
-    def __init__(self):
+    LONGEST = 1024  # tokens of a request
+    BLOCKS = LONGEST // BLOCK + 96  # of the cache
+
+    def __init__(self, has_hog):
         self.slowness = 1
 
     def prefill(self, slot, start, tokens):
@@ -65,32 +69,37 @@ class Cpu:
     def end_hog(self):
         self.slowness = 1
 
+    def close(self):
+        pass
+
 
 class Gpu:
     """The model. Requests have a slot of the cache each; the last slot takes what pads a batch."""
 
+    LONGEST = 8192  # a prompt of this length takes several times as long as a step
+    BLOCKS = LONGEST // BLOCK + 240
     LAYERS, HEADS, WIDTH, WORDS = 4, 8, 512, 4096
     SIZES = (1, 2, 4, 8, 16)
 
-    def __init__(self):
+    def __init__(self, has_hog):
         import torch
         self.torch = torch
         torch.manual_seed(1)
         with torch.device("cuda"):
             self._words = self._random(self.WORDS, self.WIDTH)
-            self._places = self._random(LONGEST, self.WIDTH)
+            self._places = self._random(self.LONGEST, self.WIDTH)
             sizes = [(self.WIDTH, n * self.WIDTH) for n in (3, 1, 4)] + [(4 * self.WIDTH, self.WIDTH)]
             self._layers = [[self._random(*size) for size in sizes] for _ in range(self.LAYERS)]
-            shape = self.LAYERS, 2, BATCH + 1, LONGEST, self.HEADS, self.WIDTH // self.HEADS
+            shape = self.LAYERS, 2, BATCH + 1, self.LONGEST, self.HEADS, self.WIDTH // self.HEADS
             self._cache = torch.zeros(shape, dtype=torch.float16)
             self._last = torch.zeros(BATCH + 1, dtype=torch.long)  # token of each slot
-            self._range = torch.arange(LONGEST)
-            self._big = torch.rand(4096, 4096, dtype=torch.float16)
-        self._side = torch.cuda.Stream()
+            self._range = torch.arange(self.LONGEST)
         self._graphs = {}
         with torch.no_grad():
             for size in self.SIZES:
                 self._capture(size)
+        self._warm_up()
+        self._hog = Hog() if has_hog else None
 
     def _random(self, *shape):
         return self.torch.randn(*shape, dtype=self.torch.float16) * 0.02
@@ -107,6 +116,12 @@ class Gpu:
         with torch.cuda.graph(graph):
             self._decode(slots, positions)
         self._graphs[size] = graph, slots, positions
+
+    def _warm_up(self):
+        """The driver loads kernels when they are first launched, which would hold up requests."""
+        for tokens in (*range(1, CHUNK + 1), self.LONGEST - 64):
+            self.prefill(BATCH, 0, tokens)
+        self.torch.cuda.synchronize()
 
     def _layer(self, x, layer, write, read, mask):
         """x: (rows, tokens, width). write() puts keys and values into the cache, read() gets all that are there."""
@@ -163,13 +178,42 @@ class Gpu:
         self._last.tolist()  # as a server does, which needs the tokens
 
     def begin_hog(self):
-        """Work of somebody else, which takes longer than the steps beside it."""
-        with self.torch.cuda.stream(self._side):
-            for _ in range(60):
-                self.torch.mm(self._big, self._big)
+        self._hog.begin()
 
     def end_hog(self):
-        self._side.synchronize()
+        """It ends by itself."""
+
+    def close(self):
+        if self._hog:
+            self._hog.close()
+
+
+class Hog:
+    """Work of somebody else on the same GPU, which takes longer than the steps beside it: a process that gets a line when it is to begin."""
+
+    def __init__(self):
+        self._process = subprocess.Popen([sys.executable, "-B", __file__, "--hog"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process.stdout.readline()  # it is ready
+
+    def begin(self):
+        self._process.stdin.write("begin\n")
+        self._process.stdin.flush()
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def hog():
+    import torch
+    big = torch.rand(4096, 4096, dtype=torch.float16, device="cuda")
+    torch.mm(big, big)
+    torch.cuda.synchronize()
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        for _ in range(200):
+            torch.mm(big, big)
+        torch.cuda.synchronize()
 
 
 class Request:
@@ -249,7 +293,7 @@ class Engine:
             if self._plants.is_due("slow-tokeniser", self._running):
                 self._plants.stall("slow-tokeniser", 0.03, self._running)
             if self._plants.is_due("long-prefill", self._running):
-                request.prompt, request.is_planted = LONGEST - 64, True
+                request.prompt, request.is_planted = self._model.LONGEST - 64, True
             serving.request(request.name, "arrived", request.prompt, (now() - request.arrives_ns) / 1e9)
             self._waiting.insert(0, request) if request.is_planted else self._waiting.append(request)
 
@@ -278,7 +322,7 @@ class Engine:
         """The blocks that it takes; where there are none, the newest requests make room."""
         if request not in self._running:
             return 0
-        tokens = min(request.known() - request.computed, LONGEST if request.is_planted else budget)
+        tokens = min(request.known() - request.computed, self._model.LONGEST if request.is_planted else budget)
         more = request.blocks(tokens) - request.blocks()
         while more > free and self._running[-1] is not request:
             free += self._preempt(self._running[-1])
@@ -372,17 +416,22 @@ def main():
     parser.add_argument("--requests", type=int, default=200)
     parser.add_argument("--rate", type=float, default=300, help="requests that arrive in a second")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--blocks", type=int, default=160, help="of the cache")
+    parser.add_argument("--blocks", type=int, help="of the cache")
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--plant", action="append", choices=PLANTS, default=[])
     parser.add_argument("--log", default="serving_truth.json")
+    parser.add_argument("--hog", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.blocks * BLOCK < LONGEST + 2 * BLOCK:
-        parser.error(f"--blocks: a request may need {LONGEST // BLOCK + 2}")
-    model = Cpu() if options.cpu else Gpu()
-    engine = Engine(model, make_requests(options.requests, options.rate, options.seed), options.blocks,
-                    Plants(options.plant, options.requests))
+    if options.hog:
+        return hog()
+    kind = Cpu if options.cpu else Gpu
+    blocks = options.blocks or kind.BLOCKS
+    if blocks * BLOCK < kind.LONGEST + 2 * BLOCK:
+        parser.error(f"--blocks: a request may need {kind.LONGEST // BLOCK + 2}")
+    model = kind("gpu-hog" in options.plant)
+    engine = Engine(model, make_requests(options.requests, options.rate, options.seed), blocks, Plants(options.plant, options.requests))
     engine.run()
+    model.close()
     log = engine.log()
     with open(options.log, "w", encoding="utf-8") as file:
         json.dump(log, file)
