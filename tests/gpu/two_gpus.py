@@ -5,7 +5,7 @@
 
 The most important cases come first; none is begun when the budget is spent, and a case that fails or takes too long does
 not stop the others. DIR gets two_gpus.json with all that was measured (written after each case), two_gpus.log with what is
-printed, and traces/ with the small ones. The build is that of GPROF_TEST_BUILD.
+printed, and traces/ with the small ones, and of all a summary (.gpart) and the report as text. The build is that of GPROF_TEST_BUILD.
 """
 
 import argparse

@@ -159,10 +159,12 @@ class Bench:
         return folder
 
     def keep(self, path, name):
-        """A copy of a small trace; the size of the trace, with what became of it."""
+        """A copy of a small trace, and of any what can be read instead; the size of the trace, with what became of it."""
         if not path.is_file():
             return "not written"
         size = path.stat().st_size
+        self.cli("partial", path, "-q", "-o", self.traces / f"{name}.gpart")
+        (self.traces / f"{name}.txt").write_text(self.cli("report", "--no-pager", path).stdout, encoding="utf-8")
         if size > TRACE_BYTES or self.kept_bytes + size > ALL_TRACE_BYTES:
             return f"{size} bytes, not kept"
         shutil.copyfile(path, self.traces / name)
