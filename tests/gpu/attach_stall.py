@@ -106,6 +106,16 @@ def begun_ns(trace):
     return int(found.group(1)) if found else None
 
 
+def attach(pid, trace):
+    """What went wrong."""
+    try:
+        tool = subprocess.run([GPROF, "attach", "--experimental", str(pid), "-d", RECORDED_S, "-q", "-f", "-o", trace], capture_output=True, text=True, check=False,
+                              timeout=60)
+    except subprocess.TimeoutExpired:
+        return "it took more than a minute"
+    return tool.stderr.strip() or f"exit code {tool.returncode}" if tool.returncode != 0 else None
+
+
 def measure(kind, folder, attaches, until):
     stalls, firsts, failures, ends = {"ptrace": [], "armed": []}, [], [], []
     done = 0
@@ -120,11 +130,10 @@ def measure(kind, folder, attaches, until):
                 break
             asked_ns = time.monotonic_ns()
             trace = folder / "now.trace"
-            tool = subprocess.run([GPROF, "attach", "--experimental", str(program.process.pid), "-d", RECORDED_S, "-q", "-f", "-o", trace], capture_output=True, text=True,
-                                  check=False, timeout=60)
+            problem = attach(program.process.pid, trace)
             done += 1
-            if tool.returncode != 0:
-                failures.append(tool.stderr.strip())
+            if problem:
+                failures.append(problem)
                 continue
             at = begun_ns(trace)
             if at is None:
@@ -138,6 +147,7 @@ def measure(kind, folder, attaches, until):
         ends.append(code)
         if code != 0:
             failures.append(f"the program ended with {code}: {err}")
+        print(f"{kind}: {done} attaches, {len(failures)} failures, the last program ended with {code}", flush=True)
     return {"attaches": done, "failures": failures, "wrong_ends": sum(code != 0 for code in ends),
             "stall_ms": {way: {"p50": percentile(all_, 0.5), "p90": percentile(all_, 0.9), "p99": percentile(all_, 0.99), "max": max(all_, default=None)}
                          for way, all_ in stalls.items()},

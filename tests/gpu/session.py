@@ -161,8 +161,8 @@ class Session:
 
     def run_lane(self, lane, after, done):
         try:
-            if after is not None:
-                after.wait()
+            for lane_before in after:
+                lane_before.wait()
             for job in lane.jobs:
                 try:
                     self.run_job(lane, job)
@@ -173,7 +173,7 @@ class Session:
 
     def run(self, lanes):
         done = {lane.name: threading.Event() for lane in lanes}
-        threads = [threading.Thread(target=self.run_lane, args=(lane, done.get(lane.after), done[lane.name])) for lane in lanes]
+        threads = [threading.Thread(target=self.run_lane, args=(lane, [done[name] for name in lane.after], done[lane.name])) for lane in lanes]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -2,7 +2,8 @@
 
 first   GPU 0: a server that knows the truth, the walkthroughs. GPU 1, where nothing is timed: recorders for eight minutes, 200
         kills, 300 attaches of each kind. Fuzzers beside them.
-second  both GPUs: what only two can show. Then GPU 0: estimates of the slow-down; GPU 1: the stall of an attach. Fuzzers.
+second  both GPUs: what only two can show and was never run. Then GPU 0: estimates of the slow-down; GPU 1: the stall of an
+        attach. Then both again: ranks that are attached to. Fuzzers beside them.
 
 In words of a job, {out} is its folder, {build} the build and {limit_s} how many seconds it may take.
 """
@@ -33,7 +34,7 @@ class Lane:
     cpus: range  # places in the list of processors, which has those of one core side by side
     gpus: str
     jobs: list
-    after: str = ""  # a lane that has to be over
+    after: tuple = ()  # lanes that have to be over
     nice: int = 0
 
 
@@ -60,7 +61,7 @@ def record(kind):
 
 
 def first():
-    kills = {"GPROF_TEST_KILLS": "200", "GPROF_TEST_KEEP_S": "10", "GPROF_TEST_KILLS_AT_A_TIME": "8"}
+    kills = {"GPROF_TEST_KILLS": "200", "GPROF_TEST_KEEP_S": "10", "GPROF_TEST_KILLS_AT_A_TIME": "10"}
     serving = [Job(f"serving_{what}", script("measure_serving", "{out}", what, *more), limit_s)
                for what, more, limit_s in (("plants", [], 180), ("truth", ["--look-s", "50"], 170), ("cost", ["--rounds", "3"], 140))]
     walks = test("test_walkthroughs", 150, "-k", "loader", "-k", "encoder")
@@ -75,14 +76,15 @@ def first():
 
 
 def second():
-    only_two = [Job(name, script("two_gpus", "--out", "{out}", "--budget-s", limit_s - 15, "--only", only), limit_s)
-                for name, only, limit_s in (("two_gpus_new", r"^one\.(multiplies|items|loads|computes)|mps", 150), ("two_gpus_live", "^live", 95))]
-    walk = test("test_walkthroughs", 100, "-k", "streams", needs_wheels=True)
-    estimates = Job("estimates", script("measure_overhead_estimates", "--out", "{out}", "--rounds", 3, "--limit-s", "{limit_s}"), 420, needs_wheels=True)
+    new = Job("two_gpus_new", script("two_gpus", "--out", "{out}", "--budget-s", 150, "--only", r"^one\.(multiplies|items|loads|computes)|mps"), 170)
+    live = Job("two_gpus_live", script("two_gpus", "--out", "{out}", "--budget-s", 80, "--only", "^live"), 95)
+    estimates = Job("estimates", script("measure_overhead_estimates", "--out", "{out}", "--rounds", 3, "--limit-s", "{limit_s}"), 340, needs_wheels=True)
     stall = Job("stall_steps", script("attach_stall", "{out}", "--steps"), 110)
-    return [Lane("both", range(0, 11), "0,1", only_two),
-            Lane("gpu0", range(0, 5), "0", [estimates], after="both"),
-            Lane("gpu1", range(5, 9), "1", [stall, dataclasses.replace(attaches("launches", 250, 200), name="stall_launches"), walk], after="both"),
+    launches = dataclasses.replace(attaches("launches", 230, 200), name="stall_launches")
+    return [Lane("both", range(0, 11), "0,1", [new]),
+            Lane("gpu0", range(0, 5), "0", [estimates], after=("both",)),
+            Lane("gpu1", range(5, 9), "1", [stall, launches], after=("both",)),
+            Lane("last", range(0, 11), "0,1", [live], after=("gpu0", "gpu1")),
             Lane("fuzzers", range(11, 32), "", [fuzzers("second", 100, 9.1 - MERGE_MINUTES)], nice=19)]
 
 

@@ -53,7 +53,7 @@ class Sessions(unittest.TestCase):
 
     def test_a_lane_waits_for_another_and_a_job_that_fails_stops_nobody(self):
         fails = job("fails", "import time; time.sleep(1); raise SystemExit(3)")
-        jobs = self.run_lanes(Lane("late", range(1), "", [job("late", "print('here')")], after="early"), Lane("early", range(1), "", [fails, job("goes_on", "")]))
+        jobs = self.run_lanes(Lane("late", range(1), "", [job("late", "print('here')")], after=("early",)), Lane("early", range(1), "", [fails, job("goes_on", "")]))
         self.assertEqual((jobs["fails"]["code"], jobs["goes_on"]["code"], jobs["late"]["code"]), (3, 0, 0))
         self.assertGreaterEqual(jobs["late"]["began_s"], jobs["goes_on"]["began_s"])
         self.assertEqual(self.files_of("late")["late/log"], b"here\n")
@@ -70,7 +70,7 @@ class Sessions(unittest.TestCase):
             self.assertTrue(all(max(lane.cpus) < 32 and min(lane.cpus) >= 0 for lane in lanes), name)
             timed = [lane for lane in lanes if lane.gpus == "0"]
             for lane in timed:
-                others = [other for other in lanes if other is not lane and other.name != lane.after]
+                others = [other for other in lanes if other is not lane and other.name not in lane.after and lane.name not in other.after]
                 self.assertFalse([other.name for other in others if set(other.cpus) & set(lane.cpus)], lane.name)
 
 
