@@ -25,7 +25,7 @@ import support
 
 PROGRAMS = support.SOURCE / "tests" / "gpu" / "programs"
 HOOKS = support.BUILD / "lib" / "gprof-cli" / "hooks"  # has gprof_serving.py
-PLANTS = ("long-prefill", "slow-tokeniser", "stalled-scheduler", "preemption", "slow-detokeniser", "gpu-hog", "gpu-hog")
+PLANTS = ("long-prefill", "slow-tokeniser", "slow-tokeniser", "stalled-scheduler", "preemption", "slow-detokeniser", "gpu-hog", "gpu-hog")
 # What may be said of tokens that were delayed so.
 REASONS = {
     "long-prefill": ("prefill of others in the same step", "host code in prefill of others"),

@@ -63,7 +63,7 @@ def record(kind):
 def first():
     kills = {"GPROF_TEST_KILLS": "200", "GPROF_TEST_KEEP_S": "10", "GPROF_TEST_KILLS_AT_A_TIME": "10"}
     serving = [Job(f"serving_{what}", script("measure_serving", "{out}", what, *more), limit_s)
-               for what, more, limit_s in (("plants", [], 180), ("truth", ["--look-s", "50"], 170), ("cost", ["--rounds", "3"], 140))]
+               for what, more, limit_s in (("plants", [], 200), ("truth", ["--look-s", "50"], 170), ("cost", ["--rounds", "3"], 140))]
     walks = test("test_walkthroughs", 150, "-k", "loader", "-k", "encoder")
     kinds = ("torch_eager", "torch_graph", "numba", "jax", "launches")
     attaching = [Lane(kind, range(18 + 2 * i, 20 + 2 * i), "1", [attaches(kind, 540, needs_wheels=kind == "numba")]) for i, kind in enumerate(kinds)]
