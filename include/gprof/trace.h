@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gprof/base_level.h"
 #include "gprof/calibration.h"
 #include "gprof/events.h"
 #include "gprof/fact.h"
@@ -140,13 +141,13 @@ struct DelayWindow {
   }
 };
 
-// How often a process called a CUDA function in a window with recording, or in one without (profile
-// --measure-overhead).
+// How often a process called a CUDA function in a window with recording, or in one with less or none (profile
+// --measure-overhead, record --budget).
 struct WorkRate {
   int64_t start_ns = 0, end_ns = 0;  // of the counting
   uint32_t process = kNone;
   uint32_t number = 0;  // neighbours in time have neighbouring numbers
-  bool is_recorded = false;
+  trace::RecordLevel level = trace::RecordLevel::kNothing;
   NameId function;
   uint32_t calls = 0, threads = 0;  // that returned, and that made them
   int64_t span_ns = 0;              // from the first of them to the last
@@ -156,7 +157,7 @@ struct WorkRate {
     v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
     v(FieldOf{"process", Role::kProcess}, m.process);
     v(FieldOf{"number"}, m.number);
-    v(FieldOf{"is_recorded"}, m.is_recorded);
+    v(FieldOf{"level"}, m.level);
     v(FieldOf{"function"}, m.function);
     v(FieldOf{"calls"}, m.calls);
     v(FieldOf{"threads"}, m.threads);
@@ -570,7 +571,8 @@ struct TraceHead {
   FactSet lacks = FactSet::None();   // what its reader says that it does not tell
   std::vector<std::string> strings;  // [0] is empty
   std::vector<Process> processes;
-  std::vector<Capture> captures;  // sorted by process, then start; those of a process do not overlap
+  std::vector<Capture> captures;     // sorted by process, then start; those of a process do not overlap
+  std::vector<BaseTime> base_times;  // sorted by start
   std::vector<Thread> threads;
   std::vector<Device> devices;  // sorted by ordinal
   std::vector<Clock> clocks;
@@ -624,6 +626,8 @@ struct Trace : TraceHead {
   std::vector<NcclTransfer> nccl_transfers;  // sorted by start
   std::vector<Directive> directives;         // sorted by start
   std::vector<GpuPause> gpu_pauses;          // sorted by start
+  std::vector<BaseCall> base_calls;          // sorted by start
+  std::vector<BaseGraph> base_graphs;        // sorted by start
   std::vector<InProgress> in_progress;       // sorted by time
   std::vector<WorkRate> work_rates;          // sorted by start
   std::vector<DelayWindow> delay_windows;    // sorted by start

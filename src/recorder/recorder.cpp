@@ -147,12 +147,14 @@ void Recorder::Take(Job* job) {
     taken.path = output.path;
     taken.file = {output.absolute_path, output.device, output.inode, output.run};
     taken.until_ns = job->asked_ns;
-    const Snapshot snapshot = WriteSnapshot(*ring_, {.run = taken.file.run,
-                                                     .write = AppendTo(taken.file),
-                                                     .from_ns = job->asked_ns - settings_.limits.keep_ns,
-                                                     .until_ns = job->asked_ns,
-                                                     .reason = job->reason,
-                                                     .writer = OwnProcessKey()});
+    const Snapshot snapshot = WriteSnapshot(
+        *ring_, {.run = taken.file.run,
+                 .write = AppendTo(taken.file),
+                 .from_ns = job->asked_ns - settings_.limits.keep_ns,
+                 .until_ns = job->asked_ns,
+                 .reason = job->reason,
+                 .writer = OwnProcessKey(),
+                 .is_in_pause = [this](const trace::ProcessKey& process) { return watch_.IsInPause(process); }});
     taken.bytes = snapshot.bytes;
     taken.from_ns = snapshot.from_ns;
     if (snapshot.error != 0) taken.failure = "cannot write '" + taken.path + "': " + std::strerror(snapshot.error);
@@ -168,6 +170,9 @@ void Recorder::Take(Job* job) {
   }
   taken_.push_back(std::move(taken));
 }
+
+MeasuredSlowDown Recorder::SlowDown() const { return watch_.SlowDown(MonotonicNs()); }
+SeenWindows::Sums Recorder::Windows() const { return watch_.Windows(MonotonicNs()); }
 
 const TakenSnapshot* Recorder::Find(uint64_t number) const {
   const auto at =

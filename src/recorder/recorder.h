@@ -73,7 +73,8 @@ class Recorder : public RunCompanion {
   bool IsFlushed(uint32_t number) const;
 
   const Ring& ring() const { return *ring_; }
-  MeasuredSlowDown SlowDown() const { return watch_.SlowDown(); }
+  MeasuredSlowDown SlowDown() const;
+  SeenWindows::Sums Windows() const;
   const RecorderSettings& settings() const { return settings_; }
   const std::vector<TakenSnapshot>& taken() const { return taken_; }
   pid_t program() const { return program_; }

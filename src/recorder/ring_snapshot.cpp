@@ -33,6 +33,7 @@ struct ProcessState {
   uint64_t sequence = 0;  // of its next chunk
   uint64_t first_ns = 0;  // of what is known of it
   bool is_collector = false, has_ended = false;
+  bool has_base_level = false;  // between two windows
   std::vector<trace::CaptureRecord> captures;
 };
 
@@ -75,6 +76,7 @@ class SnapshotWriter {
     state.is_collector = state.is_collector || (header.flags & trace::kChunkCollector) != 0;
     if (header.first_ns != 0 && (state.first_ns == 0 || header.first_ns < state.first_ns))
       state.first_ns = header.first_ns;
+    state.has_base_level = state.has_base_level || header.kind == static_cast<uint16_t>(RecordKind::kBaseTime);
     if (is_capture) return KeepCaptures(&state);
     if (header.kind == static_cast<uint16_t>(RecordKind::kEnd)) return Renumber(header, &state);
     if (is_event && (header.first_ns < from_ns || header.last_ns > last_ns)) return Shorten(header, &state);
@@ -125,8 +127,20 @@ class SnapshotWriter {
     const auto from_ns = static_cast<uint64_t>(snapshot_.from_ns), last_ns = static_cast<uint64_t>(request_.last_ns);
     WithRows([&](std::size_t dictionary_bytes, auto* rows) {
       std::erase_if(*rows, [=](const auto& row) { return EndOf(row) < from_ns || EndOf(row) > last_ns; });
+      Clip(from_ns, rows);
       CopyRows(header, dictionary_bytes, *rows, state);
     });
+  }
+
+  // Ranges of before are not kept, so the base level was on from where they are.
+  template <class R>
+  static void Clip(uint64_t from_ns, std::vector<R>* rows) {
+    if constexpr (std::is_same_v<R, trace::BaseTimeRecord>) {
+      for (R& row : *rows) {
+        const uint64_t cut_ns = row.start_ns < from_ns ? from_ns - row.start_ns : 0;
+        row = {row.start_ns + cut_ns, row.duration_ns - cut_ns};
+      }
+    }
   }
 
   template <class R>
@@ -161,7 +175,8 @@ class SnapshotWriter {
     std::vector<trace::CaptureRecord> kept;
     trace::CaptureRecord open{from_ns, static_cast<uint8_t>(trace::CaptureEvent::kStart),
                               static_cast<uint8_t>(trace::CaptureTrigger::kCommand), 1};
-    bool is_open = state->captures.empty();
+    const bool is_in_pause = state->has_base_level || (request_.is_in_pause && request_.is_in_pause(key));
+    bool is_open = state->captures.empty() && !is_in_pause;
     for (const trace::CaptureRecord& record : state->captures) {
       const bool starts = record.event == static_cast<uint8_t>(trace::CaptureEvent::kStart);
       if (record.time_ns >= from_ns) {
@@ -173,6 +188,12 @@ class SnapshotWriter {
       is_open = starts;
     }
     if (is_open && kept.empty()) kept.push_back(open);
+    // All windows are older than what is kept. One without length says that there was none.
+    if (!is_open && kept.empty()) {
+      open.trigger = static_cast<uint8_t>(trace::CaptureTrigger::kWindow);
+      kept = {open, open};
+      kept.back().event = static_cast<uint8_t>(trace::CaptureEvent::kStop);
+    }
     if (is_open) {
       kept.push_back({until_ns, static_cast<uint8_t>(trace::CaptureEvent::kStop),
                       static_cast<uint8_t>(trace::CaptureTrigger::kCommand), kept.back().number});

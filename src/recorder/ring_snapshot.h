@@ -22,6 +22,8 @@ struct SnapshotRequest {
   int64_t last_ns = INT64_MAX;  // what ended later is left out
   std::string reason;           // empty: none; "step 'train' took 93 ms, 3.1 times its median of 30 ms"
   trace::ProcessKey writer;     // who says so
+  // Whether a process is between two windows now, where nothing that is kept says so.
+  std::function<bool(const trace::ProcessKey&)> is_in_pause = {};
 };
 
 struct Snapshot {

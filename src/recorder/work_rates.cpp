@@ -13,7 +13,7 @@ void WorkRates::Take(const trace::ProcessKey& process, const trace::WorkRateReco
   std::deque<WorkRate>& rates = rates_[process];
   WorkRate rate;
   rate.number = row.number;
-  rate.is_recorded = row.is_recorded != 0;
+  rate.level = static_cast<trace::RecordLevel>(row.level);
   rate.function = NameId{name};
   rate.calls = row.calls;
   rate.threads = row.threads;
@@ -22,13 +22,15 @@ void WorkRates::Take(const trace::ProcessKey& process, const trace::WorkRateReco
   if (rates.size() > kMost) rates.pop_front();
 }
 
-MeasuredSlowDown WorkRates::Measure() const {
+MeasuredSlowDown WorkRates::Measure(trace::ProcessKey* of) const {
   MeasuredSlowDown most;
   for (const auto& [process, rates] : rates_) {
     std::vector<const WorkRate*> in_order;
     for (const WorkRate& rate : rates) in_order.push_back(&rate);
     const MeasuredSlowDown one = MeasureSlowDown(in_order);
-    if (one.IsKnown() && (!most.IsKnown() || one.percent > most.percent)) most = one;
+    if (!one.IsKnown() || (most.IsKnown() && one.percent <= most.percent)) continue;
+    most = one;
+    *of = process;
   }
   return most;
 }

@@ -18,7 +18,7 @@ class WorkRates {
  public:
   void Take(const trace::ProcessKey& process, const trace::WorkRateRecord& row, std::string_view function);
   // Of the process that is slowed down most; not known before there are windows enough.
-  MeasuredSlowDown Measure() const;
+  MeasuredSlowDown Measure(trace::ProcessKey* process) const;
 
  private:
   std::unordered_map<trace::ProcessKey, std::deque<WorkRate>, ProcessKeyHash> rates_;  // the last ones of each

@@ -99,6 +99,7 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
   }
   add("Selected", report.selected);
   if (!CapturesText(trace).empty()) add("Recorded", RecordedText(trace));
+  add("Kernels", KernelTimeText(trace));
   return lines;
 }
 

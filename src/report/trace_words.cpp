@@ -21,6 +21,21 @@ namespace {
 constexpr std::size_t kLabelColumns = 11;
 constexpr std::size_t kMaxRankRuns = 4;  // "0-3, 8-11, …": more would fill the line
 
+// From the first to the last moment of which something is known. A snapshot begins later than its program.
+int64_t KnownSpanNs(const TraceHead& trace) {
+  int64_t first_ns = trace.end_ns, last_ns = trace.start_ns;
+  const auto add = [&](const auto& times) {
+    for (const auto& time : times) {
+      first_ns = std::min(first_ns, time.start_ns);
+      last_ns = std::max(last_ns, time.end_ns);
+    }
+  };
+  add(trace.captures), add(trace.base_times);
+  return std::max<int64_t>(last_ns - first_ns, 0);
+}
+
+bool IsInWindows(const TraceHead& trace) { return trace.lacks.Has(Fact::kWholeRun); }
+
 }  // namespace
 
 std::string RenderHealth(const TraceHead& trace, const std::vector<Finding>& findings, const Terminal& terminal) {
@@ -174,15 +189,45 @@ std::string RecordedText(const TraceHead& trace) {
   if (!captures.empty() && !SnapshotReason(trace).empty()) {
     // When recording was to begin stands behind the semicolon.
     mode.resize(std::min(mode.find(';'), mode.size()));
-    captures = "the last " + FormatNs(CapturedNs(trace));
+    captures = "the last " + FormatNs(IsInWindows(trace) ? KnownSpanNs(trace) : CapturedNs(trace));
   }
   return captures + (captures.empty() || mode.empty() ? "" : ": ") + mode;
+}
+
+int64_t BaseNs(const TraceHead& trace) {
+  int64_t sum_ns = 0, until_ns = 0;
+  for (const BaseTime& time : trace.base_times) {  // of several processes at a time
+    sum_ns += std::max<int64_t>(time.end_ns - std::max(time.start_ns, until_ns), 0);
+    until_ns = std::max(until_ns, time.end_ns);
+  }
+  return sum_ns;
+}
+
+std::string KernelTimeText(const TraceHead& trace) {
+  constexpr std::size_t kMostShown = 6;
+  const bool has_more = !trace.base_times.empty() || !SnapshotReason(trace).empty();  // than RecordedText says
+  if (!IsInWindows(trace) || !has_more) return "";
+  const int64_t base_ns = BaseNs(trace);
+  std::vector<Capture> windows = trace.captures;
+  std::erase_if(windows, [](const Capture& c) { return c.DurationNs() <= 0; });
+  std::ranges::sort(windows, {}, &Capture::start_ns);
+  std::string text = windows.empty()
+                         ? "in no window"
+                         : "in " + CountOf(static_cast<int64_t>(windows.size()), "window") + ", " +
+                               FormatNs(CapturedNs(trace)) + " of " + FormatNs(KnownSpanNs(trace)) + ": at ";
+  for (std::size_t i = 0; i < std::min(windows.size(), kMostShown); ++i) {
+    text += (i == 0 ? "" : ", ") + FormatNs(windows[i].start_ns - trace.start_ns) + " to " +
+            FormatNs(windows[i].end_ns - trace.start_ns);
+  }
+  if (windows.size() > kMostShown) text += " and " + std::to_string(windows.size() - kMostShown) + " more";
+  if (base_ns > 0) return text + "; ranges, waits and graph launches for another " + FormatNs(base_ns);
+  return text + "; nothing is known of the rest";
 }
 
 std::string CapturesText(const TraceHead& trace) {
   if (HasOnlyWaited(trace)) return "no capture started";
   if (IsRecordedWhole(trace)) return "";
-  const bool is_in_windows = trace.lacks.Has(Fact::kWholeRun);
+  const bool is_in_windows = IsInWindows(trace);
   const double percent = PercentOf(CapturedNs(trace), trace.end_ns - trace.start_ns);
   return (is_in_windows ? FormatPercent(percent) + " of the run in " : "") +
          CountOf(static_cast<int64_t>(trace.captures.size()), is_in_windows ? "window" : "capture") + ", " +

@@ -33,6 +33,12 @@ std::string CapturesText(const TraceHead& trace);
 
 // Why a recorder wrote the trace, "step 'train' took 93 ms, …"; empty where it was recorded from the start.
 std::string SnapshotReason(const TraceHead& trace);
+// When kernels were recorded, of a run or a snapshot in windows with the base level between them: "in 3 windows, 1.20 s
+// of 5.00 s: at 0 ns to 400.00 ms, …; ranges, waits and graph launches for another 3.60 s". Empty for others.
+std::string KernelTimeText(const TraceHead& trace);
+// How long the base level was recorded outside of windows, on the clock.
+int64_t BaseNs(const TraceHead& trace);
+
 // Both of the captures and of what was asked for: "2 captures, 1.20 s of 5.00 s: CUDA; from step 3", "the last 2.00 s:
 // CUDA".
 std::string RecordedText(const TraceHead& trace);

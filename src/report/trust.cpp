@@ -159,9 +159,22 @@ Json ThreadsJson(const RunFacts& run) {
 Json MeasuredJson(const RunFacts& run) {
   const MeasuredSlowDown& measured = run.cost.measured;
   if (!measured.IsKnown()) return nullptr;
-  return {{"slow_down_percent", NumberJson(measured.percent)}, {"low_percent", NumberJson(measured.low_percent)},
-          {"high_percent", NumberJson(measured.high_percent)}, {"windows", measured.windows},
-          {"pid", run.head->processes[measured.process].pid},  {"function", run.head->Text(measured.function)}};
+  Json json = {{"slow_down_percent", NumberJson(measured.percent)}, {"low_percent", NumberJson(measured.low_percent)},
+               {"high_percent", NumberJson(measured.high_percent)}, {"windows", measured.windows},
+               {"pid", run.head->processes[measured.process].pid},  {"function", run.head->Text(measured.function)}};
+  if (measured.IsOfShares()) {
+    const PercentInterval average = OnAverage(measured);
+    json["base"] = {{"slow_down_percent", NumberJson(measured.base.middle)},
+                    {"low_percent", NumberJson(measured.base.low)},
+                    {"high_percent", NumberJson(measured.base.high)},
+                    {"windows", measured.base_windows}};
+    json["average"] = {{"slow_down_percent", NumberJson(average.middle)},
+                       {"low_percent", NumberJson(average.low)},
+                       {"high_percent", NumberJson(average.high)},
+                       {"window_share_percent", NumberJson(100 * measured.window_share)},
+                       {"base_share_percent", NumberJson(100 * measured.base_share)}};
+  }
+  return json;
 }
 
 Json OverheadJson(const RunFacts& run) {
@@ -220,6 +233,7 @@ Table TrustTable(const RunFacts& run) {
   add("Overhead", CostText(run));
   const std::string recorded = RecordedText(trace);
   add("Recorded", recorded.empty() ? "the whole run" : recorded);
+  if (const std::string kernels = KernelTimeText(trace); !kernels.empty()) add("Kernels", kernels);
   if (!run.sampled.empty()) add("Sampled", run.sampled);
   add("Versions", VersionsText(trace));
   return table;
@@ -232,25 +246,30 @@ Json TrustJson(const RunFacts& run) {
   for (const Finding& finding : run.health) reasons.push_back(finding.message);
   const Versions versions = VersionsOf(trace);
   const bool is_whole = IsRecordedWhole(trace) && !HasOnlyWaited(trace);
-  return {{"complete", health.IsComplete()},
-          {"remarks", std::move(reasons)},
-          {"lost_records", health.lost_records},
-          {"unmatched_launches", health.unmatched_launches},
-          {"unmatched_ops", health.unmatched_ops},
-          {"unmatched_nvtx_ends", health.unmatched_nvtx_ends},
-          {"matched", MatchedText(run)},
-          {"clocks", ClocksJson(run)},
-          {"overhead", OverheadJson(run)},
-          {"capture_modes", Each(trace, [&](const Process& p) { return trace.Text(p.capture_mode); })},
-          {"captures", trace.captures.size()},
-          {"cpu_samples", run.sampled},
-          {"captured_ns", is_whole ? trace.end_ns - trace.start_ns : CapturedNs(trace)},
-          {"versions",
-           {{"gprof_cli", kVersion},
-            {"tracer", versions.tracer},
-            {"cupti", versions.cupti},
-            {"driver", versions.driver},
-            {"runtime", versions.runtime}}}};
+  Json json = {{"complete", health.IsComplete()},
+               {"remarks", std::move(reasons)},
+               {"lost_records", health.lost_records},
+               {"unmatched_launches", health.unmatched_launches},
+               {"unmatched_ops", health.unmatched_ops},
+               {"unmatched_nvtx_ends", health.unmatched_nvtx_ends},
+               {"matched", MatchedText(run)},
+               {"clocks", ClocksJson(run)},
+               {"overhead", OverheadJson(run)},
+               {"capture_modes", Each(trace, [&](const Process& p) { return trace.Text(p.capture_mode); })},
+               {"captures", trace.captures.size()},
+               {"cpu_samples", run.sampled},
+               {"captured_ns", is_whole ? trace.end_ns - trace.start_ns : CapturedNs(trace)},
+               {"versions",
+                {{"gprof_cli", kVersion},
+                 {"tracer", versions.tracer},
+                 {"cupti", versions.cupti},
+                 {"driver", versions.driver},
+                 {"runtime", versions.runtime}}}};
+  if (const std::string kernels = KernelTimeText(trace); !kernels.empty()) {
+    json["kernels"] = kernels;
+    json["base_ns"] = BaseNs(trace);
+  }
+  return json;
 }
 
 }  // namespace gprof

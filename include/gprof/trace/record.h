@@ -78,6 +78,9 @@ enum class RecordKind : uint16_t {
   kRequestEvent = 61,
   kEngineStep = 62,
   kStepRequest = 63,
+  kBaseTime = 64,
+  kBaseCall = 65,
+  kBaseGraph = 66,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -184,6 +187,9 @@ enum class NoticeLevel : uint8_t { kInfo = 1, kWarning = 2, kError = 3, kReason 
 enum class EndReason : uint8_t { kExit = 1, kExec = 2, kStopped = 3, kSalvaged = 4 };
 
 enum class CaptureEvent : uint8_t { kStart = 1, kStop = 2 };
+
+// What a process records at a time.
+enum class RecordLevel : uint8_t { kNothing = 0, kAll = 1, kBase = 2 };
 
 enum class CaptureTrigger : uint8_t {
   kBegin = 1,
@@ -932,7 +938,7 @@ struct WorkRateRecord {
       "how often the process called a function in a window with recording, or in one without";
   uint64_t start_ns = 0, duration_ns = 0;
   uint32_t number = 0;
-  uint8_t is_recorded = 0;
+  uint8_t level = 0;
   StringId function;
   uint32_t calls = 0;
   uint64_t span_ns = 0;
@@ -942,11 +948,67 @@ struct WorkRateRecord {
     v(FieldInfo{"start_ns", Shape::kDelta, "when counting began"}, r.start_ns);
     v(FieldInfo{"duration_ns", Shape::kPlain, "how long was counted"}, r.duration_ns);
     v(FieldInfo{"number", Shape::kPlain, "of the window; neighbours in time have neighbouring numbers"}, r.number);
-    v(FieldInfo{"is_recorded", Shape::kPlain, "1 if recording was on"}, r.is_recorded);
+    v(FieldInfo{"level", Shape::kPlain, "what was recorded: 0 nothing, 1 everything, 2 the base level"}, r.level);
     v(FieldInfo{"function", Shape::kPlain, "CUDA function whose calls were counted"}, r.function);
     v(FieldInfo{"calls", Shape::kPlain, "how many of them returned"}, r.calls);
     v(FieldInfo{"span_ns", Shape::kPlain, "from the first of them to the last"}, r.span_ns);
     v(FieldInfo{"threads", Shape::kPlain, "that made them"}, r.threads);
+  }
+};
+
+struct BaseTimeRecord {
+  static constexpr RecordKind kKind = RecordKind::kBaseTime;
+  static constexpr const char* kName = "base_time";
+  static constexpr const char* kMeaning =
+      "between two windows the base level was recorded: NVTX ranges, waits, launches of graphs, long calls, samples; "
+      "neighbours follow each other";
+  uint64_t start_ns = 0, duration_ns = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "from when"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "for how long"}, r.duration_ns);
+  }
+};
+
+struct BaseCallRecord {
+  static constexpr RecordKind kKind = RecordKind::kBaseCall;
+  static constexpr const char* kName = "base_call";
+  static constexpr const char* kMeaning =
+      "a CUDA call outside of windows: a wait, the launch of a graph, or one that took long";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t tid = 0, correlation = 0;
+  StringId function;
+  int32_t result = 0;
+  uint8_t domain = 0;
+  uint32_t stack = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "entry of the call"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "from entry to return"}, r.duration_ns);
+    v(FieldInfo{"tid", Shape::kPlain, "calling thread"}, r.tid);
+    v(FieldInfo{"correlation", Shape::kDelta, "ties the launch of a graph to its base_graph"}, r.correlation);
+    v(FieldInfo{"function", Shape::kPlain, "name without version suffix"}, r.function);
+    v(FieldInfo{"result", Shape::kPlain, "cudaError_t or CUresult"}, r.result);
+    v(FieldInfo{"domain", Shape::kPlain, "1 runtime API, 2 driver API"}, r.domain);
+    v(FieldInfo{"stack", Shape::kPlain, "stack of the caller, 0 when not known"}, r.stack);
+  }
+};
+
+struct BaseGraphRecord {
+  static constexpr RecordKind kKind = RecordKind::kBaseGraph;
+  static constexpr const char* kName = "base_graph";
+  static constexpr const char* kMeaning = "a CUDA graph that was launched outside of windows, and ran as a whole";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t device = 0, context = 0, stream = 0, correlation = 0, graph = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "start of its first node on the GPU"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "to the end of its last node"}, r.duration_ns);
+    v(FieldInfo{"device", Shape::kPlain, "device it ran on"}, r.device);
+    v(FieldInfo{"context", Shape::kPlain, "context it ran in"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream it was launched into"}, r.stream);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the launching call"}, r.correlation);
+    v(FieldInfo{"graph", Shape::kPlain, "id of the graph"}, r.graph);
   }
 };
 
@@ -1893,18 +1955,17 @@ struct ForEachType<Box, RecordTypes<R...>> : Box<R>... {
 };
 
 // A new kind is added here and nowhere else in this folder.
-using AllRecords =
-    RecordTypes<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
-                ClockRecord, ApiRecord, KernelRecord, MemcpyRecord, PeerCopyRecord, MemsetRecord, SyncRecord,
-                OverheadRecord, JitRecord, MemoryRecord, GraphLaunchRecord, NvtxRecord, NvtxDomainRecord,
-                NvtxCategoryRecord, NvtxNameRecord, LossRecord, NoticeRecord, EndRecord, CaptureRecord,
-                EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord,
-                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
-                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
-                MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord, GemmRecord,
-                WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
-                TensorBlockRecord, NcclTransferRecord, GpuPauseRecord, InProgressRecord, DelayWindowRecord,
-                RequestEventRecord, EngineStepRecord, StepRequestRecord>;
+using AllRecords = RecordTypes<
+    StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
+    ClockRecord, ApiRecord, KernelRecord, MemcpyRecord, PeerCopyRecord, MemsetRecord, SyncRecord, OverheadRecord,
+    JitRecord, MemoryRecord, GraphLaunchRecord, NvtxRecord, NvtxDomainRecord, NvtxCategoryRecord, NvtxNameRecord,
+    LossRecord, NoticeRecord, EndRecord, CaptureRecord, EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord,
+    MemoryPoolRecord, NvtxSchemaRecord, NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord,
+    FrameRecord, StackRecord, SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord,
+    MetricBlockRecord, MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord,
+    GemmRecord, WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
+    TensorBlockRecord, NcclTransferRecord, GpuPauseRecord, InProgressRecord, DelayWindowRecord, RequestEventRecord,
+    EngineStepRecord, StepRequestRecord, BaseTimeRecord, BaseCallRecord, BaseGraphRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

@@ -10,6 +10,7 @@
 #include "analysis/facts/steps/step_windows.h"
 #include "analysis/facts/time/interval_set.h"
 #include "analysis/result/statistics.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -108,8 +109,19 @@ void AddIdle(const AnalysisInput& input, StepTimes* times) {
   });
 }
 
+// Between windows steps are known by their ranges alone.
+void FindKnown(const AnalysisInput& input, StepTimes* times) {
+  if (input.trace().base_times.empty()) return;
+  for (Iteration& step : times->iterations) {
+    const int64_t recorded_ns =
+        input.shared().recorded().ForEachOfDevice(times->device, step.start_ns, step.EndNs(), [](int64_t, int64_t) {});
+    step.is_known = recorded_ns == step.duration_ns;
+  }
+}
+
 void AddParts(const AnalysisInput& input, StepTimes* times) {
   if (times->device != kNone) {
+    FindKnown(input, times);
     AddBusy(input.trace(), times);
     AddIdle(input, times);
   }
@@ -174,14 +186,17 @@ void AddStatistics(StepTimes* times) {
   std::vector<int64_t> durations, of_part;
   durations.reserve(times->iterations.size()), of_part.reserve(times->iterations.size());
   for (const Iteration& step : times->iterations) {
-    if (!step.is_warmup) durations.push_back(step.duration_ns);
+    if (step.is_warmup) continue;
+    durations.push_back(step.duration_ns);
+    times->known_count += step.is_known;
+    if (step.is_known) AddWrapping(&times->known_ns, step.duration_ns);
   }
   if (durations.empty()) return;
   for (size_t part = 0; part < kStepPartCount; ++part) {
     of_part.clear();
     int64_t all_ns = 0;
     for (const Iteration& step : times->iterations) {
-      if (step.is_warmup) continue;
+      if (step.is_warmup || !step.is_known) continue;
       of_part.push_back(step.parts_ns[part]);
       all_ns |= step.parts_ns[part];
     }

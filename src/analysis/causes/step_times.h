@@ -27,6 +27,7 @@ struct Iteration {
   std::array<int64_t, kStepPartCount> parts_ns{};  // sum to the duration
   bool is_warmup = false;                          // slow, and before the first that is not
   bool is_outlier = false;                         // slow, and after it
+  bool is_known = true;  // false: it was not in a window all the time, so nobody knows what the GPU did
   int64_t EndNs() const { return start_ns + duration_ns; }
 };
 
@@ -41,6 +42,8 @@ struct StepTimes {
   double mean_ns = 0, steady_median_ns = 0;
   double slope_ns = 0;     // by which each is longer than the one before, robust against outliers
   bool has_trend = false;  // the slope is more than what the iterations differ by anyway
+  // Of these, those of which it is known what the GPU did; the parts are theirs.
+  int64_t known_count = 0, known_ns = 0;
   std::array<double, kStepPartCount> median_parts_ns{};
   std::array<int64_t, kStepPartCount> total_parts_ns{};
   // Idle time while the host ran its own code in slow iterations, by range.

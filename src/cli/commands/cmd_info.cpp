@@ -55,6 +55,7 @@ class InfoText {
     if (!reason.empty()) Line("Snapshot", reason);
     if (!mode.empty()) Line("Recorded", mode);
     if (!captures.empty()) Line("Captures", captures);
+    if (const std::string kernels = KernelTimeText(trace_); !kernels.empty()) Line("Kernels", kernels);
     if (!ranks.empty()) Line("Ranks", ranks);
     Health();
     Processes();

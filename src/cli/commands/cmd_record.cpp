@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <vector>
@@ -29,6 +30,17 @@
 
 namespace gprof::cli {
 namespace {
+
+// "kernels were recorded in 41 windows, 4.1% of the run; ranges and waits for 95.2% more (base level)"
+std::string WindowWords(const SeenWindows::Sums& sums) {
+  const auto share = [&](uint64_t ns) {
+    return FormatPercent(100 * static_cast<double>(ns) / static_cast<double>(std::max<uint64_t>(sums.all_ns, 1)));
+  };
+  std::string words = "kernels were recorded in " + CountOf(static_cast<int64_t>(sums.windows), "window") + ", " +
+                      share(sums.window_ns) + " of the run";
+  return words + (sums.base_ns == 0 ? "; nothing is known of the rest"
+                                    : "; ranges and waits for " + share(sums.base_ns) + " more (base level)");
+}
 
 constexpr char kDefaultOutput[] = "snapshot.trace";
 constexpr char kRecorder[] = "Recorder", kTriggers[] = "Snapshots";
@@ -155,6 +167,8 @@ class Record : public Command {
       *count_ = taken().size();
       const MeasuredSlowDown measured = SlowDown();
       if (measured.IsKnown()) settings().say(SlowDownWords(measured));
+      const SeenWindows::Sums windows = Windows();
+      if (windows.windows > 0) settings().say(WindowWords(windows));
     }
 
    private:
@@ -168,9 +182,10 @@ class Record : public Command {
     app.add_option("--memory", memory_, "memory for that; when it is full, less is kept (default 256M)")
         ->type_name("BYTES")
         ->group(kRecorder);
-    app.add_option("--budget", budget_,
-                   "keep the slow-down of APP below this share of its run time, for example 1%: record in windows, and "
-                   "pause between them as long as needed")
+    app.add_option(
+           "--budget", budget_,
+           "keep the slow-down of APP below this share of its run time, for example 1%: record kernels in windows, "
+           "and between them ranges, waits and samples as far as they fit")
         ->type_name("PERCENT")
         ->group(kRecorder);
     app.add_flag("--supervise", is_supervised_,
@@ -200,6 +215,8 @@ class Record : public Command {
         ->type_name("serious|any|none")
         ->check(OneOf({"serious", "any", "none"}))
         ->group(kTriggers);
+    app.add_flag("--on-xid", on_xid_, "when the driver logs an error of a GPU (Xid), of APP or another program")
+        ->group(kTriggers);
     app.add_option("--on-slow-step", step_,
                    "when this NVTX range takes more than FACTOR (default 3) times its median of the last 64")
         ->type_name("RANGE[:FACTOR]")
@@ -224,6 +241,7 @@ class Record : public Command {
   RecorderSettings ReadSettings(const LaunchOptions& options) const {
     RecorderSettings settings;
     settings.limits.keep_ns = ReadTime("--keep", keep_);
+    settings.watch.keep_ns = static_cast<uint64_t>(settings.limits.keep_ns);
     settings.limits.memory_bytes = ReadBytes("--memory", memory_);
     if (settings.limits.keep_ns == 0) throw Error(ExitCode::kUsage, "--keep 0 keeps nothing", "example: --keep 30s");
     if (!step_.empty()) ReadStep(step_, &settings.watch);
@@ -234,6 +252,10 @@ class Record : public Command {
     if (!hang_.empty()) settings.watch.hang_ns = ReadTime("--on-hang", hang_);
     settings.watch.on_any_error = on_error_ == "any";
     settings.watch.on_lost_context = settings.watch.on_out_of_memory = on_error_ != "none";
+    settings.watch.on_xid = on_xid_;
+    if (on_xid_ && options.collect.nvml_hz == 0) {
+      throw Error(ExitCode::kUsage, "--on-xid needs samples of NVML", "remove --nvml=off and --only-trace");
+    }
     settings.on_failure = on_exit_ == "true";
     settings.file = file_;
     settings.cooldown_ns = ReadTime("--cooldown", cooldown_);
@@ -256,7 +278,7 @@ class Record : public Command {
   std::string keep_ = "30s", memory_ = "256M", budget_, name_, output_ = kDefaultOutput;
   std::string on_exit_ = "true", on_error_ = "serious", step_, idle_, hang_, signal_, file_, cooldown_ = "60s";
   std::string attach_;
-  bool is_experimental_ = false, is_supervised_ = false;
+  bool is_experimental_ = false, is_supervised_ = false, on_xid_ = false;
   uint32_t most_ = 10;
 };
 

@@ -29,10 +29,26 @@ int64_t UnixNs() {
 Json SlowDownOf(const Recorder& recorder) {
   const MeasuredSlowDown measured = recorder.SlowDown();
   if (!measured.IsKnown()) return nullptr;
-  return {{"percent", measured.percent},
-          {"low_percent", measured.low_percent},
-          {"high_percent", measured.high_percent},
-          {"windows", measured.windows}};
+  Json json = {{"percent", measured.percent},
+               {"low_percent", measured.low_percent},
+               {"high_percent", measured.high_percent},
+               {"windows", measured.windows}};
+  if (measured.IsOfShares()) {
+    const PercentInterval average = OnAverage(measured);
+    json["base"] = {{"percent", measured.base.middle},
+                    {"low_percent", measured.base.low},
+                    {"high_percent", measured.base.high},
+                    {"windows", measured.base_windows}};
+    json["average"] = {{"percent", average.middle}, {"low_percent", average.low}, {"high_percent", average.high}};
+  }
+  return json;
+}
+
+// When it recorded what, of the time since its first window.
+Json WindowsOf(const Recorder& recorder) {
+  const SeenWindows::Sums sums = recorder.Windows();
+  if (sums.windows == 0) return nullptr;
+  return {{"count", sums.windows}, {"window_ns", sums.window_ns}, {"base_ns", sums.base_ns}, {"all_ns", sums.all_ns}};
 }
 
 Json StatusOf(const Recorder& recorder, const std::string& app) {
@@ -48,6 +64,7 @@ Json StatusOf(const Recorder& recorder, const std::string& app) {
           {"complete_ns", since_ns == 0 ? Json() : Json(MonotonicNs() - since_ns)},
           {"forgotten_records", ring.forgotten_records()},
           {"slow_down", SlowDownOf(recorder)},
+          {"windows", WindowsOf(recorder)},
           {"snapshots", recorder.taken().size()}};
 }
 

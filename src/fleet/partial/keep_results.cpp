@@ -39,6 +39,7 @@ class SmallHead {
     to_.record_count = from_.record_count, to_.start_ns = from_.start_ns, to_.end_ns = from_.end_ns;
     to_.processes = Named(from_.processes), to_.devices = Named(from_.devices);
     to_.captures = from_.captures, to_.process_captures = from_.process_captures;
+    to_.base_times = from_.base_times;
     to_.losses = from_.losses;
     to_.notices = Named(from_.notices);
     if (to_.notices.size() > kKeptNotices) to_.notices.resize(kKeptNotices);

@@ -17,6 +17,7 @@ void ForEachKeptList(F f) {
   f("processes", &TraceHead::processes);
   f("devices", &TraceHead::devices);
   f("captures", &TraceHead::captures);
+  f("base_times", &TraceHead::base_times);
   f("threads", &TraceHead::threads);
   f("losses", &TraceHead::losses);
   f("notices", &TraceHead::notices);

@@ -35,7 +35,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Finding, id, severity, message, 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ThreadCost, thread, calls, nvtx, calls_ns, nvtx_ns, cupti_ns, active_ns,
                                                 gpu_cost_ns, gpu_window_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(SlowDown, least_percent, most_percent)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(MeasuredSlowDown, process, windows, percent, low_percent, high_percent)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PercentInterval, middle, low, high)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(MeasuredSlowDown, process, windows, percent, low_percent, high_percent,
+                                                base_windows, base, window_share, base_share)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RecordingCost, is_known, calibrated_unix_s, threads, slow_down,
                                                 measured)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ClockQuality, host_readings, cupti_readings, read_within_ns,

@@ -143,9 +143,13 @@ struct UnjoinedTrace {
   std::vector<uint32_t> missing_names;  // placeholders `<name #12>`, sorted
   std::vector<LateName> late_names;
   std::vector<LateShape> late_shapes;
-  trace::ForEachType<LateStreams, trace::RecordTypes<Sync, MemoryEvent, EventRecord, ManagedMemory, InProgress>>
+  trace::ForEachType<LateStreams,
+                     trace::RecordTypes<Sync, MemoryEvent, EventRecord, ManagedMemory, InProgress, BaseGraph>>
       late_streams;
   std::vector<CaptureBorder> capture_borders;
+  // When ranges were recorded: captures, joined where the base level was on between them.
+  std::vector<Capture> range_captures;
+  std::vector<Trace::Slice> process_range_captures;
   std::vector<int64_t> end_times_ns;   // of end records, by process
   std::vector<int64_t> stop_times_ns;  // of those that say that a capture is over and whole: the last, 0 without one
   std::vector<OfDomain<trace::NvtxSchemaRecord>> schemas;

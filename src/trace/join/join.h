@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "trace/builder/unjoined.h"
@@ -37,6 +38,11 @@ uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns);
 int64_t EndOfRecording(const Trace& trace, uint32_t process, int64_t time_ns);
 // The process went on when the capture of `time_ns` had ended.
 bool GoesOnAfterCapture(const Trace& trace, uint32_t process, int64_t time_ns);
+// When ranges were recorded.
+void FindRangeCaptures(UnjoinedTrace& unjoined);
+// Until when they were, if the process went on after that; else nothing. One that began at `time_ns` ends
+// there at the latest, as far as is known.
+std::optional<int64_t> EndOfRanges(const UnjoinedTrace& unjoined, uint32_t process, int64_t time_ns);
 
 // Knows an operation that was launched before the capture that it ran in: correlation ids count up, so its id is lower
 // than that of any call of the capture.

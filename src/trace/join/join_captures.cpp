@@ -59,6 +59,42 @@ class CapturePairing {
   bool is_open_ = false, has_any_ = false;
 };
 
+// A time of the base level follows a capture, and another one follows it, within so long.
+constexpr int64_t kSeamNs = 1'000'000;
+
+std::vector<Capture> WithBaseTimes(const Trace& t, uint32_t process) {
+  const Trace::Slice slice = t.process_captures[process];
+  std::vector<Capture> all(t.captures.begin() + slice.first, t.captures.begin() + slice.last);
+  for (const BaseTime& time : t.base_times) {
+    if (time.process != process) continue;
+    Capture base;
+    base.start_ns = time.start_ns, base.end_ns = time.end_ns, base.process = process;
+    base.trigger = base.end_trigger = trace::CaptureTrigger::kWindow;
+    all.push_back(base);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Capture& a, const Capture& b) { return a.start_ns < b.start_ns; });
+  std::vector<Capture> joined;
+  for (const Capture& c : all) {
+    if (joined.empty() || c.start_ns > joined.back().end_ns + kSeamNs) {
+      joined.push_back(c);
+      continue;
+    }
+    joined.back().end_ns = std::max(joined.back().end_ns, c.end_ns);
+    joined.back().end_trigger = c.end_trigger, joined.back().is_open = c.is_open;
+  }
+  return joined;
+}
+
+// See CaptureAt.
+uint32_t PlaceIn(const std::vector<Capture>& captures, Trace::Slice slice, int64_t time_ns) {
+  const auto first = captures.begin() + slice.first, last = captures.begin() + slice.last;
+  const auto at = std::partition_point(first, last, [&](const Capture& c) { return c.end_ns <= time_ns; });
+  if (at != last) return static_cast<uint32_t>(at - captures.begin());
+  return slice.first == slice.last ? kNone : slice.last - 1;
+}
+
+bool GoesOn(const Capture& capture) { return !capture.is_open && capture.end_trigger != trace::CaptureTrigger::kEnd; }
+
 }  // namespace
 
 void PairCaptures(UnjoinedTrace& unjoined) {
@@ -80,18 +116,33 @@ void PairCaptures(UnjoinedTrace& unjoined) {
   }
 }
 
+void FindRangeCaptures(UnjoinedTrace& unjoined) {
+  const Trace& t = unjoined.trace;
+  unjoined.range_captures = t.captures;
+  unjoined.process_range_captures = t.process_captures;
+  if (t.base_times.empty()) return;
+  unjoined.range_captures.clear();
+  for (uint32_t process = 0; process < t.processes.size(); ++process) {
+    const auto first = static_cast<uint32_t>(unjoined.range_captures.size());
+    const std::vector<Capture> joined = WithBaseTimes(t, process);
+    unjoined.range_captures.insert(unjoined.range_captures.end(), joined.begin(), joined.end());
+    unjoined.process_range_captures[process] = {first, static_cast<uint32_t>(unjoined.range_captures.size())};
+  }
+}
+
 uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns) {
-  const Trace::Slice slice = trace.process_captures[process];
-  const auto first = trace.captures.begin() + slice.first, last = trace.captures.begin() + slice.last;
-  const auto at = std::partition_point(first, last, [&](const Capture& c) { return c.end_ns <= time_ns; });
-  if (at != last) return static_cast<uint32_t>(at - trace.captures.begin());
-  return slice.first == slice.last ? kNone : slice.last - 1;
+  return PlaceIn(trace.captures, trace.process_captures[process], time_ns);
 }
 
 bool GoesOnAfterCapture(const Trace& trace, uint32_t process, int64_t time_ns) {
   const uint32_t capture = CaptureAt(trace, process, time_ns);
-  return capture != kNone && !trace.captures[capture].is_open &&
-         trace.captures[capture].end_trigger != trace::CaptureTrigger::kEnd;
+  return capture != kNone && GoesOn(trace.captures[capture]);
+}
+
+std::optional<int64_t> EndOfRanges(const UnjoinedTrace& unjoined, uint32_t process, int64_t time_ns) {
+  const uint32_t at = PlaceIn(unjoined.range_captures, unjoined.process_range_captures[process], time_ns);
+  if (at == kNone || !GoesOn(unjoined.range_captures[at])) return std::nullopt;
+  return unjoined.range_captures[at].end_ns;
 }
 
 int64_t EndOfRecording(const Trace& trace, uint32_t process, int64_t time_ns) {

@@ -185,6 +185,7 @@ void NumberDevices(UnjoinedTrace& unjoined) {
   for (MemoryPoolEvent& p : t.memory_pools) from_ordinal(p.process, p.device);
   for (ManagedMemory& m : t.managed_memory) from_ordinal(m.process, m.source), from_ordinal(m.process, m.destination);
   for (InProgress& work : t.in_progress) from_ordinal(work.process, work.device);
+  for (BaseGraph& graph : t.base_graphs) from_ordinal(graph.process, graph.device);
   for (CounterRange& range : t.counter_ranges) from_ordinal(range.process, range.device);
   std::unordered_map<uint32_t, uint32_t> by_uuid;
   for (uint32_t i = 0; i < t.devices.size(); ++i) by_uuid.emplace(t.devices[i].uuid.value, i);

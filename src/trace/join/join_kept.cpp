@@ -70,6 +70,9 @@ class KeptJoin {
     Join<trace::EngineStepRecord, EngineStep>();
     Join<trace::StepRequestRecord, StepRequest>();
     JoinGpuPauses();
+    JoinBaseTimes();
+    Join<trace::BaseCallRecord, BaseCall>();
+    Join<trace::BaseGraphRecord, BaseGraph>();
     Join<trace::InProgressRecord, InProgress>([&](const trace::InProgressRecord& r, InProgress* work) {
       work->other_thread = by_pid_.ThreadAnywhere(work->process, r.other_tid, work->time_ns);
       if (work->other_thread == gprof::kNone) {  // which is told only now
@@ -202,6 +205,23 @@ class KeptJoin {
       pause.end_ns = std::max(pause.start_ns, pause.end_ns);
       t_.gpu_pauses.push_back(pause);
     }
+  }
+
+  // They are told piece by piece while they last.
+  void JoinBaseTimes() {
+    Join<trace::BaseTimeRecord, BaseTime>();
+    std::vector<BaseTime>& times = t_.base_times;
+    std::sort(times.begin(), times.end(), [](const BaseTime& a, const BaseTime& b) {
+      return std::tie(a.process, a.start_ns) < std::tie(b.process, b.start_ns);
+    });
+    std::vector<BaseTime> joined;
+    for (const BaseTime& time : times) {
+      const bool goes_on =
+          !joined.empty() && joined.back().process == time.process && time.start_ns <= joined.back().end_ns;
+      if (!goes_on) joined.push_back(time);
+      joined.back().end_ns = std::max(joined.back().end_ns, time.end_ns);
+    }
+    times = std::move(joined);
   }
 
   UnjoinedTrace& unjoined_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,7 @@ class RangePairing {
       : unjoined_(unjoined), trace_(unjoined.trace), cores_(cores) {}
 
   void Run() {
+    FindRangeCaptures(unjoined_);
     NameDomains();
     threads_.resize(trace_.threads.size());
     payloads_ = GroupPayloads(unjoined_);
@@ -259,8 +261,8 @@ class RangePairing {
   void CloseOpen(uint32_t range) {
     const NvtxRange r = trace_.ranges[range];
     const uint32_t process = trace_.threads[r.thread].process;
-    if (GoesOnAfterCapture(trace_, process, r.start_ns)) {
-      Close(range, EndOfRecording(trace_, process, r.start_ns));
+    if (const std::optional<int64_t> end_ns = EndOfRanges(unjoined_, process, r.start_ns)) {
+      Close(range, *end_ns);
       trace_.ranges.items()[range].is_cut = true;
       return;
     }

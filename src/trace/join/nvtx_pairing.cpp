@@ -34,7 +34,7 @@ PairedThread ThreadPairing::Run(uint32_t thread, const Places& places, Trace::Sl
   range_count_ = places.ranges.last - places.ranges.first;
   payloads_ = payloads;
   process_ = trace_.threads[thread].process;
-  captures_ = trace_.process_captures[process_];
+  captures_ = unjoined_.process_range_captures[process_];
   path_index_ = traits_index_ = {};
   const NvtxEvents::Item* const items = unjoined_.nvtx_events.items().data();
   const bool may_nest_only = MayNestOnly();
@@ -66,18 +66,18 @@ void ThreadPairing::ForEachOpen(F&& f) {
 inline bool ThreadPairing::IsInNextCapture(const Event& e) const {
   if (captures_.last - captures_.first <= 1) return false;
   const bool is_begin =
-      e.traits.event == trace::NvtxEvent::kPush && e.time_ns > trace_.captures[captures_.first].end_ns;
-  return is_begin || e.time_ns >= trace_.captures[captures_.first + 1].start_ns;
+      e.traits.event == trace::NvtxEvent::kPush && e.time_ns > unjoined_.range_captures[captures_.first].end_ns;
+  return is_begin || e.time_ns >= unjoined_.range_captures[captures_.first + 1].start_ns;
 }
 
 // Straight to the capture of the event, as nothing is open once the first pause is passed: what is open at the end of a
 // capture may have ended before the next one, and its end is not known.
 void ThreadPairing::EnterCapture(const Event& e, uint32_t ordinal) {
   ForEachOpen([&](uint32_t range) {
-    Close(range, std::max(items_[range].start_ns(), trace_.captures[captures_.first].end_ns), ordinal);
+    Close(range, std::max(items_[range].start_ns(), unjoined_.range_captures[captures_.first].end_ns), ordinal);
     items_[range].is_cut = true;
   });
-  const auto begin = trace_.captures.begin();
+  const auto begin = unjoined_.range_captures.begin();
   const auto after = std::partition_point(begin + captures_.first + 1, begin + captures_.last,
                                           [&](const Capture& c) { return c.start_ns <= e.time_ns; });
   captures_.first = std::max(captures_.first + 1, static_cast<uint32_t>(after - begin) - 1);

@@ -68,9 +68,9 @@ FactSet LackingFactsOf(const Trace& trace) {
   if (!HasDirectives(trace, "OpenMP") && !WasAskedFor(trace, "OpenMP")) lacks |= Fact::kOpenMp;
   if (!HasDirectives(trace, "OpenACC") && !WasAskedFor(trace, "OpenACC")) lacks |= Fact::kOpenAcc;
   const bool is_in_windows = std::any_of(trace.captures.begin(), trace.captures.end(), [](const Capture& capture) {
-    return capture.trigger == trace::CaptureTrigger::kWindow;
+    return capture.trigger == trace::CaptureTrigger::kWindow || capture.end_trigger == trace::CaptureTrigger::kWindow;
   });
-  if (is_in_windows) lacks |= Fact::kWholeRun;
+  if (is_in_windows || !trace.base_times.empty()) lacks |= Fact::kWholeRun;
   if (trace.counter_ranges.empty()) lacks |= Fact::kCounters;
   if (HasWholeGraphs(trace)) lacks |= Fact::kGraphNodes;
   const bool is_of_our_tracer =

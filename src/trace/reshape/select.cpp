@@ -238,7 +238,7 @@ class Selector {
     std::vector<std::vector<Interval>> times(t_.processes.size());
     for (const NvtxRange& r : t_.ranges) {
       if (r.thread != kNone && r.parent == kNone && t_.threads[r.thread].process != kNone) {
-        times[t_.threads[r.thread].process].push_back({r.start_ns, r.end_ns});
+        AddWhereRecorded({r.start_ns, r.end_ns}, t_.threads[r.thread].process, &times);
       }
     }
     t_.captures.clear();
@@ -246,6 +246,15 @@ class Selector {
       const uint32_t first = static_cast<uint32_t>(t_.captures.size());
       AddCaptures(i, &times[i]);
       t_.process_captures[i] = {first, static_cast<uint32_t>(t_.captures.size())};
+    }
+  }
+
+  // Between two windows ranges go on, and the GPU's work is not known.
+  void AddWhereRecorded(const Interval& range, uint32_t process, std::vector<std::vector<Interval>>* times) const {
+    if (t_.base_times.empty()) return (*times)[process].push_back(range);
+    for (uint32_t c = t_.process_captures[process].first; c < t_.process_captures[process].last; ++c) {
+      const Interval part = Intersection(range, {t_.captures[c].start_ns, t_.captures[c].end_ns});
+      if (part.start_ns < part.end_ns) (*times)[process].push_back(part);
     }
   }
 

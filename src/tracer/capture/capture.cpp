@@ -12,7 +12,7 @@
 
 namespace gprof::tracer {
 
-constinit std::atomic<bool> capture_is_on{false};
+constinit std::atomic<bool> capture_is_on{false}, base_is_on{false};
 
 namespace {
 
@@ -22,6 +22,8 @@ using trace::CaptureTrigger;
 Lock lock;                                   // captures begin and end one at a time
 bool is_over = false;                        // the range that was asked for has been
 uint32_t number = 0;                         // of captures begun
+bool keeps_base = false;                     // after windows
+uint64_t base_since_ns = 0;                  // outside of windows, as far as it is not told; 0: it is off
 constinit std::atomic<uint32_t> ended{0};    // CapturesEnded
 constinit std::atomic<bool> is_warm{false};  // between a warm-up and its capture
 
@@ -43,12 +45,29 @@ struct CaptureRow {
 };
 
 // [writer thread, or the last one of the process]
-void Write(CaptureEvent event, CaptureTrigger trigger) {
-  Output().Add(trace::CaptureRecord{MonotonicNs(), static_cast<uint8_t>(event), static_cast<uint8_t>(trigger), number});
+void Write(CaptureEvent event, CaptureTrigger trigger, uint64_t now_ns) {
+  Output().Add(trace::CaptureRecord{now_ns, static_cast<uint8_t>(event), static_cast<uint8_t>(trigger), number});
+}
+
+void TellBaseTimeUntil(uint64_t now_ns) {
+  if (base_since_ns == 0) return;
+  Output().Add(trace::BaseTimeRecord{base_since_ns, now_ns - base_since_ns});
+  base_since_ns = now_ns;
+}
+
+void EndBaseTime(uint64_t now_ns) {
+  TellBaseTimeUntil(now_ns);
+  base_since_ns = 0;
+}
+
+// As whoever samples from outside sees it.
+void SetState() {
+  const auto state = IsBaseRecorded() ? trace::ArenaState::kRecording : trace::ArenaState::kIdle;
+  Header().state.store(static_cast<uint32_t>(state), std::memory_order_release);
 }
 
 void Note(CaptureEvent event, CaptureTrigger trigger) {
-  if (IsWriterThread()) return Write(event, trigger);
+  if (IsWriterThread()) return Write(event, trigger, MonotonicNs());
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
   const CaptureRow row{RowHeaderOf<CaptureRow>(RowType::kCapture),
@@ -79,6 +98,7 @@ void SetUpCapture() {
   const TracerConfig& config = Config();
   if (config.capture_start == CaptureStart::kBegin) {
     number = 1;
+    base_is_on.store(true, std::memory_order_relaxed);
     capture_is_on.store(true, std::memory_order_release);
   }
 }
@@ -86,6 +106,9 @@ void SetUpCapture() {
 void ResetCaptureAfterFork() {
   lock.ResetAfterFork();
   capture_is_on.store(false, std::memory_order_relaxed);
+  base_is_on.store(false, std::memory_order_relaxed);
+  keeps_base = false;
+  base_since_ns = 0;
   number = 0;
   ended.store(0, std::memory_order_relaxed);
 }
@@ -100,32 +123,51 @@ void BeginCapture(CaptureTrigger trigger) {
   if (is_warm.exchange(false)) {
     warm_ups[warm_up_count % kWarmUps].to_ns.store(MonotonicNs(), std::memory_order_relaxed);
   }
+  if (base_since_ns != 0) EndBaseTime(MonotonicNs());
   Note(CaptureEvent::kStart, trigger);
+  base_is_on.store(true, std::memory_order_relaxed);
   capture_is_on.store(true, std::memory_order_release);
   SwitchCollectors(true);
-  trace::ArenaHeader& header = Header();
-  header.captures_started.fetch_add(1, std::memory_order_relaxed);
-  header.state.store(static_cast<uint32_t>(trace::ArenaState::kRecording), std::memory_order_release);
+  Header().captures_started.fetch_add(1, std::memory_order_relaxed);
+  SetState();
 }
 
 void EndCapture(CaptureTrigger trigger, bool is_last) {
   ErrnoGuard errno_guard;
   const LockGuard guard(lock);
   if (!IsCapturing()) return;
+  const bool goes_on = keeps_base && trigger == CaptureTrigger::kWindow;
+  if (!goes_on) base_is_on.store(false, std::memory_order_relaxed);
   capture_is_on.store(false, std::memory_order_release);
   Note(CaptureEvent::kStop, trigger);
+  if (goes_on) base_since_ns = MonotonicNs();
   if (!is_warm.load(std::memory_order_relaxed)) SwitchWarmUpCollectors(false);
   is_over = is_over || is_last || IsLast(trigger);
   SwitchCollectors(false);
-  trace::ArenaHeader& header = Header();
-  header.captures_stopped.fetch_add(1, std::memory_order_relaxed);
-  header.state.store(static_cast<uint32_t>(trace::ArenaState::kIdle), std::memory_order_release);
+  Header().captures_stopped.fetch_add(1, std::memory_order_relaxed);
+  SetState();
   // After its last row, which whoever sees the number is going to write.
   if (trigger != CaptureTrigger::kWindow && trigger != CaptureTrigger::kProfiler) {
     ended.fetch_add(1, std::memory_order_release);
   }
   if (is_over && Config().capture_end == CaptureEnd::kStopShutdown) RequestShutdown();
   WakeWriter();
+}
+
+void KeepBaseAfterWindows(bool keeps) { keeps_base = keeps; }
+
+void SwitchBase(bool on) {
+  const LockGuard guard(lock);
+  if (IsCapturing() || is_over || on == IsBaseRecorded()) return;
+  const uint64_t now_ns = MonotonicNs();
+  base_is_on.store(on, std::memory_order_release);
+  on ? void(base_since_ns = now_ns) : EndBaseTime(now_ns);
+  SwitchBaseCollectors(on);
+  SetState();
+}
+
+void TellBaseTime(DrainRound* round) {
+  if (round->depth != Depth::kReady && round->depth != Depth::kEnd) TellBaseTimeUntil(MonotonicNs());
 }
 
 void WarmUpForCapture() {
@@ -139,7 +181,8 @@ void WarmUpForCapture() {
 void EndCaptureWithProcess() {
   if (Config().capture_start == CaptureStart::kBegin || !IsCapturing()) return;
   capture_is_on.store(false, std::memory_order_release);
-  Write(CaptureEvent::kStop, CaptureTrigger::kEnd);
+  base_is_on.store(false, std::memory_order_release);
+  Write(CaptureEvent::kStop, CaptureTrigger::kEnd, MonotonicNs());
 }
 
 bool IsOfCapture(uint64_t start_ns, uint64_t end_ns) {

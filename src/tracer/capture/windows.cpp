@@ -1,10 +1,13 @@
 #include "tracer/capture/windows.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "tracer/capture/base_cost.h"
 #include "tracer/capture/capture.h"
 #include "tracer/capture/work_count.h"
 #include "tracer/core/config.h"
+#include "tracer/core/notice.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/system/system_calls.h"
@@ -24,10 +27,12 @@ constexpr uint64_t kSwitchCostNs = kMsNs / 2;  // of the program, for both switc
 constexpr double kPresumedSlowDown = 0.3;      // until it was measured a few times
 constexpr uint32_t kMeasured = 9, kEnoughMeasured = 3;
 
+// Recording is off in all but the first; with a budget the base level is on then, as long as it fits.
 enum class Phase : uint8_t {
-  kRecord,  // recording is on, and calls are counted
-  kCount,   // it is off, and calls are counted
-  kRest     // it is off
+  kRecord,   // recording is on, and calls are counted
+  kCount,    // calls are counted
+  kNothing,  // the same without the base level
+  kRest
 };
 
 Phase phase = Phase::kRecord;
@@ -45,6 +50,13 @@ double before_ns = 0, recorded_ns = 0;  // for a call, in the last windows witho
 uint64_t recorded_length_ns = 0;        // of the window with recording
 double slow_downs[kMeasured] = {};
 uint32_t measured = 0;
+uint64_t rest_until_ns = 0;
+constexpr uint64_t kLookNs = 500 * kMsNs;  // in a rest, at what the base level costs
+constexpr uint64_t kLongestOfNothingNs = 500 * kMsNs;
+BaseCost base_cost;
+bool is_excess_told = false;
+bool is_comparing = false;  // with the last window without the base level, in which a call took so long
+double nothing_ns = 0;
 
 void EnterPhase(Phase next) {
   EndCount();
@@ -66,9 +78,14 @@ double NsOfCall(const WorkCount& count) {
   return count.calls < 2 ? 0 : static_cast<double>(count.span_ns) / (count.calls - 1);
 }
 
+trace::RecordLevel Level() {
+  if (phase == Phase::kRecord) return trace::RecordLevel::kAll;
+  return IsBaseRecorded() ? trace::RecordLevel::kBase : trace::RecordLevel::kNothing;
+}
+
 void Write(const WorkCount& count) {
   const uint64_t now = MonotonicNs();
-  Output().Add(trace::WorkRateRecord{count_ns, now - count_ns, ++window_number, phase == Phase::kRecord,
+  Output().Add(trace::WorkRateRecord{count_ns, now - count_ns, ++window_number, static_cast<uint8_t>(Level()),
                                      TheCallSource()->name(counted_function.load(std::memory_order_relaxed)),
                                      count.calls, count.span_ns, count.threads});
 }
@@ -117,6 +134,24 @@ void BeginRecording() {
   BeginCapture(trace::CaptureTrigger::kWindow);
   EnterPhase(Phase::kRecord);
   worked_from_ns = phase_ns;
+  base_cost.CountFrom(phase_ns, true);
+}
+
+void SayExcess(double share) {
+  if (std::exchange(is_excess_told, true)) return;
+  const auto hundredths = static_cast<uint64_t>(share * 10000 + 0.5);
+  Message message;
+  message << "between windows nothing is recorded: the base level, with NVTX ranges and waits, would cost about "
+          << hundredths / 100 << "." << hundredths / 10 % 10 << hundredths % 10 << "% of the run time";
+  Say(trace::NoticeLevel::kInfo, message);
+}
+
+// What is to be on when the window ends.
+void ChooseBase() {
+  if (Config().budget_ppm == 0) return;
+  base_cost.Expect(base_cost.SinceThen(MonotonicNs()));
+  if (!base_cost.Fits()) SayExcess(base_cost.Share());
+  KeepBaseAfterWindows(base_cost.Fits());
 }
 
 void EndRecording() {
@@ -132,6 +167,7 @@ void EndRecording() {
   recorded_ns = NsOfCall(count);
   recorded_length_ns = MonotonicNs() - worked_from_ns;
   Listen(true);
+  ChooseBase();
   EndCapture(trace::CaptureTrigger::kWindow);
   Drain(Depth::kAll);
   EnterPhase(Phase::kCount);
@@ -147,23 +183,64 @@ double ExpectedSlowDown() {
   return known < kEnoughMeasured ? std::max(likely, kPresumedSlowDown) : likely;
 }
 
+double Budget() { return Config().budget_ppm / 1e6; }
+
 // How long recording has to rest, so that what it has cost is no more than is allowed of the time since the begin.
 uint64_t RestNs(double after_ns) {
   const double around_ns = before_ns > 0 ? (before_ns + after_ns) / 2 : after_ns;
   if (around_ns > 0 && recorded_ns > 0) slow_downs[measured++ % kMeasured] = recorded_ns / around_ns - 1;
   const double slow_down = ExpectedSlowDown();
   spent_ns += static_cast<double>(recorded_length_ns) * slow_down / (1 + slow_down) + kSwitchCostNs;
-  const double needed_ns = spent_ns * 1e6 / Config().budget_ppm;
+  const double of_windows = Budget() - (IsBaseRecorded() ? base_cost.Share() : 0);
+  const double needed_ns = spent_ns / of_windows;
   const auto passed_ns = static_cast<double>(MonotonicNs() - begin_ns);
   return needed_ns > passed_ns ? static_cast<uint64_t>(needed_ns - passed_ns) : 0;
 }
 
-void Rest(uint64_t rest_ns) {
+void Rest() {
   Listen(false);
   TheCallSource()->listen();
   EnterPhase(Phase::kRest);
-  next_ns = phase_ns + rest_ns;
+  next_ns = std::min(phase_ns + kLookNs, rest_until_ns);
+  base_cost.CountFrom(MonotonicNs(), false);
 }
+
+void RestOrRecord() {
+  const uint64_t now = MonotonicNs();
+  rest_until_ns > now + 2 * count_length_ns ? Rest() : BeginRecording();
+}
+
+// The window without the base level lies between two that have it.
+void EndComparison(double call_ns) {
+  base_cost.Measure((before_ns + call_ns) / 2, nothing_ns);
+  is_comparing = false;
+  before_ns = call_ns;
+  if (base_cost.Fits()) return RestOrRecord();
+  SayExcess(base_cost.Share());
+  SwitchBase(false);
+  RestOrRecord();
+}
+
+void BeginComparison() {
+  SwitchBase(false);
+  EnterPhase(Phase::kNothing);
+}
+
+// A program that is slow now is the last that should go unseen for longer: what was counted is then left.
+void EndCountOfNothing() {
+  Drain(Depth::kReady);
+  const WorkCount count = ReadCount();
+  const bool is_enough = count.calls >= kFewestCalls;
+  if (is_enough) {
+    Write(count);
+    nothing_ns = NsOfCall(count);
+    is_comparing = true;
+  }
+  SwitchBase(true);
+  is_enough ? EnterPhase(Phase::kCount) : RestOrRecord();
+}
+
+bool IsComparisonDue() { return IsBaseRecorded() && base_cost.IsDue() && count_length_ns <= kLongestOfNothingNs; }
 
 void EndCountWithout() {
   Drain(Depth::kReady);
@@ -171,6 +248,7 @@ void EndCountWithout() {
   if (NeedsMore(count)) return;
   Write(count);
   const double call_ns = NsOfCall(count);
+  if (is_comparing) return EndComparison(call_ns);
   const bool follows_recording = recorded_length_ns != 0;
   const uint64_t rest_ns = Config().budget_ppm != 0 && follows_recording ? RestNs(call_ns) : 0;
   before_ns = call_ns;
@@ -178,7 +256,22 @@ void EndCountWithout() {
   // Where there is no need to rest, there is none to look so often.
   length_ns = Config().budget_ppm != 0 && follows_recording && rest_ns == 0 ? std::min(2 * length_ns, kLongestNs)
                                                                             : count_length_ns;
-  rest_ns > 2 * count_length_ns ? Rest(rest_ns) : BeginRecording();
+  if (!follows_recording) return BeginRecording();
+  rest_until_ns = MonotonicNs() + rest_ns;
+  base_cost.CountRound();
+  IsComparisonDue() ? BeginComparison() : RestOrRecord();
+}
+
+// The program may do something else by now, of which the base level would record too much.
+void LookInRest() {
+  Drain(Depth::kReady);
+  const double share = base_cost.SinceThen(MonotonicNs());
+  if (IsBaseRecorded() && !base_cost.Fits(share)) {
+    SayExcess(share);
+    SwitchBase(false);
+  }
+  base_cost.CountFrom(MonotonicNs(), false);
+  next_ns = std::min(MonotonicNs() + kLookNs, rest_until_ns);
 }
 
 void EndRest() {
@@ -196,6 +289,9 @@ void StartWindows() {
   begin_ns = MonotonicNs();
   spent_ns = before_ns = 0;
   recorded_length_ns = measured = window_number = 0;
+  is_comparing = false;
+  is_excess_told = false;
+  base_cost.Start(Budget());
   length_ns = count_length_ns = kLengthNs;
   BeginRecording();
 }
@@ -208,8 +304,9 @@ uint64_t WindowLeftNs() {
 
 void CarryOutWindow() {
   if (WindowLeftNs() > 0) return;
-  if (phase == Phase::kRest) return EndRest();
+  if (phase == Phase::kRest) return MonotonicNs() < rest_until_ns ? LookInRest() : EndRest();
   if (!is_counting) return CountFromNow();
+  if (phase == Phase::kNothing) return EndCountOfNothing();
   phase == Phase::kRecord ? EndRecording() : EndCountWithout();
 }
 

@@ -35,6 +35,12 @@ const CallSource* TheCallSource();
 bool IsListening();
 void Listen(bool on);
 
+// Rows of threads so far, and among them those of NVTX, and of CUDA calls at the base level. [writer thread]
+struct RowCount {
+  uint64_t rows = 0, ranges = 0, base_calls = 0;
+};
+inline RowCount row_count;
+
 struct WorkCount {
   uint32_t calls = 0, threads = 0;
   uint64_t span_ns = 0;  // from the first to the last

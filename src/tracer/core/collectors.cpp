@@ -85,7 +85,9 @@ void ForEach(void (*Collector::*verb)(Parameters...), Arguments... arguments) {
 
 void Switch(bool has_warm_up, bool on) {
   for (const Collector& collector : kCollectors) {
-    if (collector.switch_capture != nullptr && collector.has_warm_up == has_warm_up) collector.switch_capture(on);
+    if (collector.switch_capture == nullptr || collector.has_warm_up != has_warm_up) continue;
+    const bool stays_on = !on && collector.is_of_base && IsBaseRecorded();
+    if (!stays_on) collector.switch_capture(on);
   }
 }
 
@@ -105,6 +107,12 @@ void PrepareCollectors() {
 void RetellEverything() { ForEach(&Collector::retell); }
 void SwitchCollectors(bool on) { Switch(false, on); }
 void SwitchWarmUpCollectors(bool on) { Switch(true, on); }
+void SwitchBaseCollectors(bool on) {
+  for (const Collector& collector : kCollectors) {
+    if (collector.switch_capture != nullptr && collector.is_of_base) collector.switch_capture(on);
+  }
+  kGpuWorkCollector.switch_capture(false);  // its callbacks are those of the level that is on now
+}
 void DrainCollectors(DrainRound* round) { ForEach(&Collector::drain, round); }
 void SalvageCollectors(DrainRound* round) { ForEach(&Collector::salvage, round); }
 void StopCollectors(StopReason why) { ForEach(&Collector::stop, why); }

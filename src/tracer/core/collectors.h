@@ -45,12 +45,14 @@ struct Collector {
   void (*prepare)() = nullptr;
   // The trace begins, or goes on in another file: what is said once has to be said again. [writer thread]
   void (*retell)() = nullptr;
-  // A capture begins or ends. One that is on from the begin is not told: `start` sees it (IsCapturing). [one thread at
-  // a time]
+  // A capture begins or ends, or the base level does. What is on from the begin is not told: `start` sees it
+  // (IsCapturing). [one thread at a time]
   void (*switch_capture)(bool on) = nullptr;
   // It takes its time to be switched on. So it is on before a capture begins and in the warm-up of steps, and what it
   // tells of before is left out (IsOfCapture). The others are switched on when the capture has begun.
   bool has_warm_up = false;
+  // What it records is part of the base level: it stays on between windows as long as that is on (capture.h).
+  bool is_of_base = false;
   // Adds what there is to the output. [writer thread, or whoever writes the end]
   void (*drain)(DrainRound* round) = nullptr;
   // The same for a process that died at any instruction, from what it left in the arena. [salvage]
@@ -69,6 +71,7 @@ void PrepareCollectors();  // those that are not yet
 void RetellEverything();
 void SwitchCollectors(bool on);        // those without a warm-up
 void SwitchWarmUpCollectors(bool on);  // those with one
+void SwitchBaseCollectors(bool on);    // outside of captures: those of the base level, and CUPTI, which is in part
 void DrainCollectors(DrainRound* round);
 void SalvageCollectors(DrainRound* round);
 void StopCollectors(StopReason why);

@@ -241,7 +241,7 @@ bool StartCuptiSession() {
   EnableCallbacks();
   SetUsedCupti({Names().Intern(Cupti().path), Cupti().version, driver_version});
   is_active.store(true, std::memory_order_release);
-  if (IsCapturing()) SwitchCupti(true);
+  if (IsCapturing() || IsBaseRecorded()) SwitchCupti(IsCapturing());
   if (!has_thread.load(std::memory_order_relaxed)) {
     has_thread.store(StartThread(RunFlushThread, "gprof-cupti"), std::memory_order_release);
   }

@@ -17,6 +17,7 @@ void ConvertMpiCallRow(const RowHeader* row, const RowSource& source);
 inline constexpr Collector kMpiCallCollector = {
     .start = StartMpiCalls,
     .switch_capture = SwitchMpiCalls,
+    .is_of_base = true,
     .drain = DrainMpiCalls,
     .salvage = TakeOpenMpiCalls,
     .stop = StopMpiCalls,

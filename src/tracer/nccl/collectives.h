@@ -33,6 +33,7 @@ void ConvertNcclRow(const RowHeader* row, const RowSource& source);
 inline constexpr Collector kNcclCollector = {
     .start = StartCollectives,
     .switch_capture = SwitchCollectives,
+    .is_of_base = true,
     .drain = DrainCollectives,
     .stop = StopCollectives,
     .row_types = SetOf(RowType::kCollective, RowType::kNcclTransfer),

@@ -123,20 +123,20 @@ int Pop(uint32_t domain) {
 
 void Mark(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
   ThreadLog* log = OwnLog();
-  if (log == nullptr || !IsCapturing()) return;
+  if (log == nullptr || !IsBaseRecorded()) return;
   WriteNvtxNamed(log, RowType::kNvtxMark, trace::NvtxEvent::kMark, domain, text, attributes);
 }
 
 int WatchedPush(ThreadLog* log, uint32_t domain, const NvtxText& given, const NvtxAttributes* attributes) {
   const NvtxText text = given.Measured();
   OnPushSeen(log, domain, text.id, text.data, text.size);
-  if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
+  if (IsBaseRecorded()) WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
   DelayRange(text.id, text.data, text.size);
   return Deeper(log, domain);
 }
 
 int WatchedPop(ThreadLog* log, uint32_t domain, uint64_t stamp) {
-  if (IsCapturing()) WriteNvtxPop(log, domain, stamp);
+  if (IsBaseRecorded()) WriteNvtxPop(log, domain, stamp);
   OnPopSeen(log, domain);
   return Shallower(log, domain);
 }
@@ -144,12 +144,12 @@ int WatchedPop(ThreadLog* log, uint32_t domain, uint64_t stamp) {
 void WatchedStart(ThreadLog* log, uint32_t domain, const NvtxText& given, const NvtxAttributes& attributes) {
   const NvtxText text = given.Measured();
   OnStartSeen(attributes.range, domain, text.id, text.data, text.size);
-  if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kStart, domain, text, &attributes, 0);
+  if (IsBaseRecorded()) WriteNvtxRow(log, trace::NvtxEvent::kStart, domain, text, &attributes, 0);
   DelayRange(text.id, text.data, text.size);
 }
 
 void WatchedEnd(ThreadLog* log, uint32_t domain, const NvtxAttributes& attributes, uint64_t stamp) {
-  if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kEnd, domain, {}, &attributes, stamp);
+  if (IsBaseRecorded()) WriteNvtxRow(log, trace::NvtxEvent::kEnd, domain, {}, &attributes, stamp);
   OnEndSeen(attributes.range);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tracer/capture/capture.h"
+#include "tracer/capture/work_count.h"
 #include "tracer/nvtx/given_names.h"
 #include "tracer/nvtx/nvtx_row_layout.h"
 #include "tracer/nvtx/payload_capture.h"
@@ -163,11 +164,14 @@ void TellLayouts() {
 
 }  // namespace
 
-void ConvertNvtxRow(const RowHeader* row, const RowSource& source) { NvtxConverter(source).Convert(row); }
+void ConvertNvtxRow(const RowHeader* row, const RowSource& source) {
+  ++row_count.ranges;
+  NvtxConverter(source).Convert(row);
+}
 
 void StartNvtx() {
   SetUpRangeTriggers();
-  ChooseNvtxPath(IsCapturing());
+  ChooseNvtxPath(IsBaseRecorded());
 }
 
 void RetellNvtx() { names_told = layouts_told = 0; }

@@ -19,6 +19,7 @@ inline constexpr Collector kNvtxCollector = {
     .start = StartNvtx,
     .retell = RetellNvtx,
     .switch_capture = ChooseNvtxPath,
+    .is_of_base = true,
     .drain = DrainNvtx,
     .salvage = DrainNvtx,
     .reset = ResetNvtxAfterFork,

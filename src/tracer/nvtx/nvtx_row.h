@@ -147,7 +147,7 @@ void Mark(uint32_t domain, const NvtxText& text, const NvtxAttributes* attribute
 
 inline void MarkNamed(uint32_t domain, const char* text) {
   ThreadLog* log = own_log;
-  if (__builtin_expect((log != nullptr) & IsCapturing() & (text != nullptr), 1)) {
+  if (__builtin_expect((log != nullptr) & IsBaseRecorded() & (text != nullptr), 1)) {
     const uint32_t known = log->names.Find(text);
     if (known != 0 && WriteNvtxWord(log, RowType::kNvtxMark, domain, known, 0)) return;
   }

@@ -19,6 +19,7 @@ inline constexpr Collector kOsCallCollector = {
     .start = StartOsCalls,
     .prepare = PrepareOsCalls,
     .switch_capture = SwitchOsCalls,
+    .is_of_base = true,
     .drain = DrainOsCalls,
     .salvage = TakeOpenOsCalls,
     .stop = StopOsCalls,

@@ -16,6 +16,7 @@ void ResetSignalSamplesAfterFork();
 inline constexpr Collector kSignalSampleCollector = {
     .prepare = PrepareSignalSamples,
     .switch_capture = SwitchSignalSamples,
+    .is_of_base = true,
     .drain = DrainSignalSamples,
     .stop = StopSignalSamples,
     .reset = ResetSignalSamplesAfterFork,

@@ -18,7 +18,7 @@ namespace {
 constinit std::atomic<uint32_t> last_step{0};
 
 // Null where nothing is recorded now.
-ThreadLog* LogOfEngine() { return StartTracer() && IsCapturing() ? OwnLog() : nullptr; }
+ThreadLog* LogOfEngine() { return StartTracer() && IsBaseRecorded() ? OwnLog() : nullptr; }
 
 uint32_t At(const uint64_t* column, uint64_t i) { return column == nullptr ? 0 : static_cast<uint32_t>(column[i]); }
 

@@ -37,6 +37,8 @@ struct OpenCall {
   uint8_t domain = 0;
   uint32_t stack = 0;
   uint32_t pauses_before = kNever;  // its capture (cupti/activity/pauses.h)
+  uint32_t in_window = 0;           // correlation of the last call that was entered within a capture
+  bool is_of_base = false;          // entered outside of one
   static constexpr uint32_t kNever = ~0u;
 };
 
@@ -68,6 +70,7 @@ struct SetAsideCall {
   uint16_t cbid = 0;
   uint8_t domain = 0;
   uint32_t stack = 0;
+  bool is_of_base = false;
 };
 
 // The outermost range of the name that captures go by (nvtx/range_triggers.h), as far as one thread has it open.

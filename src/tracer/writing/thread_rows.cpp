@@ -1,5 +1,6 @@
 #include "tracer/writing/thread_rows.h"
 
+#include "tracer/capture/work_count.h"
 #include "tracer/core/process_record.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/clock.h"
@@ -32,6 +33,7 @@ void AddAnchor(bool is_record) {
 uint64_t TakeRows() {
   uint64_t rows = 0;
   ForEachLog([&rows](ThreadLog* log) { rows += TakeRowsOf(log); });
+  row_count.rows += rows;
   if (!is_salvage) Header().heartbeat_ns.store(MonotonicNs(), std::memory_order_relaxed);
   return rows;
 }

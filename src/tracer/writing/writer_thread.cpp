@@ -137,7 +137,7 @@ bool IsAlone() {
 // In a session that records nothing now there is nothing to do either.
 bool IsWorthAFlush(uint32_t* idle_rounds) {
   constexpr uint32_t kEnough = 8;  // for what was launched before the stop
-  const bool is_idle = !IsCapturing() && CapturesEnded() == captures_told;
+  const bool is_idle = !IsBaseRecorded() && CapturesEnded() == captures_told;
   *idle_rounds = is_idle ? *idle_rounds + 1 : 0;
   return *idle_rounds <= kEnough;
 }

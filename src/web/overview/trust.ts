@@ -28,7 +28,8 @@ function recordedText(trust: Row): string {
   const modes = strs(trust, "capture_modes").join(", ");
   const captures = num(trust, "captures");
   if (captures === 0) return modes || "the whole run";
-  return `${countOf(captures, "capture")}, ${formatNs(num(trust, "captured_ns"))} in total${modes && `: ${modes}`}`;
+  const kernels = str(trust, "kernels");
+  return `${countOf(captures, "capture")}, ${formatNs(num(trust, "captured_ns"))} in total${modes && `: ${modes}`}${kernels && `; kernels ${kernels}`}`;
 }
 
 function versionsText(trust: Row): string {

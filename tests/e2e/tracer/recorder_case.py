@@ -16,10 +16,10 @@ class RecorderCase(harness.Case):
         self.number_of_gates += 1
         return self.folder / f"gate{self.number_of_gates}"
 
-    def record(self, *script, options=(), flush_ms=20):
+    def record(self, *script, options=(), flush_ms=20, env=None):
         command = [str(harness.GPROF), "record", "--flush-ms", str(flush_ms), *map(str, options), "--", *self.command("scripted", script)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                                        cwd=self.folder, env=self.environment("13.0", None))
+                                        cwd=self.folder, env=self.environment("13.0", env))
         self.addCleanup(self.process.stdout.close)
         self.addCleanup(self.process.stderr.close)
         self.addCleanup(self.process.kill)
@@ -63,6 +63,10 @@ class RecorderCase(harness.Case):
 
     def snapshots(self):
         return sorted(path.name for path in self.folder.glob("*.trace"))
+
+    def written(self):
+        """A snapshot is there before it has anything in it."""
+        return [name for name in self.snapshots() if harness.has_records(self.folder / name)]
 
     def load(self, name):
         trace = harness.Trace(self.folder / name)

@@ -182,6 +182,51 @@ class Recorder(recorder_case.RecorderCase):
         self.assertRegex(self.process.stderr.read().decode(), r"measured slow-down \S+ \(95% interval \S+ to \S+, \d+ windows\)")
         self.process.wait(harness.DEADLINE_S)
 
+    def test_an_error_of_a_gpu(self):
+        last, gpus = self.gate(), self.folder / "gpus"
+        gpus.write_text("gpus 1\nclock 1 1980\nxids 1\n", encoding="utf-8")
+        nvml = {"MOCK_NVML": str(gpus), "LD_LIBRARY_PATH": f"{harness.MOCK / 'nvml'}:{harness.MOCK / '13.0'}"}
+        self.record("mark", "one", "say", "begin", "wait", last, options=["--on-xid", "--nvml", "10"], env=nvml)
+        self.read_until("begin")
+        with gpus.open("a", encoding="utf-8") as file:
+            file.write("xid 0 79\n")
+        (name,) = harness.wait_for(self.written, "its snapshot")
+        self.assertEqual(self.reason(self.load(name)), "the driver logged Xid 79 of GPU 0")
+        last.touch()
+        self.finish()
+
+    def test_triggers_between_windows(self):
+        """A step is slow while no kernels are recorded, and a GPU that nobody looks at is not idle."""
+        go, slow, last = self.gate(), self.gate(), self.gate()
+        self.record("say", "begin", "steps", go, "push", "step", "say", "slow", "wait", slow, "pop", "step", "wait", last,
+                    options=["--budget", "1%", "--on-slow-step", "step:5", "--on-idle", "1s", "--cooldown", "0", "--most", "100"])
+        self.read_until("begin")
+
+        def is_in_pause():
+            """For some seconds, as what the base level costs has been compared."""
+            self.cli("snapshot", "-f", "-o", "look.trace")
+            look = self.load("look.trace")
+            compared = [r["start_ns"] for r in look.of("work_rate") if r["level"] == 0]
+            return compared and any(r["start_ns"] > compared[-1] for r in look.of("base_time"))
+        harness.wait_for(is_in_pause, "the end of a window")
+        (self.folder / "look.trace").unlink()
+        go.touch()
+        self.read_until("slow")
+        time.sleep(1)
+        slow.touch()
+
+        def of_the_wait():
+            return [name for name in self.written() if re.search(r"took [0-9.]+ s, ", self.reason(self.load(name)))]
+        (name,) = harness.wait_for(of_the_wait, "its snapshot")
+        self.assertFalse([n for n in self.written() if "idle" in self.reason(self.load(n))])
+        trace = self.load(name)
+        begin = max(r["time_ns"] for r in trace.of("nvtx", message="step"))
+        base = [(r["start_ns"], r["start_ns"] + r["duration_ns"]) for r in trace.of("base_time")]
+        self.assertTrue([b for b in base if b[0] <= begin <= b[1]], (begin, base))
+        self.assertRegex(self.report(self.folder / name)["trust"]["kernels"], "ranges, waits and graph launches for another")
+        last.touch()
+        self.assertRegex(self.finish(), r"kernels were recorded in \d+ windows?, \S+ of the run; ranges and waits for \S+ more")
+
     def test_without_a_recorder_the_program_does_not_fill_the_memory(self):
         last = self.gate()
         self.record("say", "begin", "crowd", last, options=["--memory", "200k", "-q"])

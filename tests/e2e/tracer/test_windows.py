@@ -1,13 +1,16 @@
 """Recording in windows: on and off in turns, to measure the slow-down or to stay within a budget. The program works until
 the trace has as many windows as the test wants, so that nothing here depends on how fast the machine is."""
+import json
 import subprocess
 import time
 
 import harness
 
 START, STOP = 1, 2
+NOTHING, EVERYTHING, BASE = 0, 1, 2
 BY_WINDOW = 9
 WINDOWS = 8
+SEAM_NS = 1_000_000  # between two pieces of a time
 
 
 class Windows(harness.Case):
@@ -41,6 +44,16 @@ class Windows(harness.Case):
         self.assertEqual({r["trigger"] for r in borders[:-1]}, {BY_WINDOW})
         return [(start["time_ns"], stop["time_ns"]) for start, stop in zip(borders[::2], borders[1::2])]
 
+    def base_times(self, trace):
+        """Joined, as they are told piece by piece."""
+        joined = []
+        for start, end in sorted((r["start_ns"], r["start_ns"] + r["duration_ns"]) for r in trace.of("base_time")):
+            if joined and start <= joined[-1][1] + SEAM_NS:
+                joined[-1][1] = max(joined[-1][1], end)
+            else:
+                joined.append([start, end])
+        return joined
+
     def check_rates(self, trace):
         """Windows are counted within captures where they say so and outside of them otherwise."""
         captures = self.captures(trace)
@@ -48,7 +61,9 @@ class Windows(harness.Case):
             start, end = rate["start_ns"], rate["start_ns"] + rate["duration_ns"]
             within = [c for c in captures if c[0] <= start and end <= c[1]]
             touched = [c for c in captures if c[0] < end and start < c[1]]
-            self.assertEqual((len(within), len(touched)), (1, 1) if rate["is_recorded"] else (0, 0), rate)
+            self.assertEqual((len(within), len(touched)), (1, 1) if rate["level"] == EVERYTHING else (0, 0), rate)
+            in_base = [b for b in self.base_times(trace) if b[0] <= start + SEAM_NS and end <= b[1] + SEAM_NS]
+            self.assertEqual(len(in_base), 1 if rate["level"] == BASE else 0, rate)
             self.assertLessEqual(rate["span_ns"], rate["duration_ns"] + 1_000_000)
             self.assertTrue(rate["calls"] > 1 and rate["threads"] == 1 and rate["span_ns"] > 0, rate)
             self.assertIn(rate["function"], ("cudaLaunchKernel", "cudaDeviceSynchronize"))
@@ -57,7 +72,10 @@ class Windows(harness.Case):
         """What was done in a window is there, and nothing else."""
         captures = self.captures(trace)
         for mark in trace.of("nvtx", event=1):
-            self.assertTrue(any(start <= mark["time_ns"] <= stop for start, stop in captures), mark)
+            known = captures + self.base_times(trace)
+            self.assertTrue(any(start <= mark["time_ns"] <= stop + SEAM_NS for start, stop in known), mark)
+        for call in trace.of("api"):
+            self.assertTrue(any(start <= call["start_ns"] <= stop + SEAM_NS for start, stop in captures), call)
         launches = [c["correlation"] for c in trace.calls("cudaLaunchKernel")]
         self.assertTrue(launches)
         self.assertEqual(len(set(launches)), len(launches))
@@ -70,10 +88,11 @@ class Windows(harness.Case):
         self.check_recorded(trace)
         rates = sorted(trace.of("work_rate"), key=lambda r: r["number"])
         self.assertEqual([r["number"] for r in rates], list(range(1, len(rates) + 1)))
-        self.assertEqual([r["is_recorded"] for r in rates], [1 - i % 2 for i in range(len(rates))])
+        self.assertEqual([r["level"] for r in rates], [1 - i % 2 for i in range(len(rates))])
+        self.assertFalse(trace.of("base_time"))
         report = self.report(path)
         measured = report["trust"]["overhead"]["measured"]
-        self.assertEqual(measured["windows"], len([r for r in rates if r["is_recorded"]]))
+        self.assertEqual(measured["windows"], len([r for r in rates if r["level"] == EVERYTHING]))
         self.assertLessEqual(measured["low_percent"], measured["slow_down_percent"])
         self.assertLessEqual(measured["slow_down_percent"], measured["high_percent"])
         metrics = harness.total(report)
@@ -91,6 +110,50 @@ class Windows(harness.Case):
         self.check_recorded(trace)
         mode = trace.of("process")[0]["capture_mode"]
         self.assertTrue(mode.endswith("; in windows that keep the slow-down below 25%"), mode)
+
+    def test_base_level(self):
+        """Between windows ranges and waits go on, and launches do not; windows with nothing at all say what that costs."""
+        def has_compared(trace):
+            return len([r for r in trace.of("work_rate") if r["level"] == NOTHING]) >= 6
+
+        path, trace = self.record("--overhead-budget", "10%", ready=has_compared, script="steps")
+        self.check_rates(trace)
+        self.check_recorded(trace)
+        captures, base = self.captures(trace), self.base_times(trace)
+        self.assertTrue(base)
+        calls = trace.of("base_call")
+        self.assertEqual({c["function"] for c in calls} - {"cudaDeviceSynchronize", "cudaStreamSynchronize"}, set(), "other calls are short")
+        self.assertFalse([c for c in calls if any(start + SEAM_NS <= c["start_ns"] < stop for start, stop in captures)])
+        pushes = [r["time_ns"] for r in trace.of("nvtx", message="step")]
+        self.assertTrue([t for t in pushes if any(start <= t <= end for start, end in base)])
+        report = self.report(path)
+        self.assertTrue(report["trust"]["complete"], report["trust"]["remarks"])
+        self.assertIn("ranges, waits and graph launches for another", report["trust"]["kernels"])
+        measured = report["trust"]["overhead"]["measured"]
+        self.assertGreaterEqual(measured["base"]["windows"], 6)
+        average = measured["average"]
+        self.assertLessEqual(average["low_percent"], average["slow_down_percent"])
+        done = subprocess.run([harness.GPROF, "report", "--format", "json", "--rows", "0", path], capture_output=True, timeout=harness.DEADLINE_S,
+                              check=True)
+        tables = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+        self.assertEqual({r["function"] for r in tables["base_calls"]}, {c["function"] for c in calls})
+        self.assertEqual(sum(r["count"] for r in tables["base_calls"]), len(calls))
+        # Steps are known of all the time, what the GPU did of windows alone.
+        iterations = tables["step_iterations"]
+        self.assertGreater(len([i for i in iterations if i["kernel_ns"] is None]), 0)
+        for step in iterations:
+            start = step["start_ns"] + report["trace"]["start_ns"]
+            in_window = any(begin <= start and start + step["duration_ns"] <= stop for begin, stop in captures)
+            self.assertEqual(step["kernel_ns"] is not None, in_window, step)
+
+    def test_a_base_level_that_costs_too_much(self):
+        """Thousands of ranges a second do not fit into a ten-thousandth of the time: between windows nothing is recorded."""
+        def is_told(trace):
+            return any("between windows nothing is recorded" in n["message"] for n in trace.of("notice"))
+
+        _, trace = self.record("--overhead-budget", "0.01%", ready=is_told, script="storm")
+        base = self.base_times(trace)
+        self.assertLess(sum(end - start for start, end in base), 1_000_000_000, "no longer than it takes to see that")
 
     def test_start_of_the_program_costs_nothing(self):
         """Three seconds without CUDA, as Python takes for its imports: at 10 % they would cost a pause of four."""

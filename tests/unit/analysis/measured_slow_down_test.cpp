@@ -1,3 +1,5 @@
+#include "analysis/facts/recording/measured_slow_down.h"
+
 #include <gtest/gtest.h>
 
 #include "analysis/facts/recording/recording_cost.h"
@@ -12,7 +14,7 @@ void Add(Trace* trace, uint32_t number, bool is_recorded, int64_t ns, uint32_t p
   WorkRate rate;
   rate.process = process;
   rate.number = number;
-  rate.is_recorded = is_recorded;
+  rate.level = is_recorded ? trace::RecordLevel::kAll : trace::RecordLevel::kNothing;
   rate.calls = 101;
   rate.span_ns = 100 * ns;
   rate.threads = kManyThreads;
@@ -69,15 +71,38 @@ TEST(MeasuredSlowDown, ComparesWithBothNeighbours) {
 TEST(MeasuredSlowDown, LeavesOutWhatIsNotComparable) {
   Trace trace = WithWindows(8);
   for (WorkRate& rate : trace.work_rates) {
-    if (!rate.is_recorded) rate.number += 100;  // no neighbour
+    if (rate.level == trace::RecordLevel::kNothing) rate.number += 100;  // no neighbour
   }
   EXPECT_FALSE(MeasureSlowDown(trace).IsKnown());
   trace = WithWindows(8);
-  for (WorkRate& rate : trace.work_rates) rate.calls = rate.is_recorded ? 3 : rate.calls;
+  for (WorkRate& rate : trace.work_rates) rate.calls = rate.level == trace::RecordLevel::kAll ? 3 : rate.calls;
   EXPECT_FALSE(MeasureSlowDown(trace).IsKnown());
   trace = WithWindows(8);
-  for (WorkRate& rate : trace.work_rates) rate.function = NameId{rate.is_recorded ? 1u : 2u};
+  for (WorkRate& rate : trace.work_rates) rate.function = NameId{rate.level == trace::RecordLevel::kAll ? 1u : 2u};
   EXPECT_FALSE(MeasureSlowDown(trace).IsKnown());
+}
+
+// Windows with everything beside those of the base level, and after each of them one without anything.
+TEST(MeasuredSlowDown, TellsWhatTheBaseLevelCosts) {
+  Trace trace;
+  trace.processes.resize(1);
+  trace.processes[0].end_ns = 1000;
+  trace.captures.push_back({0, 100, 0, 1, trace::CaptureTrigger::kWindow, trace::CaptureTrigger::kWindow, false});
+  trace.base_times.push_back({100, 900, 0});
+  for (uint32_t i = 0; i < 9; ++i) {
+    for (const int64_t ns : {1100, 1010, 1000, 1010}) {
+      Add(&trace, static_cast<uint32_t>(trace.work_rates.size() + 1), ns == 1100, ns);
+      if (ns == 1010) trace.work_rates.back().level = trace::RecordLevel::kBase;
+    }
+  }
+  const MeasuredSlowDown slow_down = MeasureSlowDown(trace);
+  EXPECT_NEAR(slow_down.percent, 100 * (1100.0 / 1010 - 1), 1e-9);
+  EXPECT_EQ(slow_down.base_windows, 9);
+  EXPECT_NEAR(slow_down.base.middle, 1, 1e-9);
+  ASSERT_TRUE(slow_down.IsOfShares());
+  EXPECT_DOUBLE_EQ(slow_down.window_share, 0.1);
+  EXPECT_DOUBLE_EQ(slow_down.base_share, 0.8);
+  EXPECT_NEAR(OnAverage(slow_down).middle, 0.1 * slow_down.percent + 0.9, 1e-9);
 }
 
 TEST(MeasuredSlowDown, IsThatOfTheProcessWithTheMost) {

@@ -116,5 +116,23 @@ TEST(Snapshot, OfWindowsKeepsTheirBorders) {
   EXPECT_EQ(taken.trace.captures[1].end_ns, 8 * kSecond);
 }
 
+// "Recorded throughout" is what a process without any capture would say.
+TEST(Snapshot, BetweenTwoWindowsHasNoKernelsAndSaysSo) {
+  RecordedFile file;
+  file.Add(Process());
+  file.Add(trace::CaptureRecord{1 * kSecond, 1, 9, 1}, trace::CaptureRecord{2 * kSecond, 2, 9, 1});
+  file.Add(trace::BaseTimeRecord{2 * kSecond, 3 * kSecond}, trace::BaseTimeRecord{5 * kSecond, 4 * kSecond});
+  const auto ring = Ring::Open(file.path(), {.keep_ns = 5 * kSecond});
+  ring->Follow();
+  ring->Forget(9 * kSecond);
+  const Taken taken = Take(file, ring.get(), 4 * kSecond, 9 * kSecond);
+  ASSERT_EQ(taken.trace.captures.size(), 1u);
+  EXPECT_EQ(taken.trace.captures.front().DurationNs(), 0);
+  ASSERT_EQ(taken.trace.base_times.size(), 1u);
+  EXPECT_EQ(taken.trace.base_times.front().start_ns, 4 * kSecond);
+  EXPECT_EQ(taken.trace.base_times.front().end_ns, 9 * kSecond);
+  EXPECT_TRUE(taken.trace.Lacks(Fact::kWholeRun));
+}
+
 }  // namespace
 }  // namespace gprof

@@ -25,10 +25,8 @@ double LeastNsOfCall(const WorkRate& rate) {
 
 bool IsUsable(const WorkRate& rate) { return rate.calls >= kFewestCalls && rate.span_ns > 0; }
 
-// A window without recording beside one with it, in which the program did the same.
-bool IsNeighbour(const WorkRate& recorded, const WorkRate& other) {
-  return !other.is_recorded && IsUsable(other) && other.function == recorded.function &&
-         (other.number + 1 == recorded.number || other.number == recorded.number + 1);
+bool IsNextTo(const WorkRate& a, const WorkRate& b) {
+  return IsUsable(b) && a.function == b.function && (b.number + 1 == a.number || b.number == a.number + 1);
 }
 
 // How many values stand on each side of the 95 % interval of the median, in order of size: the largest number that a
@@ -44,43 +42,113 @@ size_t OutsideOfInterval(size_t count) {
   return count;
 }
 
+using trace::RecordLevel;
+
+// Of a call in a window and in those beside it, in percent of what it takes with less recording. The latter if no cost
+// of counting is hidden.
+struct Comparison {
+  double percent = 0, most_percent = 0;
+};
+
+// A window and its neighbours for which `is_neighbour` answers true; `is_more`: the window itself has the most
+// recording.
+template <class IsNeighbour>
+void Compare(const std::vector<const WorkRate*>& rates, size_t at, bool is_more, IsNeighbour is_neighbour,
+             std::vector<Comparison>* found) {
+  const WorkRate& window = *rates[at];
+  double sum_ns = 0, least_sum_ns = 0;
+  int neighbours = 0;
+  for (const size_t other : {at - 1, at + 1}) {  // beyond either end there is none
+    if (other >= rates.size() || !IsNextTo(window, *rates[other]) || !is_neighbour(*rates[other])) continue;
+    sum_ns += NsOfCall(*rates[other]);
+    least_sum_ns += LeastNsOfCall(*rates[other]);
+    ++neighbours;
+  }
+  if (neighbours == 0) return;
+  const double other_ns = sum_ns / neighbours;
+  if (is_more) {
+    found->push_back(
+        {100 * (NsOfCall(window) / other_ns - 1), 100 * (NsOfCall(window) * neighbours / least_sum_ns - 1)});
+  } else {
+    found->push_back({100 * (other_ns / NsOfCall(window) - 1), 100 * (other_ns / LeastNsOfCall(window) - 1)});
+  }
+}
+
+bool Summarize(std::vector<Comparison> found, PercentInterval* out) {
+  const size_t outside = OutsideOfInterval(found.size()), middle = found.size() / 2;
+  if (outside == 0) return false;
+  std::ranges::sort(found, {}, &Comparison::most_percent);
+  out->high = found[found.size() - outside].most_percent;
+  std::ranges::sort(found, {}, &Comparison::percent);
+  out->low = found[outside - 1].percent;
+  out->middle = found.size() % 2 == 1 ? found[middle].percent : (found[middle - 1].percent + found[middle].percent) / 2;
+  return true;
+}
+
+// "95% interval 3.6% to 4.9%, 31 windows"
+std::string IntervalWords(double low, double high, int64_t windows) {
+  return "95% interval " + FormatPercent(low) + " to " + FormatPercent(high) + ", " + CountOf(windows, "window");
+}
+
 }  // namespace
 
 MeasuredSlowDown MeasureSlowDown(const std::vector<const WorkRate*>& rates) {
   MeasuredSlowDown result;
-  std::vector<double> percents, most_percents;  // the latter if no cost of counting is hidden
+  std::vector<Comparison> all, base;
   for (size_t i = 0; i < rates.size(); ++i) {
-    const WorkRate& recorded = *rates[i];
-    if (!recorded.is_recorded || !IsUsable(recorded)) continue;
-    double sum_ns = 0, least_sum_ns = 0;
-    int neighbours = 0;
-    for (const size_t at : {i - 1, i + 1}) {  // beyond either end there is none
-      if (at >= rates.size() || !IsNeighbour(recorded, *rates[at])) continue;
-      sum_ns += NsOfCall(*rates[at]);
-      least_sum_ns += LeastNsOfCall(*rates[at]);
-      ++neighbours;
+    if (!IsUsable(*rates[i])) continue;
+    if (rates[i]->level == RecordLevel::kAll) {
+      const size_t known = all.size();
+      Compare(
+          rates, i, true, [](const WorkRate& other) { return other.level != RecordLevel::kAll; }, &all);
+      if (all.size() > known) result.function = rates[i]->function;
+    } else if (rates[i]->level == RecordLevel::kNothing) {
+      Compare(
+          rates, i, false, [](const WorkRate& other) { return other.level == RecordLevel::kBase; }, &base);
     }
-    if (neighbours == 0) continue;
-    percents.push_back(100 * (NsOfCall(recorded) * neighbours / sum_ns - 1));
-    most_percents.push_back(100 * (NsOfCall(recorded) * neighbours / least_sum_ns - 1));
-    result.function = recorded.function;
   }
-  const size_t outside = OutsideOfInterval(percents.size());
-  if (outside == 0) return {};
-  std::ranges::sort(percents);
-  std::ranges::sort(most_percents);
-  const size_t middle = percents.size() / 2;
-  result.windows = static_cast<int64_t>(percents.size());
-  result.percent = percents.size() % 2 == 1 ? percents[middle] : (percents[middle - 1] + percents[middle]) / 2;
-  result.low_percent = percents[outside - 1];
-  result.high_percent = most_percents[percents.size() - outside];
+  PercentInterval of_all;
+  if (!Summarize(all, &of_all)) return {};
+  result.windows = static_cast<int64_t>(all.size());
+  result.percent = of_all.middle, result.low_percent = of_all.low, result.high_percent = of_all.high;
+  if (Summarize(base, &result.base)) result.base_windows = static_cast<int64_t>(base.size());
   return result;
 }
 
+PercentInterval OnAverage(const MeasuredSlowDown& measured) {
+  const auto sum = [&](double all, double base) {
+    return measured.window_share * all + (measured.window_share + measured.base_share) * base;
+  };
+  return {sum(measured.percent, measured.base.middle), sum(measured.low_percent, measured.base.low),
+          sum(measured.high_percent, measured.base.high)};
+}
+
 std::string SlowDownWords(const MeasuredSlowDown& measured) {
-  return "measured slow-down " + FormatPercent(measured.percent) + " (95% interval " +
-         FormatPercent(measured.low_percent) + " to " + FormatPercent(measured.high_percent) + ", " +
-         CountOf(measured.windows, "window") + ")";
+  std::string words = "measured slow-down " + FormatPercent(measured.percent) + " (" +
+                      IntervalWords(measured.low_percent, measured.high_percent, measured.windows) + ")";
+  if (measured.base_windows != 0) {
+    words += " in windows, by the base level " + FormatPercent(measured.base.middle) + " (" +
+             IntervalWords(measured.base.low, measured.base.high, measured.base_windows) + ")";
+  }
+  if (measured.IsOfShares()) {
+    const PercentInterval average = OnAverage(measured);
+    words += ", on average " + FormatPercent(average.middle) + " (" + FormatPercent(average.low) + " to " +
+             FormatPercent(average.high) + ")";
+  }
+  return words;
+}
+
+// How much of its time the process was in windows, and at the base level outside of them.
+void AddShares(const Trace& trace, MeasuredSlowDown* measured) {
+  const Process& process = trace.processes[measured->process];
+  const auto all_ns = static_cast<double>(process.end_ns - process.start_ns);
+  if (all_ns <= 0) return;
+  for (const Capture& c : trace.captures) {
+    if (c.process == measured->process) measured->window_share += static_cast<double>(c.DurationNs()) / all_ns;
+  }
+  for (const BaseTime& time : trace.base_times) {
+    if (time.process == measured->process) measured->base_share += static_cast<double>(time.DurationNs()) / all_ns;
+  }
 }
 
 MeasuredSlowDown MeasureSlowDown(const Trace& trace) {
@@ -95,6 +163,7 @@ MeasuredSlowDown MeasureSlowDown(const Trace& trace) {
     most = slow_down;
     most.process = process;
   }
+  if (most.IsKnown()) AddShares(trace, &most);
   return most;
 }
 

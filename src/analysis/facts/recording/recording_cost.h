@@ -16,12 +16,22 @@ namespace gprof {
 // measured_slow_down.cpp: by how much recording slowed the program down, as its own rate of work tells: the calls of
 // one function in windows with recording and in those without.
 
+struct PercentInterval {
+  double middle = 0, low = 0, high = 0;
+};
+
 struct MeasuredSlowDown {
   uint32_t process = kNone;                               // the one that was slowed down most
   int64_t windows = 0;                                    // with recording, each compared with its neighbours
   double percent = 0, low_percent = 0, high_percent = 0;  // their median and its 95 % interval
   NameId function;                                        // whose calls were counted, of the last of them
+  // What the base level costs, where there is one: those are windows without anything, each compared with neighbours
+  // that have it. And how much of its time the process was in windows, and at the base level outside of them.
+  int64_t base_windows = 0;
+  PercentInterval base;
+  double window_share = 0, base_share = 0;
   bool IsKnown() const { return windows > 0; }
+  bool IsOfShares() const { return base_windows > 0 && window_share > 0; }
 };
 
 // Not known where no process has windows enough for an interval.

@@ -249,10 +249,10 @@ std::optional<StepSums> StepsOf(const AnalysisInput& input, const std::string& s
   const std::optional<StepChoice> choice = FindStep(input, step);
   if (!choice) return std::nullopt;
   const StepTimes times = TimeSteps(input, *choice);
-  if (times.count == 0) return std::nullopt;
+  if (times.known_count == 0) return std::nullopt;
   return StepSums{std::string(input.trace().Text(choice->path)),
-                  times.count,
-                  times.total_ns,
+                  times.known_count,
+                  times.known_ns,
                   times.steady_median_ns,
                   times.total_parts_ns,
                   BlockMedians(times)};

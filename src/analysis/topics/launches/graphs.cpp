@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/facts/gaps/gap_list.h"
+#include "analysis/facts/recording/base_tables.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/finding_words.h"
@@ -322,6 +323,7 @@ AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& opti
   AddFinding(input, making, launches, &result.findings);
   result.tables.push_back(GraphTable(trace, launches, options.max_rows));
   result.tables.push_back(CallTable(trace, &making, options));
+  if (!trace.base_graphs.empty()) result.tables.push_back(BaseGraphTable(trace, options.max_rows));
   return result;
 }
 

@@ -56,17 +56,19 @@ std::vector<Column> Columns() {
 
 std::vector<Cell> Row(const Trace& trace, const PathTimes& path, const RangeProjection::OfPath& projected) {
   const Statistics& times = path.times;
+  const bool is_known = path.known_ns > 0 || times.total == 0;  // else all of it lies between two windows
+  const auto known = [&](auto value) { return is_known ? Cell(value) : Cell(); };
   return {PercentOf(times.total, MultiplySaturating(trace.end_ns - trace.start_ns, path.lanes)),
           times.total,
           path.self_ns,
           times.count,
-          projected.busy.busy_ns(),
-          path.gpu_idle_ns,
-          PercentOf(path.gpu_idle_ns, times.total),
+          known(projected.busy.busy_ns()),
+          known(path.gpu_idle_ns),
+          known(PercentOf(path.gpu_idle_ns, path.known_ns)),
           times.mean,
           times.median,
           times.max,
-          projected.kernels,
+          known(projected.kernels),
           times.min,
           times.stddev,
           path.lanes,
@@ -96,6 +98,8 @@ Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const 
     table.rows.push_back(Row(trace, path, projection.Of(path.path)));
     AddHistogramCell(options, path.times, &table.rows.back());
   }
+  if (!trace.base_times.empty())
+    table.note = "GPU busy, GPU idle, its share and kernels are of the part of Total that lies within windows.";
   CutRows(&table, options.max_rows);
   return table;
 }

@@ -17,7 +17,7 @@ namespace gprof {
 namespace {
 
 struct Sums {
-  int64_t children_ns = 0, gpu_idle_ns = 0, lanes = 0;
+  int64_t children_ns = 0, gpu_idle_ns = 0, known_ns = 0, lanes = 0;
   uint32_t thread = kNone;  // the last one that opened it
 };
 
@@ -83,7 +83,13 @@ class PathSums {
       }
       sums.thread = thread;
       if (device != kNone) sums.gpu_idle_ns += IdleOf(device, start_ns, end_ns);
+      if (!trace_.base_times.empty()) AddWrapping(&sums.known_ns, InWindowsNs(thread, start_ns, end_ns));
     }
+  }
+
+  int64_t InWindowsNs(uint32_t thread, int64_t from_ns, int64_t to_ns) const {
+    const uint32_t process = trace_.threads[thread].process;
+    return input_.shared().recorded().ForEachOfProcess(process, from_ns, to_ns, [](int64_t, int64_t) {});
   }
 
   int64_t IdleOf(uint32_t device, int64_t from_ns, int64_t to_ns) {
@@ -133,7 +139,8 @@ std::vector<PathTimes> TimesByPath(const AnalysisInput& input, Spread spread) {
     const NameId path{i};
     const Statistics times = durations.Of(i).Summary(spread);
     paths.push_back({path, times, std::max<int64_t>(0, SubtractWrapping(times.total, sums.Of(path).children_ns)),
-                     sums.Of(path).gpu_idle_ns, std::max<int64_t>(sums.Of(path).lanes, 1)});
+                     sums.Of(path).gpu_idle_ns, trace.base_times.empty() ? times.total : sums.Of(path).known_ns,
+                     std::max<int64_t>(sums.Of(path).lanes, 1)});
   }
   std::ranges::sort(paths, [&](const PathTimes& a, const PathTimes& b) {
     if (a.times.total != b.times.total) return a.times.total > b.times.total;

@@ -14,6 +14,7 @@ struct PathTimes {
   Statistics times;
   int64_t self_ns = 0;      // less the push/pop ranges directly within, whatever their domain
   int64_t gpu_idle_ns = 0;  // of the GPU that the range's thread uses most
+  int64_t known_ns = 0;     // of the total, within windows: of other time nobody knows what the GPU did
   int64_t lanes = 0;        // how many could be open at a time: threads, and start/end ranges that overlap on one
 };
 

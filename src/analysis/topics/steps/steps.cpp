@@ -46,8 +46,11 @@ std::vector<int64_t> LaunchedIn(const AnalysisInput& input, const StepTimes& tim
 // work launched in them does. `growth_ns`: by which the GPU is busy for longer in later iterations.
 bool IsOnlyTheQueue(const AnalysisInput& input, const StepTimes& times, double growth_ns) {
   if (times.device == kNone || growth_ns <= 0) return false;
-  std::vector<int64_t> launched_ns = LaunchedIn(input, times);
-  launched_ns.erase(launched_ns.begin(), launched_ns.begin() + times.warmups);
+  const std::vector<int64_t> of_all = LaunchedIn(input, times);
+  std::vector<int64_t> launched_ns;
+  for (size_t i = static_cast<size_t>(times.warmups); i < of_all.size(); ++i) {
+    if (times.iterations[i].is_known) launched_ns.push_back(of_all[i]);
+  }
   const std::span<int64_t> all(launched_ns), early = all.first(all.size() / 2), late = all.subspan(all.size() / 2);
   if (std::ranges::all_of(all, [](int64_t ns) { return ns == 0; })) return false;  // nobody knows
   return Summarize(late).median - Summarize(early).median < growth_ns / 2;
@@ -69,7 +72,7 @@ Parts ExtraParts(const StepTimes& times, IsIn is_in) {
   Parts extra{};
   int64_t count = 0;
   for (const Iteration& step : times.iterations) {
-    if (!is_in(step)) continue;
+    if (!is_in(step) || !step.is_known) continue;
     ++count;
     for (size_t part = 0; part < kStepPartCount; ++part) {
       extra[part] += static_cast<double>(step.parts_ns[part]) - times.median_parts_ns[part];
@@ -135,8 +138,10 @@ Parts GrowthOf(const StepTimes& times) {
   for (size_t part = 0; part < kStepPartCount; ++part) {
     std::vector<int64_t> early, late;
     for (size_t i = first; i < times.iterations.size(); ++i) {
+      if (!times.iterations[i].is_known) continue;
       (i < middle ? early : late).push_back(times.iterations[i].parts_ns[part]);
     }
+    if (early.empty() || late.empty()) continue;
     growth[part] = Summarize(std::span<int64_t>(late)).median - Summarize(std::span<int64_t>(early)).median;
   }
   return growth;
@@ -146,7 +151,7 @@ Parts GrowthOf(const StepTimes& times) {
 // GPU's window. In the last one the host waits for work that all of them launched, which is not lost.
 double WonInWindow(const Iteration& step, const StepTimes& times) {
   const double above_ns = static_cast<double>(step.duration_ns) - times.steady_median_ns;
-  if (times.device == kNone) return above_ns;
+  if (times.device == kNone || !step.is_known) return above_ns;
   int64_t within_ns = step.duration_ns - step.parts_ns[kStepOutside];
   if (&step == &times.iterations.back()) within_ns -= step.parts_ns[kStepKernels] + step.parts_ns[kStepCopies];
   return std::clamp(above_ns, 0.0, static_cast<double>(within_ns));
@@ -165,7 +170,10 @@ void AddOutlierFinding(const Trace& trace, const StepTimes& times, const StepHos
   finding.message = FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of \"" +
                     InMessage(name) + "\" took longer than " + FormatNs(times.slow_from_ns) + " (median " +
                     FormatNs(times.steady_median_ns) + ", slowest " + FormatNs(times.max_ns) + ")";
-  finding.evidence.push_back("Extra time per slow iteration: " + ExtraText(extra));
+  const bool is_known =
+      std::ranges::any_of(times.iterations, [](const Iteration& step) { return step.is_outlier && step.is_known; });
+  finding.evidence.push_back(is_known ? "Extra time per slow iteration: " + ExtraText(extra)
+                                      : "What the GPU did in them is not known: they lie between two windows");
   std::string host_text = SlowHostText(trace, times, host, extra);
   if (!host_text.empty()) finding.evidence.push_back(std::move(host_text));
   finding.gain_ns = std::llround(gain_ns);
@@ -218,24 +226,35 @@ void AddWarmupFinding(const StepTimes& times, const std::string& name, AnalysisR
 double IdlePercent(const StepTimes& times) {
   double idle_ns = 0;
   for (size_t part = kStepIdle; part < kStepOutside; ++part) idle_ns += static_cast<double>(times.total_parts_ns[part]);
-  return times.total_ns == 0 ? 0 : 100 * idle_ns / static_cast<double>(times.total_ns);
+  return times.known_ns == 0 ? 0 : 100 * idle_ns / static_cast<double>(times.known_ns);
+}
+
+// What lies within windows and times of the base level, where ranges were recorded.
+int64_t RangesRecordedNs(const Trace& trace, uint32_t process, const Interval& time) {
+  if (trace.base_times.empty()) return time.DurationNs();
+  int64_t sum_ns = 0;
+  for (const Capture& c : trace.captures) sum_ns += c.process == process ? OverlapNs(c, time) : 0;
+  for (const BaseTime& base : trace.base_times) sum_ns += base.process == process ? OverlapNs(base, time) : 0;
+  return sum_ns;
 }
 
 // How often one began after the warm-up: with what lies between them, such as a wait for the next batch.
-std::string PerSecond(const StepTimes& times) {
+std::string PerSecond(const Trace& trace, const StepChoice& choice, const StepTimes& times) {
   if (times.count < 2) return "";
-  const int64_t all_ns = times.iterations.back().start_ns - (times.iterations.begin() + times.warmups)->start_ns;
+  const Interval all{(times.iterations.begin() + times.warmups)->start_ns, times.iterations.back().start_ns};
+  const int64_t all_ns = RangesRecordedNs(trace, trace.threads[choice.thread].process, all);
   if (all_ns <= 0) return "";
   const double rate = 1e9 * static_cast<double>(times.count - 1) / static_cast<double>(all_ns);
   return " (" + (rate < 10 ? fmt::format("{:.2f}", rate) : FormatCount(std::llround(rate))) + "/s)";
 }
 
 // "39 "step" iterations, median 813.05 us (1,230/s), GPU idle 94.1% of step time (most: host)"
-std::string Headline(const StepTimes& times, const std::string& name) {
+std::string Headline(const Trace& trace, const StepChoice& choice, const StepTimes& times, const std::string& name) {
   std::string text = FormatCount(static_cast<int64_t>(times.iterations.size())) + " \"" + name +
-                     "\" iterations, median " + FormatNs(times.steady_median_ns) + PerSecond(times);
-  if (times.device == kNone) return text;
+                     "\" iterations, median " + FormatNs(times.steady_median_ns) + PerSecond(trace, choice, times);
+  if (times.device == kNone || times.known_count == 0) return text;
   text += ", GPU idle " + FormatPercent(IdlePercent(times)) + " of step time";
+  if (times.known_count < times.count) text += " (" + FormatCount(times.known_count) + " in windows)";
   const auto first = times.total_parts_ns.begin() + kStepIdle, last = times.total_parts_ns.begin() + kStepOutside;
   const auto most = std::max_element(first, last);
   if (*most > 0) text += " (most: " + std::string(InfoOf(static_cast<Cause>(most - first)).name) + ")";
@@ -252,7 +271,7 @@ void AddMetrics(const StepTimes& times, AnalysisResult* result) {
   AddMetric(result, "step.p99_ns", times.p99_ns);
   AddMetric(result, "step.max_ns", times.max_ns);
   AddMetric(result, "step.trend_percent", TrendPercent(times));
-  AddMetric(result, "step.idle_percent", IdlePercent(times));
+  if (times.known_count > 0) AddMetric(result, "step.idle_percent", IdlePercent(times));
 }
 
 std::string WhyThisStep(const Trace& trace, const StepChoice& choice, bool is_asked_for) {
@@ -311,12 +330,17 @@ Table PartTable(const Trace& trace, const StepTimes& times) {
               "Percent of the time of all steps, warm-up excluded."};
   if (times.device == kNone) return table;
   table.note += " For " + DeviceScope(trace, times.device) + ", the GPU that the thread uses most.";
+  if (times.known_count < times.count) {
+    table.note += " Only the " + CountOf(times.known_count, "step") +
+                  " within windows count: between them the GPU's work "
+                  "was not recorded.";
+  }
   for (size_t part = 0; part < kStepPartCount; ++part) {
     const int64_t total_ns = times.total_parts_ns[part];
     if (total_ns == 0) continue;
-    table.rows.push_back({PercentOf(total_ns, times.total_ns),
-                          static_cast<double>(total_ns) / static_cast<double>(times.count), times.median_parts_ns[part],
-                          total_ns, StepPartName(part)});
+    table.rows.push_back({PercentOf(total_ns, times.known_ns),
+                          static_cast<double>(total_ns) / static_cast<double>(times.known_count),
+                          times.median_parts_ns[part], total_ns, StepPartName(part)});
   }
   std::ranges::stable_sort(
       table.rows, [](const auto& a, const auto& b) { return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]); });
@@ -350,7 +374,8 @@ Table SlowTable(const Trace& trace, const StepTimes& times, uint32_t max_rows) {
     const Iteration& step = times.iterations[i];
     table.rows.push_back({static_cast<int64_t>(i + 1), step.start_ns - trace.start_ns, step.duration_ns,
                           static_cast<double>(step.duration_ns) - times.steady_median_ns,
-                          std::string(step.is_warmup ? "warm-up" : "slow"), ExtraText(ExtraOf(times, step))});
+                          std::string(step.is_warmup ? "warm-up" : "slow"),
+                          step.is_known ? ExtraText(ExtraOf(times, step)) : "not known: between two windows"});
   }
   CountLeftOut(&table, slow.size());
   return table;
@@ -372,7 +397,7 @@ Table IterationTable(const Trace& trace, const StepTimes& times, uint32_t max_ro
                           std::string(step.is_warmup    ? "warm-up"
                                       : step.is_outlier ? "slow"
                                                         : "")});
-    for (const int64_t ns : step.parts_ns) table.rows.back().emplace_back(ns);
+    for (const int64_t ns : step.parts_ns) table.rows.back().push_back(step.is_known ? Cell(ns) : Cell());
   }
   CountLeftOut(&table, times.iterations.size());
   return table;
@@ -388,7 +413,7 @@ AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& optio
   const StepTimes times = TimeSteps(input, *choice);
   const std::string name = PathName(trace, choice->path);
   AddMetrics(times, &result);
-  result.headline = Headline(times, name);
+  result.headline = Headline(trace, *choice, times, name);
   result.tables.push_back(SummaryTable(trace, *choice, times, !options.step.empty()));
   result.tables.push_back(PartTable(trace, times));
   result.tables.push_back(SlowTable(trace, times, options.max_rows));

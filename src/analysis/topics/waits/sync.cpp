@@ -9,6 +9,7 @@
 
 #include "analysis/facts/calls/call_kinds.h"
 #include "analysis/facts/host/event_waits.h"
+#include "analysis/facts/recording/base_tables.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/findings/finding_catalogue.h"
 #include "analysis/findings/finding_words.h"
@@ -306,6 +307,7 @@ AnalysisResult RunSync(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(SiteTable(trace, waits, options.max_rows));
   result.tables.push_back(EventSyncTable(input, options.max_rows));
   result.tables.push_back(PollingTable(trace, polling, options.max_rows));
+  if (!trace.base_calls.empty()) result.tables.push_back(BaseCallTable(trace, options.max_rows));
   AddMetrics(&result, waits, polling);
   AddSite(trace, waits, &result.findings);
   AddImplied(trace, waits, &result.findings);

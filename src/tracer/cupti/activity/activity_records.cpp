@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <type_traits>
 
 #include "tracer/capture/capture.h"
 #include "tracer/cupti/activity/device_record.h"
@@ -150,11 +151,23 @@ void AddUnfinished(const Record& operation, ChunkOutput* output, Cursor cursor) 
   output->Add(r, cursor);
 }
 
+// A graph as a whole is part of the base level; its kind is on in any case (activity_kinds.h).
+template <class Record>
+void AddOfPause(const Record& r, ChunkOutput* output, Cursor cursor) {
+  if constexpr (std::is_same_v<Record, trace::GraphLaunchRecord>) {
+    if (!IsBaseRecorded() || r.start_ns == 0) return;
+    output->Add(
+        trace::BaseGraphRecord{r.start_ns, r.duration_ns, r.device, r.context, r.stream, r.correlation, r.graph},
+        cursor);
+  }
+}
+
 template <class Record>
 void AddOperation(const Record& r, ChunkOutput* output, Cursor cursor) {
   if (r.start_ns == 0 && told_look != 0) return AddUnfinished(r, output, cursor);
   const uint64_t end_ns = r.start_ns + r.duration_ns;
-  if (!IsOfCapture(r.start_ns, end_ns) || IsOfPause(r.correlation, r.start_ns)) return;
+  if (!IsOfCapture(r.start_ns, end_ns)) return;
+  if (IsOfPause(r.correlation, r.start_ns)) return AddOfPause(r, output, cursor);
   output->Add(r, cursor);
   if (end_ns > last_operation_end_ns) last_operation_end_ns = end_ns;
 }

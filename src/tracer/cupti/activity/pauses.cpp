@@ -26,7 +26,7 @@ bool IsBefore(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; 
 uint32_t LastCorrelation() {
   uint32_t last = 0;
   ForEachLog([&last](ThreadLog* log) {
-    const uint32_t correlation = log->open_call.correlation;
+    const uint32_t correlation = log->open_call.in_window;
     if (correlation != 0 && (last == 0 || IsBefore(last, correlation))) last = correlation;
   });
   return last;

@@ -1,5 +1,6 @@
 #include "tracer/cupti/calls/api_rows.h"
 
+#include "tracer/capture/work_count.h"
 #include "tracer/core/config.h"
 #include "tracer/cupti/activity/stream_ids.h"
 #include "tracer/cupti/calls/call_counts.h"
@@ -21,7 +22,17 @@ uint32_t StackOf(const ApiRow& row) {
   return reinterpret_cast<const ApiRowWithStack*>(&row)->stack;
 }
 
+void AddOfBase(const ApiRow& row, const RowSource& source) {
+  const uint64_t start_ns = source.clock.ToNs(row.start), end_ns = source.clock.ToNs(row.end);
+  ++row_count.base_calls;
+  source.output->Add(
+      trace::BaseCallRecord{start_ns, end_ns > start_ns ? end_ns - start_ns : 0, source.log->tid, row.correlation,
+                            ApiName(row.domain, row.cbid), row.result, DomainOfApi(row.domain), StackOf(row)},
+      source.cursor);
+}
+
 void Add(const ApiRow& row, const RowSource& source) {
+  if ((row.header.flags & kOutsideOfWindow) != 0) return AddOfBase(row, source);
   if (Config().capture_start == CaptureStart::kWindows) NoteRecordedCall(row.domain, row.cbid);
   const uint64_t start_ns = source.clock.ToNs(row.start);
   const uint64_t end_ns = source.clock.ToNs(row.end);
@@ -84,10 +95,11 @@ void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
   const uint64_t start = call.start.load(std::memory_order_acquire);
   if (!IsOfThisCapture(start)) return;
   const uint64_t end = is_salvage ? StampClock().ToStamp(died_ns) : Stamp();
-  const ApiRowWithStack row{{RowHeaderOf<ApiRowWithStack>(RowType::kApi), call.correlation, start,
-                             end > start ? end : start, 0, call.cbid, call.domain, 1},
-                            call.stack,
-                            0};
+  ApiRowWithStack row{{RowHeaderOf<ApiRowWithStack>(RowType::kApi), call.correlation, start, end > start ? end : start,
+                       0, call.cbid, call.domain, 1},
+                      call.stack,
+                      0};
+  row.row.header.flags = call.is_of_base ? kOutsideOfWindow : 0;
   AddRow(&row.row.header, log, {});
 }
 

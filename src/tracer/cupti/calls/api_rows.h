@@ -18,6 +18,9 @@ struct ApiRow {
   uint8_t is_unfinished;
 };
 
+// Flag of an ApiRow: the call was entered outside of windows.
+inline constexpr uint8_t kOutsideOfWindow = 1;
+
 // The same of a caller whose stack is known: its header says that it is longer.
 struct ApiRowWithStack {
   ApiRow row;

@@ -16,6 +16,7 @@
 #include "tracer/cupti/activity/stream_ids.h"
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/calls/call_counts.h"
+#include "tracer/cupti/calls/call_duties.h"
 #include "tracer/cupti/calls/call_names.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/calls/callback_switches.h"
@@ -35,26 +36,13 @@
 namespace gprof::tracer {
 namespace {
 
-// What a function's callback has to do beyond noting start and end.
-enum Duty : uint8_t {
-  kNothing = 0,
-  kStreamSync,  // first argument: stream
-  kEventSync,   // first argument: event
-  kContextSync,
-  kStreamWait,   // first argument: stream, second: event
-  kReset,        // the context goes away: take what CUPTI holds before
-  kEventRecord,  // first argument: event, second: stream
-  kConditional,  // a conditional node of a graph
-  kProfilerStart,
-  kProfilerStop,
-};
-
 constexpr uint32_t kMaxCbids = 2048;
 constexpr CUpti_CallbackDomain kApiDomains[] = {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API};
 
 struct Function {
   Duty duty = kNothing;
   bool is_wanted = false;
+  bool is_of_base = false;  // heard at the base level, too
   CallKind kind = CallKind::kOther;
 };
 uint64_t stack_stamps[kCallKinds] = {kNever, kNever, kNever, kNever};  // shortest call with a stack of functions
@@ -65,82 +53,22 @@ CUpti_SubscriberHandle subscriber = nullptr;
 // When the callbacks were switched on last. A call that was entered before it is not one that we are in: its exit came
 // while nobody listened.
 constinit std::atomic<uint64_t> on_since GPROF_IN_ARENA{0};
+bool is_base_heard = false;  // whether those of the base level are on
+
+// At the base level a call that took so long is recorded whatever it is; waits and launches of graphs always are.
+constexpr uint64_t kLongCallNs = 50'000;
+uint64_t long_call_stamps = 0;
 
 // Calls of the profiler API that the thread is in: the runtime's has the driver's within it, and the two are one.
 thread_local uint32_t profiler_calls = 0;
-
-// Calls so cheap and so frequent that recording them costs more than they do; --cuda-trace-all-apis records them too.
-// A trailing * stands for any ending.
-// clang-format off
-constexpr const char* kQueries[] = {
-    "cudaGetDevice", "cudaSetDevice", "cudaGetLastError", "cudaPeekAtLastError", "cudaGetDeviceCount",
-    "cudaGetDeviceProperties*", "cudaGetDeviceFlags", "cudaDeviceGetAttribute", "cudaDeviceGetStreamPriorityRange",
-    "cudaDeviceGetPCIBusId", "cudaDeviceCanAccessPeer", "cudaDeviceGetLimit", "cudaDriverGetVersion",
-    "cudaRuntimeGetVersion", "cudaEventCreate*", "cudaEventDestroy", "cudaEventQuery", "cudaEventElapsedTime*",
-    "cudaStreamQuery", "cudaStreamIsCapturing", "cudaStreamGetCaptureInfo*", "cudaStreamGetPriority", "cudaStreamGetFlags",
-    "cudaStreamGetId", "cudaStreamGetDevice", "cudaFuncGetAttributes", "cudaOccupancy*", "cudaPointerGetAttributes",
-    "cudaGetDriverEntryPoint*", "cudaGetErrorName", "cudaGetErrorString", "__cudaPushCallConfiguration",
-    "__cudaPopCallConfiguration", "cudaGetExportTable", "cudaThreadExchangeStreamCaptureMode",
-    "cuGetProcAddress*", "cuGetExportTable", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
-    "cuDeviceGet*", "cuDeviceCanAccessPeer", "cuDeviceTotalMem*", "cuDeviceComputeCapability",
-    "cuDevicePrimaryCtxGetState", "cuCtxGet*", "cuCtxSetCurrent", "cuCtxPushCurrent*", "cuCtxPopCurrent*",
-    "cuEventCreate", "cuEventDestroy*", "cuEventQuery", "cuEventElapsedTime*", "cuStreamQuery*", "cuStreamIsCapturing*",
-    "cuStreamGet*", "cuFuncGet*", "cuKernelGet*", "cuLibraryGetKernel", "cuPointerGetAttribute*", "cuOccupancy*",
-    "cuThreadExchangeStreamCaptureMode"};
-// clang-format on
-
-struct DutyRow {
-  const char* name;
-  Duty duty;
-};
-constexpr DutyRow kDuties[] = {{"cudaStreamSynchronize", kStreamSync},   {"cuStreamSynchronize", kStreamSync},
-                               {"cudaEventSynchronize", kEventSync},     {"cuEventSynchronize", kEventSync},
-                               {"cudaDeviceSynchronize", kContextSync},  {"cudaThreadSynchronize", kContextSync},
-                               {"cuCtxSynchronize*", kContextSync},      {"cudaStreamWaitEvent*", kStreamWait},
-                               {"cuStreamWaitEvent*", kStreamWait},      {"cudaDeviceReset", kReset},
-                               {"cuDevicePrimaryCtxReset*", kReset},     {"cuCtxDestroy*", kReset},
-                               {"cuDevicePrimaryCtxRelease*", kReset},   {"cudaEventRecord", kEventRecord},
-                               {"cuEventRecord", kEventRecord},          {"cudaEventRecordWithFlags", kEventRecord},
-                               {"cuEventRecordWithFlags", kEventRecord}, {"cudaProfilerStart", kProfilerStart},
-                               {"cuProfilerStart", kProfilerStart},      {"cudaProfilerStop", kProfilerStop},
-                               {"cuProfilerStop", kProfilerStop},        {"cudaGraphConditional*", kConditional},
-                               {"cuGraphConditional*", kConditional}};
-
-bool Matches(const char* name, std::size_t n, const char* pattern) {
-  const std::size_t size = std::strlen(pattern);
-  if (size > 0 && pattern[size - 1] == '*') return n >= size - 1 && std::strncmp(name, pattern, size - 1) == 0;
-  return n == size && std::strncmp(name, pattern, n) == 0;
-}
-
-bool IsQuery(const char* name, std::size_t n) {
-  for (const char* pattern : kQueries) {
-    if (Matches(name, n, pattern)) return true;
-  }
-  return false;
-}
-
-Duty DutyOf(const char* name, std::size_t n) {
-  for (const DutyRow& row : kDuties) {
-    if (Matches(name, n, row.name)) return row.duty;
-  }
-  return kNothing;
-}
-
-bool IsSync(Duty duty) {
-  return duty == kStreamSync || duty == kEventSync || duty == kContextSync || duty == kStreamWait;
-}
-
-bool IsProfilerApi(Duty duty) { return duty == kProfilerStart || duty == kProfilerStop; }
-
-// Calls that say how to record what comes later: they are heard outside of captures, too.
-bool IsAlwaysOn(Duty duty) { return IsProfilerApi(duty) || duty == kConditional; }
 
 uint32_t TableOf(uint32_t domain) { return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 0 : 1; }
 Function* FunctionOf(uint32_t domain, uint32_t cbid) { return &functions[TableOf(domain)][cbid]; }
 
 uint64_t StillOpen(uint64_t start) { return IsOfThisCapture(start) ? start : 0; }
 
-void OnEnter(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
+// `is_all`: within a capture.
+void OnEnter(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info, bool is_all) {
   if (__builtin_expect(looks_for_contexts, 0)) FindContext(info->context);
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
@@ -152,10 +80,14 @@ void OnEnter(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
     return;
   }
   // Any other entry within a call: the one before may still return, or never did (a longjmp, a cancelled thread).
-  if (open_start != 0) log->set_aside = {open_start, open.correlation, open.cbid, open.domain, open.stack};
-  open.stack = CallerStack(log);
+  if (open_start != 0) {
+    log->set_aside = {open_start, open.correlation, open.cbid, open.domain, open.stack, open.is_of_base};
+  }
+  open.is_of_base = !is_all;
+  open.stack = is_all ? CallerStack(log) : 0;  // it takes longer than all else that the base level does
   open.correlation = info->correlationId;
-  if (__builtin_expect(open.pauses_before != PausesBefore(), 0)) {
+  if (is_all) open.in_window = info->correlationId;
+  if (__builtin_expect(is_all && open.pauses_before != PausesBefore(), 0)) {
     open.pauses_before = PausesBefore();
     NoteFirstCall(info->correlationId);
   }
@@ -211,6 +143,7 @@ void AppendEventRecord(ThreadLog* log, const CUpti_CallbackData* info, uint64_t 
 struct Returning {
   uint64_t start = 0;
   uint32_t stack = 0;
+  bool is_of_base = false;
 };
 
 // It is then no longer open.
@@ -219,7 +152,7 @@ Returning TakeCall(ThreadLog* log, uint32_t domain, uint32_t cbid, uint32_t corr
   const uint64_t start = StillOpen(open.start.load(std::memory_order_relaxed));
   if (start != 0 && domain == open.domain && cbid == open.cbid) {
     open.start.store(0, std::memory_order_release);
-    return {start, open.stack};
+    return {start, open.stack, open.is_of_base};
   }
   if (start != 0 && open.nested > 0) {
     --open.nested;
@@ -228,12 +161,13 @@ Returning TakeCall(ThreadLog* log, uint32_t domain, uint32_t cbid, uint32_t corr
   SetAsideCall& aside = log->set_aside;
   if (StillOpen(aside.start) == 0) return {};
   if (aside.correlation != correlation || aside.cbid != cbid || aside.domain != domain) return {};
-  return {std::exchange(aside.start, 0), aside.stack};
+  return {std::exchange(aside.start, 0), aside.stack, aside.is_of_base};
 }
 
 bool AppendWithStack(ThreadLog* log, const ApiRow& row, uint32_t stack) {
   ApiRowWithStack longer{row, stack, 0};
   longer.row.header = RowHeaderOf<ApiRowWithStack>(RowType::kApi);
+  longer.row.header.flags = row.header.flags;
   return Append(log, longer);
 }
 
@@ -273,21 +207,27 @@ inline uint32_t StackOfLongCall(ThreadLog* log, const Function& function, uint64
 #endif
 }
 
+bool IsBaseWorthy(const Function& function, uint64_t stamps) {
+  return stamps >= long_call_stamps || IsSync(function.duty) || function.duty == kGraphLaunch;
+}
+
 void OnExit(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   const uint64_t end = Stamp();
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
-  const auto [start, python] = TakeCall(log, domain, cbid, info->correlationId);
+  const auto [start, python, is_of_base] = TakeCall(log, domain, cbid, info->correlationId);
   if (start == 0) return;  // a nested call, or recording began within it
   const Function& function = *FunctionOf(domain, cbid);
+  if (__builtin_expect(is_of_base, 0) && !IsBaseWorthy(function, end - start)) return;
   const uint32_t stack = StackOfLongCall(log, function, end - start, python);
   int32_t result = 0;
   if (info->functionReturnValue != nullptr) std::memcpy(&result, info->functionReturnValue, sizeof result);
-  const ApiRow row{RowHeaderOf<ApiRow>(RowType::kApi), info->correlationId,          start, end, result,
-                   static_cast<uint16_t>(cbid),        static_cast<uint8_t>(domain), 0};
+  ApiRow row{RowHeaderOf<ApiRow>(RowType::kApi), info->correlationId,          start, end, result,
+             static_cast<uint16_t>(cbid),        static_cast<uint8_t>(domain), 0};
+  row.header.flags = is_of_base ? kOutsideOfWindow : 0;
   stack == 0 ? Append(log, row) : AppendWithStack(log, row, stack);
   const Duty duty = function.duty;
-  if (__builtin_expect(duty == kNothing, 1)) return;
+  if (__builtin_expect(duty == kNothing, 1) || is_of_base) return;
   if (IsSync(duty)) Append(log, SyncOf(duty, info, start, end));
   if (flushes_after_waits && IsSync(duty) && duty != kStreamWait) FlushAfterWait();
   if (duty == kEventRecord && result == 0) AppendEventRecord(log, info, end);
@@ -314,9 +254,12 @@ void OnAlwaysOn(Duty duty, const CUpti_CallbackData* info) {
   if (profiler_calls == 0 && duty == kProfilerStart) OnProfilerStart();
 }
 
+bool IsHeardAtBase(uint32_t domain, uint32_t cbid) { return IsBaseRecorded() && FunctionOf(domain, cbid)->is_of_base; }
+
 void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   if (info->callbackSite == CUPTI_API_EXIT && IsCounted(FunctionNumber(domain, cbid))) CountCall();
-  if (!IsCapturing() || !Config().wants_cuda) {
+  const bool is_all = IsCapturing();
+  if (!(is_all || IsHeardAtBase(domain, cbid)) || !Config().wants_cuda) {
     // The capture was stopped within the call.
     if (info->callbackSite == CUPTI_API_EXIT && own_log != nullptr)
       TakeCall(own_log, domain, cbid, info->correlationId);
@@ -327,7 +270,7 @@ void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackD
     ErrnoGuard errno_guard;
     Cupti().cuptiActivityFlushAll(0);
   }
-  OnEnter(domain, cbid, info);
+  OnEnter(domain, cbid, info, is_all);
 }
 
 void NoteEntered(uint32_t domain, uint32_t cbid, CUpti_ApiCallbackSite site) {
@@ -389,17 +332,9 @@ void OnResource(CUpti_CallbackId cbid, const CUpti_ResourceData* data) {
   }
 }
 
-bool Has(const char* name, const char* word) { return std::strstr(name, word) != nullptr; }
-
-CallKind KindOf(const char* name) {
-  if (Has(name, "Launch")) return CallKind::kKernel;
-  if (Has(name, "Synchronize")) return CallKind::kSync;
-  const bool is_memory = Has(name, "Mem") || Has(name, "Malloc") || Has(name, "Free");
-  return is_memory ? CallKind::kMemory : CallKind::kOther;
-}
-
-void SetStackThresholds() {
+void SetCallThresholds() {
   const uint64_t now = MonotonicNs();
+  long_call_stamps = StampClock().ToStamp(now) - StampClock().ToStamp(now - kLongCallNs);
   for (uint32_t kind = 0; kind < kCallKinds; ++kind) {
     const uint64_t ns = Config().api_stack_ns[kind];
     if (ns < now) stack_stamps[kind] = StampClock().ToStamp(now) - StampClock().ToStamp(now - ns);
@@ -410,8 +345,9 @@ void PrepareFunction(CUpti_CallbackDomain domain, uint32_t cbid, const char* nam
   const std::size_t n = PlainLength(name);
   Function* function = FunctionOf(domain, cbid);
   function->duty = DutyOf(name, n);
-  function->kind = KindOf(name);
+  function->kind = KindOfCall(name);
   function->is_wanted = Config().wants_all_apis || !IsQuery(name, n);
+  function->is_of_base = function->is_wanted && IsOfBase(name, n);
   if (!function->is_wanted) return;
   const char* const shown = ShownName(name);
   names[TableOf(domain)][cbid] = Names().Intern(shown, n - static_cast<std::size_t>(shown - name));
@@ -436,7 +372,7 @@ void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
   subscriber = handle;
   SetCallbackSubscriber(handle);
   SetUpCallCounts();
-  SetStackThresholds();
+  SetCallThresholds();
   prepared_ns = MonotonicNs();
   is_forked = IsForkWithoutExec();
   flushes_after_waits = is_forked || !IsChildOfLauncher();
@@ -458,13 +394,16 @@ void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
 
 bool SetApiCallbacks(bool on) {
   if (subscriber == nullptr) return true;
-  if (on) on_since.store(Stamp(), std::memory_order_relaxed);
+  if (on && !is_base_heard) on_since.store(Stamp(), std::memory_order_relaxed);
+  const bool hears_base = IsBaseRecorded();
+  if (!on && hears_base && !is_base_heard) on_since.store(Stamp(), std::memory_order_relaxed);
+  is_base_heard = on || hears_base;
   for (const CUpti_CallbackDomain domain : kApiDomains) {
     for (uint32_t cbid = 1; cbid < kMaxCbids; ++cbid) {
       const Function& function = *FunctionOf(domain, cbid);
       if (!function.is_wanted || IsAlwaysOn(function.duty)) continue;
-      const bool is_heard =
-          on || GuestHears(domain, cbid) || (IsListening() && IsCounted(FunctionNumber(domain, cbid)));
+      const bool is_heard = on || (hears_base && function.is_of_base) || GuestHears(domain, cbid) ||
+                            (IsListening() && IsCounted(FunctionNumber(domain, cbid)));
       is_heard ? SwitchCallbackOn(domain, cbid) : SwitchCallbackOff(domain, cbid);
     }
   }

@@ -175,6 +175,23 @@ void WorkUntil(const std::string& file) {
   for (OpenCuda(); access(file.c_str(), F_OK) != 0; usleep(200)) Launch(1), Mark("work");
 }
 
+// Steps that nobody is told of.
+void StepUntil(const std::string& file) {
+  for (OpenCuda(); access(file.c_str(), F_OK) != 0; usleep(200)) {
+    nvtxRangePushA("step");
+    Launch(1);
+    nvtxRangePop();
+  }
+}
+
+// More ranges than fit into a small budget, and no more than a test can read.
+void StormUntil(const std::string& file) {
+  for (OpenCuda(); access(file.c_str(), F_OK) != 0; usleep(1000)) {
+    for (int i = 0; i < 20; ++i) nvtxRangePushA("storm"), nvtxRangePop();
+    Launch(1);
+  }
+}
+
 void CrowdUntil(const std::string& file) {
   OpenCuda();
   std::vector<std::thread> threads;
@@ -206,6 +223,10 @@ void Do(const std::string& what, const std::string& argument) {
     while (access(argument.c_str(), F_OK) != 0) usleep(2000);
   else if (what == "work")
     WorkUntil(argument);
+  else if (what == "steps")
+    StepUntil(argument);
+  else if (what == "storm")
+    StormUntil(argument);
   else if (what == "crowd")
     CrowdUntil(argument);
   else if (what == "queue")
