@@ -65,6 +65,26 @@ struct Frame {
   }
 };
 
+// Lines of a file that a compiler of the program generated, as torch.compile does.
+struct GeneratedLines {
+  NameId file;
+  uint32_t first_line = 0, last_line = 0;
+  NameId source_file;        // empty: not known
+  uint32_t source_line = 0;  // 0: not known
+  NameId function;           // of that line
+  NameId place;              // its modules, outermost first: "A / B"
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"file"}, m.file);
+    v(FieldOf{"first_line"}, m.first_line);
+    v(FieldOf{"last_line"}, m.last_line);
+    v(FieldOf{"source_file"}, m.source_file);
+    v(FieldOf{"source_line", Role::kKnown}, m.source_line);
+    v(FieldOf{"function"}, m.function);
+    v(FieldOf{"place"}, m.place);
+  }
+};
+
 // A stack is its innermost frame and the stack that called it.
 struct StackNode {
   uint32_t parent = kNone;  // index into stacks, less than that of the node

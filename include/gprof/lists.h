@@ -78,6 +78,8 @@ inline constexpr auto kLists = std::make_tuple(
                        "steps of a serving engine"},
     ListOf<StepRequest>{"step_requests", &Trace::step_requests, Role::kPlain, true, "step_request",
                         "the requests in the batch of each step"},
+    ListOf<GeneratedLines>{"generated_lines", &Trace::generated_lines, Role::kPlain, false, "generated_lines",
+                           "lines of generated code, and the code that they were generated from"},
     ListOf<Calibration>{"calibrations", &Trace::calibrations, Role::kPlain, false, "calibration",
                         "what recording an operation costs on the machine of the run"},
     ListOf<Module>{"modules", &Trace::modules, Role::kModule, false, "module",

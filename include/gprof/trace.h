@@ -325,6 +325,8 @@ struct GraphNode {
   uint32_t api = kNone;     // outermost call that made it
   uint32_t range = kNone;   // innermost push/pop NVTX range of the thread then
   uint8_t node_type = 0;    // CUgraphNodeType
+  uint32_t stack = kNone;   // of the code that made it
+  NameId place;             // modules or NVTX ranges that it was made in, outermost first: "A / B"
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {
     v(FieldOf{"id"}, m.id);
@@ -337,6 +339,8 @@ struct GraphNode {
     v(FieldOf{"api", Role::kCall}, m.api);
     v(FieldOf{"range", Role::kRange}, m.range);
     v(FieldOf{"node_type"}, m.node_type);
+    v(FieldOf{"stack", Role::kStack}, m.stack);
+    v(FieldOf{"place"}, m.place);
   }
 };
 
@@ -634,6 +638,7 @@ struct Trace : TraceHead {
   std::vector<RequestEvent> request_events;  // sorted by time
   std::vector<EngineStep> engine_steps;      // sorted by start
   std::vector<StepRequest> step_requests;    // sorted by time
+  std::vector<GeneratedLines> generated_lines;
   std::vector<Calibration> calibrations;
   std::vector<MetricSource> metric_sources;
   std::vector<MetricSample> metric_samples;  // sorted by source, then start

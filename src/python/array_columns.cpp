@@ -17,8 +17,8 @@ constexpr std::string_view kTextColumns[] = {
     "algorithm", "build_id", "caches", "capture_mode", "category_name", "chip", "clocks", "command_line", "communicator_name", "construct",
     "datatype", "destination_memory", "device_uuid", "direction", "domain", "end", "entry_kind", "file", "function", "host", "kernel", "key",
     "level", "library", "managed_kind", "mangled_name", "memory", "message", "metric", "metric_kind", "metric_set", "model", "module_kind", "name",
-    "nvtx", "nvtx_path", "object_kind", "operation", "origin", "overhead_kind", "path", "protocol", "reason", "replay", "sample_kind", "schema",
-    "scope", "short_name", "source", "source_memory", "stack", "status", "style", "sync_kind", "text", "tracer_version", "unit", "uuid",
+    "nvtx", "nvtx_path", "object_kind", "operation", "origin", "overhead_kind", "path", "place", "protocol", "reason", "replay", "sample_kind", "schema",
+    "scope", "short_name", "source", "source_file", "source_memory", "stack", "status", "style", "sync_kind", "text", "tracer_version", "unit", "uuid",
     "waker_stack"};
 // clang-format on
 

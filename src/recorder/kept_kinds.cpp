@@ -21,6 +21,7 @@ bool IsForgettable(uint16_t kind) {
     case RecordKind::kNvtxSchemaEntry:
     case RecordKind::kNvtxEnum:
     case RecordKind::kGraphNode:
+    case RecordKind::kGeneratedLines:
     case RecordKind::kMemoryPool:
     case RecordKind::kModule:
     case RecordKind::kFrame:

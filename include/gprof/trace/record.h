@@ -81,6 +81,7 @@ enum class RecordKind : uint16_t {
   kBaseTime = 64,
   kBaseCall = 65,
   kBaseGraph = 66,
+  kGeneratedLines = 67,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -1100,6 +1101,28 @@ struct StepRequestRecord {
   }
 };
 
+struct GeneratedLinesRecord {
+  static constexpr RecordKind kKind = RecordKind::kGeneratedLines;
+  static constexpr const char* kName = "generated_lines";
+  static constexpr const char* kMeaning = "lines of generated code, and the code that they were generated from";
+  StringId file;
+  uint32_t first_line = 0, last_line = 0;
+  StringId source_file;
+  uint32_t source_line = 0;
+  StringId function, place;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"file", Shape::kPlain, "the generated file"}, r.file);
+    v(FieldInfo{"first_line", Shape::kDelta, "the first of its lines"}, r.first_line);
+    v(FieldInfo{"last_line", Shape::kDelta, "the last of its lines"}, r.last_line);
+    v(FieldInfo{"source_file", Shape::kPlain, "file that they were generated from, empty when not known"},
+      r.source_file);
+    v(FieldInfo{"source_line", Shape::kPlain, "line of that file, 0 when not known"}, r.source_line);
+    v(FieldInfo{"function", Shape::kPlain, "function of that line"}, r.function);
+    v(FieldInfo{"place", Shape::kPlain, "modules of that line, outermost first, as \"A / B\""}, r.place);
+  }
+};
+
 struct CalibrationRecord {
   static constexpr RecordKind kKind = RecordKind::kCalibration;
   static constexpr const char* kName = "calibration";
@@ -1152,6 +1175,8 @@ struct GraphNodeRecord {
   uint32_t tid = 0, graph = 0;
   uint64_t node = 0, original = 0;
   uint8_t node_type = 0;
+  uint32_t stack = 0;
+  StringId place;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
@@ -1160,6 +1185,9 @@ struct GraphNodeRecord {
     v(FieldInfo{"node", Shape::kDelta, "id that operations name as graph_node"}, r.node);
     v(FieldInfo{"original", Shape::kDelta, "node it is a clone of (instantiation clones), 0 for none"}, r.original);
     v(FieldInfo{"node_type", Shape::kPlain, "CUgraphNodeType"}, r.node_type);
+    v(FieldInfo{"stack", Shape::kPlain, "of the code that made it, 0 when not known"}, r.stack);
+    v(FieldInfo{"place", Shape::kPlain, "modules or NVTX ranges that it was made in, outermost first, as \"A / B\""},
+      r.place);
   }
 };
 
@@ -1965,7 +1993,7 @@ using AllRecords = RecordTypes<
     MetricBlockRecord, MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord,
     GemmRecord, WorkRateRecord, PcSampleRecord, InstructionRecord, CollectiveRecord, DirectiveRecord, CalibrationRecord,
     TensorBlockRecord, NcclTransferRecord, GpuPauseRecord, InProgressRecord, DelayWindowRecord, RequestEventRecord,
-    EngineStepRecord, StepRequestRecord, BaseTimeRecord, BaseCallRecord, BaseGraphRecord>;
+    EngineStepRecord, StepRequestRecord, BaseTimeRecord, BaseCallRecord, BaseGraphRecord, GeneratedLinesRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

@@ -449,7 +449,7 @@ void ProgramArguments::ReadOsrt() {
 void ProgramArguments::ReadPytorch() {
   const std::string asked = std::exchange(options_.pytorch, "");
   for (const std::string& what : asked.empty() ? std::vector<std::string>() : SplitList(asked)) {
-    if (what == "ops" || what == "autograd-nvtx" || what == "autograd-shapes-nvtx") {
+    if (what == "ops" || what == "autograd-nvtx" || what == "autograd-shapes-nvtx" || what == "graphs") {
       options_.pytorch += (options_.pytorch.empty() ? "" : ",") + what;
     } else if (what == "modules" || what == "functions-trace") {
       options_.pytorch += std::string(options_.pytorch.empty() ? "" : ",") + "modules";
@@ -459,7 +459,7 @@ void ProgramArguments::ReadPytorch() {
       options_.pytorch += std::string(options_.pytorch.empty() ? "" : ",") + "modules";
     } else if (what != "none") {
       throw Error(ExitCode::kUsage, "--pytorch: unknown value '" + what + "'",
-                  "use ops, autograd-nvtx, autograd-shapes-nvtx, modules, a list of them, or none");
+                  "use ops, autograd-nvtx, autograd-shapes-nvtx, modules, graphs, a list of them, or none");
     }
   }
   if (!options_.pytorch.empty() && !options_.trace_nvtx) {

@@ -21,6 +21,8 @@ _SHAPES = "autograd-shapes-nvtx" in _WANTED
 _WANTS_OPERATORS = _SHAPES or "autograd-nvtx" in _WANTED
 _WANTS_CALLBACKS = "ops" in _WANTED
 _WANTS_MODULES = "modules" in _WANTED
+_WANTS_SERVING = os.environ.get("GPROF_SERVING") == "1"
+_WANTS_GRAPHS = "graphs" in _WANTED or _WANTS_SERVING
 
 
 def _without_us(path):
@@ -101,27 +103,32 @@ def _begin_operators(torch):
 
 
 class _Modules:
-    """A range for each forward() of a module, by its name in the outermost one, and for each step of an optimizer.
+    """push(name) for each forward() of a module, by its name in the outermost one, and for each step of an optimizer;
+    pop() after it.
 
     No hooks of backward(): they would put functions of their own into the graph of autograd. Code that is being compiled
     is left alone, as a range within it would break the graph.
     """
 
-    def __init__(self, torch):
-        self._nvtx = torch.cuda.nvtx
+    def __init__(self, torch, push, pop):
+        self._push, self._pop, self._handles = push, pop, []
         self._is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
         self._names = {}  # by id, with a weak reference: classes of users may compare and hash as they like
-        self._thread = threading.local()
 
     def begin(self):
         modules, optimizers = sys.modules["torch.nn.modules.module"], sys.modules["torch.optim.optimizer"]
         # torch.compile() warns of hooks like these; they stay out of what it compiles.
         warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
         # Called when forward() raises, too, from 2.0 on; without that a range would stay open.
-        modules.register_module_forward_hook(self._after, always_call=True)
-        modules.register_module_forward_pre_hook(self._before)
-        optimizers.register_optimizer_step_pre_hook(self._before_step)
-        optimizers.register_optimizer_step_post_hook(self._after_step)
+        self._thread = threading.local()
+        self._handles = [modules.register_module_forward_hook(self._after, always_call=True),
+                         modules.register_module_forward_pre_hook(self._before),
+                         optimizers.register_optimizer_step_pre_hook(self._before_step),
+                         optimizers.register_optimizer_step_post_hook(self._after_step)]
+
+    def end(self):
+        while self._handles:
+            self._handles.pop().remove()
 
     def _before(self, module, _):
         if not self._is_compiling():
@@ -133,11 +140,11 @@ class _Modules:
 
     def _before_step(self, optimizer, *_):
         if not self._is_compiling():
-            _quietly(self._nvtx.range_push, "Optimizer.step: " + type(optimizer).__name__)
+            _quietly(self._push, "Optimizer.step: " + type(optimizer).__name__)
 
     def _after_step(self, *_):
         if not self._is_compiling():
-            _quietly(self._nvtx.range_pop)
+            _quietly(self._pop)
 
     def _open(self, module):
         depth = getattr(self._thread, "depth", 0)
@@ -147,14 +154,14 @@ class _Modules:
             for path, inner in (module if compiled is None else compiled).named_modules():
                 if path:
                     self._give_name(inner, f"{path} ({type(inner).__name__})")
-        self._nvtx.range_push("nn.Module: " + (self._name_of(module) or type(module).__name__))
+        self._push("nn.Module: " + (self._name_of(module) or type(module).__name__))
         self._thread.depth = depth + 1
 
     def _close(self):
         depth = getattr(self._thread, "depth", 0)
         if depth > 0:  # not of a call from before the first range
             self._thread.depth = depth - 1
-            self._nvtx.range_pop()
+            self._pop()
 
     def _give_name(self, module, name):
         key = id(module)
@@ -181,8 +188,12 @@ def _torch_is_there():
         operators.give_way_to(torch.autograd.profiler.profile)
         torch.cuda._lazy_call(lambda: _quietly(operators.begin))
     if _WANTS_MODULES:
-        modules = _Modules(torch)
+        nvtx = torch.cuda.nvtx
+        modules = _Modules(torch, nvtx.range_push, nvtx.range_pop)
         torch.cuda._lazy_call(lambda: _quietly(modules.begin))
+    elif _WANTS_GRAPHS:
+        import gprof_graphs
+        gprof_graphs.watch_captures(torch, functools.partial(_Modules, torch))
 
 
 class _Loader:
@@ -227,9 +238,16 @@ def _await_engines():
     _awaited.update((name, functools.partial(gprof_engines.loaded, name)) for name in gprof_engines.AWAITED)
 
 
-if _WANTS_CALLBACKS or _WANTS_OPERATORS or _WANTS_MODULES:
+def _await_compiler():
+    import gprof_graphs
+    _awaited["torch._inductor.compile_fx"] = gprof_graphs.compiler_is_there
+
+
+if _WANTS_CALLBACKS or _WANTS_OPERATORS or _WANTS_MODULES or _WANTS_GRAPHS:
     _awaited["torch"] = _torch_is_there
-if os.environ.get("GPROF_SERVING") == "1":
+if _WANTS_MODULES or _WANTS_GRAPHS:
+    _quietly(_await_compiler)
+if _WANTS_SERVING:
     _quietly(_await_engines)
 if _awaited:
     sys.meta_path.insert(0, _Finder)

@@ -271,6 +271,7 @@ void TraceBuilder::Add(const trace::GraphNodeRecord& r) {
   GraphNode& n = Take<GraphNode>(r);
   n.id = r.node;
   n.original_id = r.original;
+  n.stack = r.stack == 0 ? kNone : r.stack;  // its number, until stacks are known
 }
 
 void TraceBuilder::Add(const trace::MemoryRecord& r) {

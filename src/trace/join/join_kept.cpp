@@ -49,6 +49,9 @@ class KeptJoin {
     t_.api_calls.ChangeTraits([&](PackedCalls::Traits& call) {
       if (call.stack != kNone) call.stack = joins_.things(Role::kStack).Find(call.process, call.stack);
     });
+    for (GraphNode& node : t_.graph_nodes) {
+      if (node.stack != kNone) node.stack = joins_.things(Role::kStack).Find(node.process, node.stack);
+    }
     Join<trace::CpuSampleRecord, CpuSample>();
     Join<trace::SwitchRecord, ThreadSwitch>();
     Join<trace::OsCallRecord, OsCall>(
@@ -69,6 +72,7 @@ class KeptJoin {
     Join<trace::RequestEventRecord, RequestEvent>();
     Join<trace::EngineStepRecord, EngineStep>();
     Join<trace::StepRequestRecord, StepRequest>();
+    Join<trace::GeneratedLinesRecord, GeneratedLines>();
     JoinGpuPauses();
     JoinBaseTimes();
     Join<trace::BaseCallRecord, BaseCall>();

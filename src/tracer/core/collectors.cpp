@@ -23,6 +23,7 @@
 #include "tracer/nvtx/nvtx_records.h"
 #include "tracer/nvtx/stuck_children.h"
 #include "tracer/osrt/os_call_collector.h"
+#include "tracer/places/place_collector.h"
 #include "tracer/python/python_stacks.h"
 #include "tracer/pytorch/operator_collector.h"
 #include "tracer/pytorch/tensor_memory.h"
@@ -39,12 +40,12 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector,      kGpuWorkCollector,     kThreadRowCollector, kApiCallCollector,      kControlCollector,
-    kCaptureCollector,      kNvtxCollector,        kOsCallCollector,    kMpiCallCollector,      kGemmCollector,
-    kNcclCollector,         kLibraryCallCollector, kDirectiveCollector, kTensorMemoryCollector, kImportCollector,
-    kSignalSampleCollector, kOperatorCollector,    kServingCollector,   kPythonCollector,       kNativeStackCollector,
-    kCounterCollector,      kCalibrationCollector, kDelayCollector,     kDelayedCallCollector,  kStrictModeCollector,
-    kStuckChildCollector,   kNoticeCollector,
+    kProcessCollector,      kGpuWorkCollector,     kThreadRowCollector,   kApiCallCollector,      kControlCollector,
+    kCaptureCollector,      kNvtxCollector,        kOsCallCollector,      kMpiCallCollector,      kGemmCollector,
+    kNcclCollector,         kLibraryCallCollector, kDirectiveCollector,   kTensorMemoryCollector, kImportCollector,
+    kSignalSampleCollector, kOperatorCollector,    kServingCollector,     kPlaceCollector,        kPythonCollector,
+    kNativeStackCollector,  kCounterCollector,     kCalibrationCollector, kDelayCollector,        kDelayedCallCollector,
+    kStrictModeCollector,   kStuckChildCollector,  kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

@@ -37,12 +37,13 @@ enum class RowType : uint8_t {
   kRequestEvent = 26,
   kEngineStep = 27,
   kStepRequest = 28,
+  kGeneratedLines = 29,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 29;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 30;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>

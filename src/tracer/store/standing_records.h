@@ -18,6 +18,8 @@ inline constexpr bool kIsStanding<trace::StreamRecord> = true;
 template <>
 inline constexpr bool kIsStanding<trace::GraphNodeRecord> = true;
 template <>
+inline constexpr bool kIsStanding<trace::GeneratedLinesRecord> = true;
+template <>
 inline constexpr bool kIsStanding<trace::ModuleRecord> = true;
 template <>
 inline constexpr bool kIsStanding<trace::FrameRecord> = true;

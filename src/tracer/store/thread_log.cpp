@@ -87,6 +87,7 @@ ThreadLog* TakeLog(bool may_ask_for_memory) {
   }
   log->tid = CurrentTid();
   std::memset(log->depths, 0, sizeof log->depths);
+  log->place = {};
   if (log->open_ranges != nullptr) log->open_ranges->count = log->open_ranges->beyond = 0;
   if (has_key && (may_ask_for_memory || !KeyAsksForMemory())) {
     pthread_setspecific(ended_key, log);

@@ -151,6 +151,7 @@ class ThreadLog {
   void *python_stacks = nullptr, *native_stacks = nullptr;
   void* open_functions = nullptr;  // of PyTorch
   RangeStack* open_ranges = nullptr;
+  trace::StringId place;  // that the program told it is at (places/place_calls.h)
   std::atomic<LogState> state{LogState::kFree};
   std::atomic<bool> is_told_of_end{true};  // false: the end of its thread has to be looked for
   ThreadLog* next_log = nullptr;

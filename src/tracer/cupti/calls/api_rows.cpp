@@ -84,6 +84,8 @@ void Add(const GraphNodeRow& row, const RowSource& source) {
   r.node = row.node;
   r.original = row.original;
   r.node_type = static_cast<uint8_t>(row.node_type);
+  r.stack = row.stack;
+  r.place = row.place;
   source.output->Add(r, source.cursor);
 }
 

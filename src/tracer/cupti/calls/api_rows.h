@@ -60,7 +60,9 @@ struct GraphNodeRow {
   uint32_t graph;
   uint64_t stamp;
   uint64_t node, original;  // ids
-  uint32_t node_type, unused;
+  uint32_t node_type, stack;
+  trace::StringId place;
+  uint32_t unused;
 };
 
 // [writer thread, or salvage]

@@ -2,6 +2,8 @@
 
 #include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/calls/graph_level.h"
+#include "tracer/places/place_collector.h"
+#include "tracer/store/caller_stack.h"
 #include "tracer/store/clock.h"
 #include "tracer/store/thread_log.h"
 
@@ -46,8 +48,13 @@ void OnGraphNode(const CUpti_ResourceData& data) {
   row.stamp = Stamp();
   row.node = node;
   row.original = NodeId(graph.originalNode);
-  if (row.original != 0) CountGraphNode(row.graph);
   row.node_type = static_cast<uint8_t>(graph.nodeType);
+  if (row.original != 0) {
+    CountGraphNode(row.graph);
+  } else {  // a clone is of the code that made the first of them
+    row.stack = CallerStack(log);
+    row.place = PlaceOfThread(*log);
+  }
   Append(log, row);
 }
 
