@@ -76,7 +76,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kMemoryUsage, "1 records allocations, frees and memory pools"},
     {env::kManagedMemory, "1 records migrations and page faults of managed memory"},
     {env::kPythonStacks, "1 records the Python stack of CUDA calls, where the process has a Python"},
-    {env::kPytorch, "what to record of PyTorch, a list of `ops`, `autograd-nvtx`, `autograd-shapes-nvtx` and `modules`, read by `lib/gprof-cli/hooks/sitecustomize.py`, which is put on PYTHONPATH, and `memory`, read by the tracer"},
+    {env::kPytorch, "what to record of PyTorch, a list of `ops`, `autograd-nvtx`, `autograd-shapes-nvtx`, `modules` and `graphs`, read by `lib/gprof-cli/hooks/sitecustomize.py`, which is put on PYTHONPATH, and `memory`, read by the tracer"},
     {env::kServing, "1 has `lib/gprof-cli/hooks/gprof_engines.py`, which is put on PYTHONPATH, tell of requests and steps of vLLM, SGLang and Transformers"},
     {env::kCounters, "absolute path of a file that says which kernel counters to collect, and of what (counter_request.h)"},
     {env::kDelays, "absolute path of a file that says what to delay, and by how much (delay_request.h)"},

@@ -124,8 +124,9 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
       ->check(OneOf({"cuda", "none", "false"}))
       ->group(kGroup);
   app.add_option("--pytorch", options_.pytorch,
-                 "record PyTorch operators with input sizes (ops, or the slower autograd-shapes-nvtx), or modules")
-      ->type_name("ops|autograd-nvtx|autograd-shapes-nvtx|modules|none")
+                 "record PyTorch operators with input sizes (ops, or the slower autograd-shapes-nvtx), modules, or the modules "
+                 "in CUDA graphs")
+      ->type_name("ops|autograd-nvtx|autograd-shapes-nvtx|modules|graphs|none")
       ->group(kGroup);
   app.add_flag("--pytorch-memory")
       ->description("record each allocation and free of PyTorch's GPU memory allocator")

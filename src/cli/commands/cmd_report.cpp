@@ -101,6 +101,10 @@ class ReportCommand : public Command {
     app.add_flag("--group-by-input-shape", by_shape_,
                  "PyTorch operators by the sizes of their inputs; implies --only ops")
         ->group("Display");
+    app.add_option("--by", by_, "GPU time of modules (also of CUDA graphs, by layer) or of Python lines")
+        ->type_name("module|line")
+        ->check(OneOf({"module", "line"}))
+        ->group("Display");
     app.add_option("--annotate", annotated_,
                    "show this source file with GPU time, idle time, waits and launches of each line (text, md)")
         ->type_name("PATH")
@@ -176,6 +180,7 @@ class ReportCommand : public Command {
     if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli report TRACE... [options]");
     if (!baseline_.empty() && only_.empty()) only_ = "counters";
     if (by_shape_ && only_.empty()) only_ = "ops";
+    if (!by_.empty() && only_.empty()) only_ = by_ == "module" ? "modules,graphs" : "python_lines,graphs";
     std::vector<const Analysis*> analyses = Choose();
     if (!min_time_.empty()) min_time_ns_ = ReadTime("--min-time", min_time_);
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
@@ -372,7 +377,7 @@ class ReportCommand : public Command {
 
   SelectionArguments selection_;
   std::vector<std::string> paths_;
-  std::string only_, skip_, min_gap_, min_time_, output_, sort_, table_, baseline_, annotated_;
+  std::string only_, skip_, min_gap_, min_time_, output_, sort_, table_, baseline_, annotated_, by_;
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
   std::optional<uint64_t> event_budget_;

@@ -64,6 +64,13 @@ class Places:
         tell_place("")
 
 
+def _has_compiled_code():
+    """Hooks of modules in general are among what compiled code checks before it runs: with them it would be compiled
+    anew, and within a capture that fails."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return dynamo is not None and dynamo.counters["frames"]["total"] > 0
+
+
 def watch_captures(torch, make_modules):
     """make_modules(push, pop): what has begin(), which calls them for each module, and end()."""
     kind, places, lock = torch.cuda.graphs.CUDAGraph, Places(), threading.Lock()
@@ -74,8 +81,10 @@ def watch_captures(torch, make_modules):
         nonlocal captures
         with lock:
             was, captures = captures, max(captures + by, 0)
-            if (was == 0) != (captures == 0):
-                modules.begin() if captures else modules.end()
+            if was == 0 and captures and not _has_compiled_code():
+                modules.begin()
+            elif captures == 0:
+                modules.end()
         if by < 0:
             places.clear()
 

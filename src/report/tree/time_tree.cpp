@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,15 +40,15 @@ class TreeMaker {
   // Operations of one kind in one range are at one place, which is looked up once.
   void AddOperation(const Operation& op) {
     const uint32_t call = input_.shared().ops().CallOf(op);
-    const uint32_t range = call == kNone ? kNone : Call(trace_.api_calls, call).range();
-    std::vector<TimeNode*>& path = paths_[uint64_t{range} << 32 | op.kind_number()];
-    if (path.empty()) path = PathOf(range, op);
+    const uint32_t range = RangeOfWork(trace_, op, call), module = modules_.ModuleOf(input_, op, call);
+    std::vector<TimeNode*>& path = paths_[{range, module, op.kind_number()}];
+    if (path.empty()) path = PathOf(range, module, op);
     Add(path, op.duration_ns());
   }
 
-  std::vector<TimeNode*> PathOf(uint32_t range, const Operation& op) {
-    std::vector<std::string> names;
-    AddModules(range, &names);
+  std::vector<TimeNode*> PathOf(uint32_t range, uint32_t module, const Operation& op) {
+    std::vector<std::string> names = ModulesAround(module);
+    if (!names.empty() && range != kNone && modules_.is_backward[range]) names.push_back("backward");
     const uint32_t around = range == kNone || operators_.empty() ? kNone : operators_.OperatorAround(trace_, range);
     if (around != kNone) names.push_back(operators_.sums[operators_.of_ranges[around]].name);
     if (names.empty() && range != kNone) names.push_back(PathName(trace_, trace_.ranges[range].path));
@@ -55,14 +56,15 @@ class TreeMaker {
     return NodesOf(&tree_.gpu, names);
   }
 
-  void AddModules(uint32_t range, std::vector<std::string>* names) const {
-    if (range == kNone || modules_.of_ranges.empty()) return;
-    for (uint32_t m = modules_.of_ranges[range]; m != kNone; m = modules_.modules[m].parent) {
-      const ModuleSum& module = modules_.modules[m];
-      names->push_back(module.label + (module.type.empty() ? "" : " (" + module.type + ")"));
+  // Outermost first.
+  std::vector<std::string> ModulesAround(uint32_t module) const {
+    std::vector<std::string> names;
+    for (uint32_t m = module; m != kNone; m = modules_.modules[m].parent) {
+      const ModuleSum& sum = modules_.modules[m];
+      names.push_back(sum.label + (sum.type.empty() ? "" : " (" + sum.type + ")"));
     }
-    std::ranges::reverse(*names);
-    if (!names->empty() && modules_.is_backward[range]) names->push_back("backward");
+    std::ranges::reverse(names);
+    return names;
   }
 
   static std::vector<TimeNode*> NodesOf(TimeNode* root, const std::vector<std::string>& names) {
@@ -98,7 +100,7 @@ class TreeMaker {
   const StepWindows steps_;
   const Operators operators_;
   const ModuleTree modules_;
-  std::unordered_map<uint64_t, std::vector<TimeNode*>> paths_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<TimeNode*>> paths_;  // by range, module and kind
   TimeTree tree_;
 };
 

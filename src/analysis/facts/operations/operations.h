@@ -66,6 +66,14 @@ inline uint32_t OutermostCall(const Trace& trace, uint32_t call) {
   return call;
 }
 
+// The range in whose code the work is: for what a graph launched, the one in which its node was made. `call` is
+// OpFacts::CallOf(op).
+inline uint32_t RangeOfWork(const Trace& trace, const Operation& op, uint32_t call) {
+  const uint32_t node = op.shared().node;
+  if (node != kNone && trace.graph_nodes[node].range != kNone) return trace.graph_nodes[node].range;
+  return call == kNone ? kNone : Call(trace.api_calls, call).range();
+}
+
 // A view of operations or calls in a row: `for (const Operation op : OperationsOf(trace, slice))`.
 template <class View, class List>
 class ViewRange {

@@ -15,6 +15,7 @@ namespace gprof {
 namespace {
 
 constexpr std::string_view kModule = "nn.Module: ", kOptimizer = "Optimizer.step", kOptimizerType = "optimizer";
+constexpr std::string_view kWithin = " / ", kCompiled = " [compiled]";
 constexpr uint32_t kMostModulesDeep = 1000;  // modules within modules; what is deeper counts for those around it
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -52,6 +53,12 @@ std::string PathOf(std::string_view label, const ModuleSum* around) {
   return around->path + (contains ? std::string(label.substr(prefix.size())) : "/" + std::string(label));
 }
 
+// Modules of a Sequential or a list are numbers, which say nothing without their type.
+std::string WithType(std::string name, const ModuleSum& module) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return std::ranges::any_of(name, is_letter) ? name : name + " (" + module.type + ")";
+}
+
 void AddTo(const ModuleSum& from, ModuleSum* to) {
   to->calls += from.calls;
   to->cpu_ns += from.cpu_ns, to->cpu_self_ns += from.cpu_self_ns;
@@ -61,9 +68,11 @@ void AddTo(const ModuleSum& from, ModuleSum* to) {
   to->has_unknown_peak = to->has_unknown_peak || from.has_unknown_peak;
 }
 
-class TreeBuilder {
+}  // namespace
+
+class ModuleTreeBuilder {
  public:
-  TreeBuilder(const AnalysisInput& input, const StepWindows& steps, ModuleTree* tree)
+  ModuleTreeBuilder(const AnalysisInput& input, const StepWindows& steps, ModuleTree* tree)
       : input_(input),
         trace_(input.trace()),
         steps_(steps),
@@ -76,6 +85,8 @@ class TreeBuilder {
     of_ranges_.assign(trace_.ranges.size(), kNone);
     is_backward_.assign(trace_.ranges.size(), false);
     for (uint32_t i = 0; i < trace_.ranges.size(); ++i) AddRange(i);
+    AddNodes();
+    AddGenerated();
     if (tree_.modules.empty()) return;
     FollowBackward();
     for (const Operation op : OperationsOf(trace_)) AddOperation(op);
@@ -91,8 +102,8 @@ class TreeBuilder {
     is_backward_[index] = around != kNone && is_backward_[range.parent];
     if (!range.is_push_pop) return;
     const uint32_t again = around == kNone ? ComputedAgain(index, range.name) : kNone;
-    const uint32_t module = again == kNone ? ModuleOf(range.name, around) : again;
-    if (module == kNone) return;
+    const uint32_t module = again == kNone ? ModuleOfRange(range.name, around) : again;
+    if (module == kNone || module == around) return;
     of_ranges_[index] = module;
     is_backward_[index] = is_backward_[index] || again != kNone;
     if (is_backward_[index]) return;
@@ -112,22 +123,78 @@ class TreeBuilder {
     return kNone;
   }
 
-  uint32_t ModuleOf(NameId name, uint32_t around) {
-    if (around != kNone && depths_[around] >= kMostModulesDeep) return kNone;
-    const ModuleName module = ReadModuleName(trace_.Text(name));
-    if (module.label.empty()) return kNone;
+  // The module that ranges of this name are within that one; `around` itself for a range that is no module.
+  uint32_t ModuleOfRange(NameId name, uint32_t around) {
+    const auto [at, is_new] = of_ranges_within_.try_emplace({around, name}, around);
+    if (!is_new) return at->second;
+    const std::string_view text = trace_.Text(name);
+    uint32_t module = around;
+    for (const std::string_view scope : ScopesOf(text)) module = ModuleOf({scope, "scope"}, module);
+    module = ModuleOf(ReadModuleName(text), module);
+    if (around != kNone && module != around) within_others_.try_emplace(name, module);
+    return of_ranges_within_[{around, name}] = module;
+  }
+
+  uint32_t ModuleOf(const ModuleName& name, uint32_t around) {
+    if (name.label.empty() || (around != kNone && depths_[around] >= kMostModulesDeep)) return around;
     // torch names the step of an optimizer for its own profiler, around which ours is named.
-    if (module.type == kOptimizerType && around != kNone && tree_.modules[around].type == kOptimizerType) return kNone;
-    const auto [at, is_new] = numbers_.try_emplace({around, name}, static_cast<uint32_t>(tree_.modules.size()));
+    if (name.type == kOptimizerType && around != kNone && tree_.modules[around].type == kOptimizerType) return around;
+    const auto [at, is_new] = numbers_.try_emplace(std::tuple(around, std::string(name.label), std::string(name.type)),
+                                                   static_cast<uint32_t>(tree_.modules.size()));
     if (is_new) {
       ModuleSum sum;
-      sum.label = module.label, sum.type = module.type, sum.parent = around;
-      sum.path = PathOf(module.label, around == kNone ? nullptr : &tree_.modules[around]);
-      if (around != kNone) within_others_.try_emplace(name, at->second);
+      sum.label = name.label, sum.type = name.type, sum.parent = around;
+      sum.path = PathOf(name.label, around == kNone ? nullptr : &tree_.modules[around]);
       tree_.modules.push_back(std::move(sum));
       depths_.push_back(around == kNone ? 0 : depths_[around] + 1);
     }
     return at->second;
+  }
+
+  // Of "A / B" within a module. What torch.compile compiled names its outermost module again.
+  uint32_t ModuleOfPlace(NameId place, uint32_t around) {
+    const auto [at, is_new] = tree_.of_places_.try_emplace({around, place}, around);
+    if (!is_new) return at->second;
+    uint32_t module = around;
+    for (std::string_view rest = trace_.Text(place); !rest.empty();) {
+      const std::size_t end = rest.find(kWithin);
+      const std::string_view name = rest.substr(0, end);
+      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + kWithin.size());
+      const ModuleName read = ReadModuleName(name);
+      if (module != around || !IsAgain(read.label, around)) module = ModuleOf(read, module);
+      for (const std::string_view scope : ScopesOf(name)) module = ModuleOf({scope, "scope"}, module);
+    }
+    return tree_.of_places_[{around, place}] = module;
+  }
+
+  // "GPT" within "GPT [compiled]", "h.0" within "h.0".
+  bool IsAgain(std::string_view label, uint32_t around) const {
+    if (around == kNone) return false;
+    const std::string_view known = tree_.modules[around].label;
+    return label == known || (known.starts_with(label) && known.substr(label.size()) == kCompiled);
+  }
+
+  // What is known when a node was made: its place, else the range that it was made in, and what its code came from.
+  void AddNodes() {
+    tree_.of_nodes.assign(trace_.graph_nodes.size(), kNone);
+    for (std::size_t i = 0; i < trace_.graph_nodes.size(); ++i) {
+      const GraphNode& node = trace_.graph_nodes[i];
+      uint32_t module = node.place == NameId{} ? kNone : ModuleOfPlace(node.place, kNone);
+      if (module == kNone && node.range != kNone) module = of_ranges_[node.range];
+      tree_.of_nodes[i] = WithGenerated(node.stack, module);
+    }
+  }
+
+  void AddGenerated() {
+    if (trace_.generated_lines.empty()) return;
+    for (const ApiCall& call : trace_.api_calls) {
+      WithGenerated(call.stack, call.range == kNone ? kNone : of_ranges_[call.range]);
+    }
+  }
+
+  uint32_t WithGenerated(uint32_t stack, uint32_t around) {
+    const NameId place = input_.shared().python_lines().PlaceOf(stack);
+    return place == NameId{} ? around : ModuleOfPlace(place, around);
   }
 
   // Operators of the backward pass are of the module of their operator of the forward pass.
@@ -152,7 +219,7 @@ class TreeBuilder {
   void AddOperation(const Operation& op) {
     const uint32_t call = input_.shared().ops().CallOf(op);
     const uint32_t range = call == kNone ? kNone : Call(trace_.api_calls, call).range();
-    const uint32_t module = range == kNone ? kNone : of_ranges_[range];
+    const uint32_t module = tree_.ModuleOf(input_, op, call);
     const bool is_backward = range != kNone && is_backward_[range];
     const bool is_in_step = call != kNone && IsInStep(Call(trace_.api_calls, call));
     ModuleSum& self = module == kNone ? tree_.outside : tree_.modules[module];
@@ -195,12 +262,11 @@ class TreeBuilder {
   ModuleTree& tree_;
   std::vector<uint32_t>& of_ranges_;
   std::vector<bool>& is_backward_;
-  std::map<std::pair<uint32_t, NameId>, uint32_t> numbers_;
+  std::map<std::tuple<uint32_t, std::string, std::string>, uint32_t> numbers_;
+  std::map<std::pair<uint32_t, NameId>, uint32_t> of_ranges_within_;
   std::map<NameId, uint32_t> within_others_;  // the first module of that name that is within another
   std::vector<uint32_t> depths_;
 };
-
-}  // namespace
 
 ModuleName ReadModuleName(std::string_view range_name) {
   if (range_name.starts_with(kOptimizer)) return {range_name, kOptimizerType};
@@ -211,15 +277,52 @@ ModuleName ReadModuleName(std::string_view range_name) {
   return {name.substr(0, open), name.substr(open + 2, name.size() - open - 3)};
 }
 
-// Ranges of one name share their traits, so a trace without modules is done with those.
-bool HasModules(const Trace& trace) {
-  for (uint32_t i = 0; i < trace.ranges.TraitsCount(); ++i) {
-    if (!ReadModuleName(trace.Text(trace.ranges.TraitsAt(i).name)).label.empty()) return true;
+std::vector<std::string_view> ScopesOf(std::string_view range_name) {
+  constexpr std::string_view kThunk = "Thunk:#name=";
+  std::vector<std::string_view> scopes;
+  if (!range_name.starts_with(kThunk)) return scopes;
+  std::string_view rest = range_name.substr(kThunk.size());
+  rest = rest.substr(0, std::min(rest.find(",hlo_op="), rest.size()));
+  for (std::size_t end = 0; (end = rest.find('/')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
+    std::string_view scope = rest.substr(0, end);
+    if (scope.starts_with("jit(")) continue;  // a function, often within another of the same code
+    for (std::size_t open = 0; scope.ends_with(')') && (open = scope.find('(')) != std::string_view::npos;) {
+      scope = scope.substr(open + 1, scope.size() - open - 2);  // "transpose(jvp(GPT))"
+    }
+    if (!scope.empty()) scopes.push_back(scope);
   }
-  return false;
+  return scopes;
 }
 
-ModuleTree::ModuleTree(const AnalysisInput& input, const StepWindows& steps) { TreeBuilder(input, steps, this).Run(); }
+// Ranges of one name share their traits, so a trace without modules is done with those.
+bool HasModules(const Trace& trace) {
+  if (!trace.generated_lines.empty()) return true;
+  const auto is_module = [](std::string_view name) {
+    return !ReadModuleName(name).label.empty() || !ScopesOf(name).empty();
+  };
+  for (uint32_t i = 0; i < trace.ranges.TraitsCount(); ++i) {
+    if (is_module(trace.Text(trace.ranges.TraitsAt(i).name))) return true;
+  }
+  return std::ranges::any_of(trace.graph_nodes,
+                             [&](const GraphNode& node) { return is_module(trace.Text(node.place)); });
+}
+
+ModuleTree::ModuleTree(const AnalysisInput& input, const StepWindows& steps) {
+  ModuleTreeBuilder(input, steps, this).Run();
+}
+
+uint32_t ModuleTree::ModuleOf(const AnalysisInput& input, const Operation& op, uint32_t call) const {
+  if (of_ranges.empty() && of_nodes.empty()) return kNone;
+  const uint32_t node = op.shared().node;
+  if (node != kNone && node < of_nodes.size() && of_nodes[node] != kNone) return of_nodes[node];
+  if (call == kNone) return kNone;
+  const PackedCalls& calls = input.trace().api_calls;
+  const uint32_t range = Call(calls, call).range();
+  const uint32_t around = range == kNone ? kNone : of_ranges[range];
+  const NameId place = input.shared().python_lines().PlaceOf(Call(calls, call).shared().stack);
+  const auto generated = place == NameId{} ? of_places_.end() : of_places_.find({around, place});
+  return generated == of_places_.end() ? around : generated->second;
+}
 
 std::vector<ModuleSum> ModuleTree::Folded(std::vector<uint32_t>* places) const {
   std::vector<ModuleSum> folded;
@@ -262,6 +365,14 @@ std::vector<uint32_t> TreeOrder(const std::vector<ModuleSum>& modules) {
     left.insert(left.end(), within[module].begin(), within[module].end());
   }
   return order;
+}
+
+std::string NameInTree(const std::vector<ModuleSum>& modules, const ModuleSum& module) {
+  constexpr std::size_t kMostIndented = 16;  // further in is as far as that
+  if (module.parent == kNone) return module.path;
+  std::size_t depth = 0;
+  for (uint32_t at = module.parent; at != kNone && depth < kMostIndented; at = modules[at].parent) ++depth;
+  return std::string(2 * depth, ' ') + WithType(module.path.substr(modules[module.parent].path.size() + 1), module);
 }
 
 }  // namespace gprof

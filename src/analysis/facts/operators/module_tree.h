@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "analysis/facts/operations/operations.h"
 #include "analysis/facts/steps/step_windows.h"
 #include "gprof/analysis.h"
 
@@ -19,6 +22,10 @@ struct ModuleName {
 // "nn.Module: h.0.attn (Attention)" of --pytorch modules, "nn.Module: Linear_3" of torch.profiler's with_stack, and
 // steps of optimizers of both.
 ModuleName ReadModuleName(std::string_view range_name);
+
+// "h / attn" of what JAX calls the code of a kernel, "Thunk:#name=jit(f)/h/attn/dot_general,hlo_op=…#": its named
+// scopes, outermost first, without the transformations around them. Empty for any other name.
+std::vector<std::string_view> ScopesOf(std::string_view range_name);
 
 bool HasModules(const Trace& trace);
 
@@ -50,9 +57,21 @@ struct ModuleTree {
   // has no modules.
   std::vector<uint32_t> of_ranges;
   std::vector<bool> is_backward;
+  std::vector<uint32_t> of_nodes;  // likewise by graph node
+
+  // The innermost module whose code the operation is of: for what a graph launched, the one that was captured. Nothing
+  // where a trace has no modules. `call` is OpFacts::CallOf(op).
+  uint32_t ModuleOf(const AnalysisInput& input, const Operation& op, uint32_t call) const;
+
+ private:
+  friend class ModuleTreeBuilder;
+  // What generated code came from: a module by the one around and the place.
+  std::map<std::pair<uint32_t, NameId>, uint32_t> of_places_;
 };
 
 // In the order of a tree: the most GPU time first, then the most CPU time, and after each module those within it.
 std::vector<uint32_t> TreeOrder(const std::vector<ModuleSum>& modules);
+// What the path of a module has more than that of the one around, indented by how deep it is.
+std::string NameInTree(const std::vector<ModuleSum>& modules, const ModuleSum& module);
 
 }  // namespace gprof

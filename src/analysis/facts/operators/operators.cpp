@@ -114,7 +114,7 @@ class OperatorSums {
 
   void AddOperation(const Operation& op) {
     const uint32_t call = input_.shared().ops().CallOf(op);
-    uint32_t range = call == kNone ? kNone : OperatorAround(Call(trace_.api_calls, call).range());
+    uint32_t range = OperatorAround(RangeOfWork(trace_, op, call));
     std::array<uint32_t, 32> seen;  // an operator within itself counts once
     std::size_t count = 0;
     for (bool is_self = true; range != kNone; is_self = false) {

@@ -44,6 +44,31 @@ bool IsFramework(std::string_view package) {
   return std::ranges::any_of(kFrameworks, [&](std::string_view framework) { return package.starts_with(framework); });
 }
 
+// The sources of generated code, by file and line.
+class GeneratedCode {
+ public:
+  explicit GeneratedCode(const Trace& trace) {
+    for (const GeneratedLines& lines : trace.generated_lines) by_file_[lines.file].push_back(&lines);
+    for (auto& [file, list] : by_file_) {
+      std::ranges::stable_sort(list, {}, [](const GeneratedLines* lines) { return lines->first_line; });
+    }
+  }
+  bool empty() const { return by_file_.empty(); }
+
+  // Null where nothing is known of that line.
+  const GeneratedLines* Find(NameId file, uint32_t line) const {
+    const auto found = by_file_.find(file);
+    if (found == by_file_.end()) return nullptr;
+    const auto& list = found->second;
+    const auto behind = std::ranges::upper_bound(list, line, {}, [](const GeneratedLines* l) { return l->first_line; });
+    if (behind == list.begin() || (*(behind - 1))->last_line < line) return nullptr;
+    return *(behind - 1);
+  }
+
+ private:
+  std::map<NameId, std::vector<const GeneratedLines*>> by_file_;
+};
+
 }  // namespace
 
 bool IsOfProgram(std::string_view file) {
@@ -74,7 +99,8 @@ PythonLines::Owner PythonLines::OwnerOf(std::string_view file) {
   if (const std::string_view package = InPackages(file); !package.empty()) {
     return IsFramework(package) ? Owner::kFramework : Owner::kLibrary;
   }
-  const bool is_made = file.starts_with("<eval_with_key>") || file.starts_with("<__array_function__");
+  const bool is_made = file.starts_with("<eval_with_key>") || file.starts_with("<__array_function__") ||
+                       Contains(file, "/torchinductor_");
   return is_made || IsOurHook(file) || IsOfPythonItself(file) ? Owner::kFramework : Owner::kProgram;
 }
 
@@ -88,20 +114,28 @@ uint32_t PythonLines::NumberOf(const PythonLine& line) {
 PythonLines::PythonLines(const Trace& trace) : trace_(trace), of_stacks_(trace.stacks.size(), kNone) {
   std::vector<Owner> owners(trace.stacks.size(), Owner::kNobody);
   std::vector<std::optional<Owner>> owners_of_files(trace.strings.size());
+  const GeneratedCode generated(trace);
+  if (!generated.empty()) places_.resize(trace.stacks.size());
   for (std::size_t i = 0; i < trace.stacks.size(); ++i) {
     const StackNode& node = trace.stacks[i];
     if (node.parent != kNone) {
       of_stacks_[i] = of_stacks_[node.parent];
       owners[i] = owners[node.parent];
+      if (!places_.empty()) places_[i] = places_[node.parent];
     }
     if (!IsPython(trace, node.frame)) continue;
     const Module& code = trace.modules[trace.frames[node.frame].module];
-    std::optional<Owner>& owner_of_file = owners_of_files[code.path.value];
-    if (!owner_of_file) owner_of_file = OwnerOf(trace.Text(code.path));
+    PythonLine line{code.path, code.name, LineOfFrame(trace, node.frame)};
+    if (const GeneratedLines* source = generated.Find(line.file, line.line); source != nullptr) {
+      places_[i] = source->place;
+      if (source->source_line != 0) line = {source->source_file, source->function, source->source_line};
+    }
+    std::optional<Owner>& owner_of_file = owners_of_files[line.file.value];
+    if (!owner_of_file) owner_of_file = OwnerOf(trace.Text(line.file));
     const Owner owner = *owner_of_file;
     if (owner > owners[i]) continue;
     owners[i] = owner;
-    of_stacks_[i] = NumberOf({code.path, code.name, LineOfFrame(trace, node.frame)});
+    of_stacks_[i] = NumberOf(line);
   }
   const PackedCalls& calls = trace.api_calls;
   for (uint32_t i = 0; i < calls.TraitsCount() && !has_calls_; ++i)

@@ -34,6 +34,8 @@ std::string PlaceOf(const Trace& trace, const PythonLine& line);
 // "train.py:12 (step)"; without the function for code of the module.
 std::string NameOf(const Trace& trace, const PythonLine& line);
 
+// Where a compiler of the program said what it made its lines from, these stand for them (GeneratedLines).
+//
 // A stack stands for its innermost line of the program: of a file that is neither installed nor part of Python. Where
 // all are, for the innermost one of a library that is no framework, and else for the innermost one.
 class PythonLines {
@@ -47,6 +49,8 @@ class PythonLines {
   uint32_t LineOf(uint32_t stack) const { return stack < of_stacks_.size() ? of_stacks_[stack] : kNone; }
   // Of the outermost call that this one is within.
   uint32_t LineOfCall(uint32_t call) const;
+  // Modules of the source that the innermost generated code of a stack came from, "A / B"; empty where none is known.
+  NameId PlaceOf(uint32_t stack) const { return stack < places_.size() ? places_[stack] : NameId{}; }
 
  private:
   // The better one first.
@@ -59,6 +63,7 @@ class PythonLines {
   std::vector<PythonLine> lines_;
   std::map<PythonLine, uint32_t> numbers_;
   std::vector<uint32_t> of_stacks_;
+  std::vector<NameId> places_;  // by stack; empty where a trace has no generated code
 };
 
 }  // namespace gprof

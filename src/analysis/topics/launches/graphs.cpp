@@ -17,6 +17,7 @@
 #include "analysis/result/statistics.h"
 #include "analysis/result/tables.h"
 #include "analysis/topics/analyses.h"
+#include "analysis/topics/launches/graph_layers.h"
 #include "base/saturate.h"
 #include "base/units.h"
 
@@ -322,6 +323,7 @@ AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& opti
   AddMetric(&result, "graphs.instantiate_ns", making.instantiate_ns);
   AddFinding(input, making, launches, &result.findings);
   result.tables.push_back(GraphTable(trace, launches, options.max_rows));
+  AddGraphLayers(input, options.max_rows, &result);
   result.tables.push_back(CallTable(trace, &making, options));
   if (!trace.base_graphs.empty()) result.tables.push_back(BaseGraphTable(trace, options.max_rows));
   return result;

@@ -67,21 +67,6 @@ std::vector<Cell> RowOf(const ModuleSum& sum, int64_t all_ns, int64_t steps) {
           Utf8(sum.path)};
 }
 
-// Modules of a Sequential or a list are numbers, which say nothing without their type.
-std::string WithType(std::string name, const ModuleSum& module) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  return std::ranges::any_of(name, is_letter) ? name : name + " (" + module.type + ")";
-}
-
-// What its path has more than that of the module around, indented by how deep it is.
-std::string NameInTree(const std::vector<ModuleSum>& modules, const ModuleSum& module) {
-  constexpr std::size_t kMostIndented = 16;  // further in is as far as that
-  if (module.parent == kNone) return module.path;
-  std::size_t depth = 0;
-  for (uint32_t at = module.parent; at != kNone && depth < kMostIndented; at = modules[at].parent) ++depth;
-  return std::string(2 * depth, ' ') + WithType(module.path.substr(modules[module.parent].path.size() + 1), module);
-}
-
 Table TableOf(const std::vector<ModuleSum>& modules, const ModuleSum& outside, bool is_folded, int64_t steps,
               uint32_t max_rows) {
   Table table = EmptyTable(is_folded, steps > 0);
