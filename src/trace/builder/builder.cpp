@@ -268,10 +268,12 @@ void TraceBuilder::Add(const trace::JitRecord& r) { Take<Jit>(r); }
 void TraceBuilder::Add(const trace::EventRecordRecord& r) { Take<EventRecord>(r); }
 
 void TraceBuilder::Add(const trace::GraphNodeRecord& r) {
-  GraphNode& n = Take<GraphNode>(r);
+  trace::GraphNodeRecord without_stack = r;
+  without_stack.stack = 0;
+  GraphNode& n = Take<GraphNode>(without_stack);
   n.id = r.node;
   n.original_id = r.original;
-  n.stack = r.stack == 0 ? kNone : r.stack;  // its number, until stacks are known
+  n.stack = r.stack == 0 ? kNone : r.stack;  // its number, until all stacks are known
 }
 
 void TraceBuilder::Add(const trace::MemoryRecord& r) {

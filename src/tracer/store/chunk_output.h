@@ -105,7 +105,7 @@ class ChunkOutput {
   bool keeps_standing_ = false;
   using Standing =
       trace::RecordTypes<trace::DeviceRecord, trace::ContextRecord, trace::StreamRecord, trace::GraphNodeRecord,
-                         trace::ModuleRecord, trace::FrameRecord, trace::StackRecord>;
+                         trace::ModuleRecord, trace::FrameRecord, trace::StackRecord, trace::GeneratedLinesRecord>;
   trace::ForEachType<StandingRecords, Standing> standing_;
   uint64_t sequence_ = 0;
   uint32_t chunk_ = 0;  // number for MarkForChunk, also of chunks that could not be written

@@ -91,15 +91,15 @@ class Serving(harness.Case):
         return named, len(occurrences)
 
     def test_late_tokens_have_the_reason_that_was_planted(self):
-        """On a busy machine the engine may be held up for longer by others than by what is planted: then it runs again."""
+        """On a busy machine others may hold the engine up for longer than what is planted, or until requests come one by one
+        and there is nothing to delay: then it runs again."""
         for plant in REASONS:
             with self.subTest(plant):
                 for _ in range(5):
                     named, occurrences = self.count_named(plant)
-                    self.assertEqual(occurrences, 3)
-                    if named == occurrences:
+                    if named == occurrences == 3:
                         break
-                self.assertEqual(named, occurrences, plant)
+                self.assertEqual((named, occurrences), (3, 3), plant)
 
     def test_the_line_of_host_code_is_named(self):
         self.serve("--requests", "120", "--plant", "stalled-scheduler")

@@ -36,10 +36,11 @@ class Replays {
     std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> numbers;  // by process, graph, launch
     for (const uint32_t i : input.shared().ops().graph_ops()) {
       const GpuOp& op = trace.ops[i];
-      if (op.kind == OpKind::kGraph || op.graph == 0 || op.correlation == 0) continue;
+      const uint32_t correlation = trace.CorrelationOf(op);
+      if (op.kind == OpKind::kGraph || op.graph == 0 || correlation == 0) continue;
       has_nodes_ = has_nodes_ || op.node != kNone;
       const auto [at, is_new] =
-          numbers.try_emplace({op.process, op.graph, trace.CorrelationOf(op)}, static_cast<uint32_t>(graphs_.size()));
+          numbers.try_emplace({op.process, op.graph, correlation}, static_cast<uint32_t>(graphs_.size()));
       if (is_new) graphs_.push_back({op.process, op.graph});
       runs_.push_back({at->second, op.node, op.start_ns, op.end_ns});
     }
@@ -60,7 +61,7 @@ class Replays {
 };
 
 // What nodes are divided by: a module within others, a range, a line.
-struct Parts {
+struct NodeParts {
   std::vector<uint32_t> of_nodes;  // kNone: not known
   std::vector<uint32_t> parents;   // kNone: within none
   uint32_t Of(uint32_t node) const { return node == kNone ? kNone : of_nodes[node]; }
@@ -81,7 +82,7 @@ struct GraphSum {
 
 class Division {
  public:
-  Division(const Replays& replays, const Parts& parts) : parts_(parts) {
+  Division(const Replays& replays, const NodeParts& parts) : parts_(parts) {
     const std::vector<NodeRun>& runs = replays.runs();
     for (size_t first = 0, last = 0; first < runs.size(); first = last) {
       GraphSum& graph = graphs_[replays.GraphOf(runs[first].replay)];
@@ -120,7 +121,7 @@ class Division {
     for (auto& [part, sum] : graph->parts) end(&sum);
   }
 
-  const Parts& parts_;
+  const NodeParts& parts_;
   std::map<Replays::Graph, GraphSum> graphs_;
 };
 
@@ -128,15 +129,16 @@ Table EmptyTable(const char* id, const char* title, Column what) {
   Table table{id,
               title,
               {{"graph", "Graph", Unit::kText, false},
-               {"replays", "Replays", Unit::kCount, false},
+               {"replays", "Replays", Unit::kCount, true},
                {"percent", "Time (%)", Unit::kPercent, false},
                {"mean_ns", "Time/replay", Unit::kNs, false, ColumnRole::kMean},
                {"interval_ns", "+-", Unit::kNs, false, ColumnRole::kOwn, "half of the 95% interval of the mean"},
                {"idle_ns", "Idle before", Unit::kNs, false, ColumnRole::kMean,
                 "no node of the replay ran, before those of the row"},
-               {"nodes", "Nodes", Unit::kCount, false, ColumnRole::kMean, "per replay"}},
+               {"nodes", "Nodes", Unit::kCount, true, ColumnRole::kMean, "per replay"}},
               {},
               "Percent of the time of all nodes of the graph."};
+  table.columns.push_back({"path", "Path", Unit::kText, true});
   table.columns.push_back(std::move(what));
   return table;
 }
@@ -184,7 +186,7 @@ std::vector<uint32_t> ByTime(const std::map<uint32_t, PartSum>& parts) {
 }
 
 void AddByModule(const Replays& replays, const ModuleTree& tree, Table* table) {
-  Parts parts;
+  NodeParts parts;
   std::vector<uint32_t> folded_of;
   std::vector<ModuleSum> folded = tree.Folded(&folded_of);
   for (const uint32_t module : tree.of_nodes) parts.of_nodes.push_back(module == kNone ? kNone : folded_of[module]);
@@ -210,7 +212,7 @@ void AddByModule(const Replays& replays, const ModuleTree& tree, Table* table) {
 // By what is the same text for several nodes.
 template <class Text>
 void AddByText(const Replays& replays, size_t nodes, Text&& text_of, Table* table) {
-  Parts parts;
+  NodeParts parts;
   std::map<std::string, uint32_t> numbers;
   std::vector<std::string> texts;
   for (uint32_t node = 0; node < nodes; ++node) {
