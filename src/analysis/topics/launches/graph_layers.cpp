@@ -160,7 +160,11 @@ std::vector<Cell> RowOf(const Replays::Graph& graph, int64_t replays, const Part
           static_cast<int64_t>(std::llround(static_cast<double>(part.nodes) / n))};
 }
 
-// order(sums): the parts in the order of rows. name(part), of kNone as well.
+struct PartName {
+  std::string path, shown;  // in full, and in the order of the table
+};
+
+// order(sums): the parts in the order of rows. name(part): a PartName, of kNone as well.
 template <class Order, class Name>
 void AddRows(const Division& division, Order&& order, Name&& name, Table* table) {
   using Entry = std::pair<const Replays::Graph, GraphSum>;
@@ -169,11 +173,12 @@ void AddRows(const Division& division, Order&& order, Name&& name, Table* table)
   std::ranges::stable_sort(graphs, std::greater<>(), [](const Entry* e) { return e->second.all.total_ns; });
   for (const Entry* entry : graphs) {
     const auto& [graph, sum] = *entry;
-    const auto add = [&](const PartSum& part, std::string text) {
+    const auto add = [&](const PartSum& part, PartName text) {
       table->rows.push_back(RowOf(graph, sum.replays, sum.all, part));
-      table->rows.back().emplace_back(std::move(text));
+      table->rows.back().emplace_back(std::move(text.path));
+      table->rows.back().emplace_back(std::move(text.shown));
     };
-    add(sum.all, "(all nodes)");
+    add(sum.all, {"", "(all nodes)"});
     for (const uint32_t part : order(sum.parts)) add(sum.parts.at(part), name(part));
   }
 }
@@ -204,9 +209,11 @@ void AddByModule(const Replays& replays, const ModuleTree& tree, Table* table) {
     if (sums.contains(kNone)) shown.push_back(kNone);
     return shown;
   };
-  AddRows(
-      division, order,
-      [&](uint32_t part) { return part == kNone ? "(no module)" : Utf8(NameInTree(folded, folded[part])); }, table);
+  const auto name = [&](uint32_t part) -> PartName {
+    if (part == kNone) return {"", "(no module)"};
+    return {Utf8(folded[part].path), Utf8(NameInTree(folded, folded[part]))};
+  };
+  AddRows(division, order, name, table);
 }
 
 // By what is the same text for several nodes.
@@ -222,9 +229,10 @@ void AddByText(const Replays& replays, size_t nodes, Text&& text_of, Table* tabl
     parts.of_nodes.push_back(texts[at->second].empty() ? kNone : at->second);
   }
   parts.parents.assign(texts.size(), kNone);
-  AddRows(
-      Division(replays, parts), ByTime,
-      [&](uint32_t part) { return part == kNone ? std::string("(not known)") : texts[part]; }, table);
+  const auto name = [&](uint32_t part) -> PartName {
+    return part == kNone ? PartName{"", "(not known)"} : PartName{texts[part], texts[part]};
+  };
+  AddRows(Division(replays, parts), ByTime, name, table);
 }
 
 // The line of the code that made a node: its own stack, or that of the call.
