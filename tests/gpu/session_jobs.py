@@ -16,7 +16,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 GPU = SOURCE / "tests" / "gpu"
 PYTHON = [sys.executable, "-B"]
 FUZZERS = {"first": 14, "second": 21}  # processes
-MERGE_MINUTES = 1.2  # what a run of the fuzzers takes longer than it fuzzes
+MERGE_MINUTES = 1.4  # what a run of the fuzzers takes longer than it fuzzes
 
 
 @dataclasses.dataclass
