@@ -8,9 +8,9 @@
 
 #include "cures/calls.h"
 #include "cures/captures.h"
+#include "cures/context_waits.h"
 #include "cures/driver.h"
 #include "cures/spin_lock.h"
-#include "cures/stream_waits.h"
 
 namespace gprof::cures {
 namespace {

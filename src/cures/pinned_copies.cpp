@@ -2,9 +2,9 @@
 // copy that returned when the memory was free again still does; and whoever asks about the memory sees it pageable.
 #include "cures/calls.h"
 #include "cures/captures.h"
+#include "cures/context_waits.h"
 #include "cures/driver.h"
 #include "cures/host_buffers.h"
-#include "cures/stream_waits.h"
 
 namespace gprof::cures {
 namespace {

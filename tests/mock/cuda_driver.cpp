@@ -276,12 +276,7 @@ CUresult cuCtxSynchronize(void) {
   return CallInContext(Use::kQuery, MOCK_DRIVER_ID(cuCtxSynchronize), nullptr, [&] {
     const uint64_t start_ns = NowNs();
     const CUcontext context = CurrentContext();
-    uint64_t ready_ns = 0;
-    {
-      std::lock_guard<std::mutex> lock(TheModel().mutex);
-      ready_ns = context->null_stream->ready_ns;
-      for (CUstream s : context->streams) ready_ns = std::max(ready_ns, s->ready_ns);
-    }
+    const uint64_t ready_ns = ReadyNs(context);
     static const auto longer_ns = static_cast<uint64_t>(EnvNumber("MOCK_CONTEXT_WAIT_US", 0)) * 1000;
     WaitUntilNs(std::max(ready_ns, start_ns) + longer_ns);
     WaitForHostFunctions(context->null_stream);

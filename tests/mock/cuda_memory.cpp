@@ -205,7 +205,10 @@ CUresult cuMemGetInfo(size_t* free_bytes, size_t* all_bytes) {
 
 CUresult cuMemFree(CUdeviceptr address) {
   cuMemFree_v2_params p{address};
-  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemFree_v2), &p, [&] { return Release(ToPointer(address)); });
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemFree_v2), &p, [&] {
+    WaitUntilNs(ReadyNs(CurrentContext()));
+    return Release(ToPointer(address));
+  });
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned int flags) {

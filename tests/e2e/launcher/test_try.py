@@ -100,6 +100,20 @@ class Verdicts(TryTest):
         self.assertEqual((together["verdict"], together["variables"]), ("better", {"A": "1", "B": "1"}))
         self.assertAlmostEqual(together["effect_percent"], -50, delta=1)
 
+    def test_cures_are_tried_together(self):
+        """They share a library and a variable, which has the names of both."""
+        self.make("long-0", 2000)
+        self.make("half-0", 1500)
+        self.make("both-0", 1000)
+        script = self.write("app.sh", 'case $GPROF_CURES in *,*) s=both;; ?*) s=half;; *) s=long;; esac\n'
+                            'cat "$MADE/$s-0.made" >> "$GPROF_OUTPUT"\n')
+        result = self.tried("-n", "6", "pin-copies", "pool-allocations", script=script)
+        self.assertEqual(self.verdicts(result), {"pin-copies": "better", "pool-allocations": "better"})
+        (together,) = result["together"]
+        self.assertEqual(together["variables"]["GPROF_CURES"], "pin-copies,pool-allocations")
+        self.assertEqual(together["variables"]["LD_PRELOAD"], result["changes"][0]["variables"]["LD_PRELOAD"])
+        self.assertAlmostEqual(together["effect_percent"], -50, delta=1)
+
     def test_text_says_how_to_keep_it(self):
         self.make_variants()
         done = self.run_in_folder(self.cli, "try", "-n", "7", "few-arenas", "--", "sh", self.app(PLANTED["few-arenas"]))

@@ -1,6 +1,6 @@
 // stream-waits: a wait for all of a context waits for one stream, where the driver says that no other has work. Streams
 // of threads are the one kind that cannot be asked about: a program that uses them keeps its waits.
-#include "cures/stream_waits.h"
+#include "cures/context_waits.h"
 
 #include <cstddef>
 
