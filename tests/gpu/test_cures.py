@@ -12,7 +12,7 @@ CURES = ("pin-copies", "stream-waits", "pool-allocations", "prefetch-managed")
 
 class Cures(GpuTest):
     def verdicts(self, *program, cures=CURES, options=(), env=None):
-        done = run(COMMAND, "try", "-q", "-n", "10", "--format", "json", *options, *cures, "--", *program, env=env, cwd=self.folder)
+        done = run(COMMAND, "try", "-q", "-n", "7", "--format", "json", *options, *cures, "--", *program, env=env, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads(done.stdout)
         for change in result["changes"]:

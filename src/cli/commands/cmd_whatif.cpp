@@ -43,6 +43,17 @@ constexpr uint32_t kMostRuns = 50;
 
 using IsWanted = std::function<bool(const ThingUse&)>;
 
+// "line:FILE.py:N".
+void CheckLine(const std::string& word) {
+  const std::size_t colon = word.rfind(':');
+  const std::string file = colon < kLineThing.size() ? "" : word.substr(kLineThing.size(), colon - kLineThing.size());
+  const std::string number = word.substr(colon + 1);
+  const bool is_number = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  if (file.ends_with(".py") && is_number) return;
+  throw Error(ExitCode::kUsage, "'" + word + "' is no line of Python",
+              "use line:train.py:42; what C++ code does can be delayed by api:NAME, range:NAME and kernel:REGEX");
+}
+
 // "range:load*" of names, "kernel:REGEX", and kinds alone.
 IsWanted WantedBy(const std::string& word) {
   constexpr char kExample[] = "for example kernel:gemm";
@@ -52,13 +63,17 @@ IsWanted WantedBy(const std::string& word) {
       return use.kind == ThingKind::kKernel && expression(std::string_view(use.name).substr(kKernelThing.size()));
     };
   }
+  if (word.starts_with(kLineThing)) {
+    CheckLine(word);
+    return [word](const ThingUse& use) { return ShownThing(use.name) == word; };
+  }
   const bool is_open = word.ends_with('*');
   const std::string name = is_open ? word.substr(0, word.size() - 1) : word;
   const bool is_known = word == "launches" || word == "sync" || word == "copies" || word.starts_with("api:") ||
                         word.starts_with("range:");
   if (!is_known) {
     throw Error(ExitCode::kUsage, "'" + word + "' is nothing that can be delayed",
-                "--of takes launches, sync, copies, api:NAME, kernel:REGEX and range:NAME");
+                "--of takes launches, sync, copies, api:NAME, kernel:REGEX, range:NAME and line:FILE.py:N");
   }
   return [name, is_open](const ThingUse& use) { return is_open ? use.name.starts_with(name) : use.name == name; };
 }
@@ -74,7 +89,8 @@ class WhatIf : public Command {
     constexpr char kGroup[] = "Delays";
     app.add_option(
            "--of", things_,
-           "what to delay, comma-separated: launches, sync, copies, api:NAME, kernel:REGEX, range:NAME (default: "
+           "what to delay, comma-separated: launches, sync, copies, api:NAME, kernel:REGEX, range:NAME, line:FILE.py:N "
+           "(default: "
            "launches, copies, waits, and the largest NVTX ranges and kernels)")
         ->type_name("LIST")
         ->delimiter(',')
@@ -107,6 +123,7 @@ class WhatIf : public Command {
   int Run() override {
     IsWanted is_wanted = Wanted();
     LaunchOptions launch = program_.Read(kWhatIfUsage);
+    launch.python_lines = Lines();
     std::optional<ScratchFolder> temporary;
     if (folder_.empty())
       temporary.emplace("what-if", ExitCode::kLaunchFailed, "choose a folder for the traces with -o");
@@ -134,6 +151,15 @@ class WhatIf : public Command {
   }
 
  private:
+  // Of --of, as the launcher passes them on.
+  std::string Lines() const {
+    std::string lines;
+    for (const std::string& word : things_) {
+      if (word.starts_with(kLineThing)) lines += (lines.empty() ? "" : ",") + word.substr(kLineThing.size());
+    }
+    return lines;
+  }
+
   IsWanted Wanted() const {
     if (things_.empty()) return nullptr;
     std::vector<IsWanted> any;

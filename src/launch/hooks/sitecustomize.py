@@ -227,10 +227,17 @@ def _await_engines():
     _awaited.update((name, functools.partial(gprof_engines.loaded, name)) for name in gprof_engines.AWAITED)
 
 
+def _watch_lines(words):
+    import gprof_lines
+    gprof_lines.watch(words.split(","), os.environ["NVTX_INJECTION64_PATH"])
+
+
 if _WANTS_CALLBACKS or _WANTS_OPERATORS or _WANTS_MODULES:
     _awaited["torch"] = _torch_is_there
 if os.environ.get("GPROF_SERVING") == "1":
     _quietly(_await_engines)
 if _awaited:
     sys.meta_path.insert(0, _Finder)
+if os.environ.get("GPROF_LINES"):
+    _quietly(_watch_lines, os.environ["GPROF_LINES"])
 _run_the_next_one()

@@ -115,6 +115,7 @@ struct LaunchOptions {
   bool memory_usage = false, managed_memory = false;
   std::string pytorch;             // what GPROF_PYTORCH says, empty for nothing
   bool has_serving_hooks = false;  // requests and steps of serving engines in Python
+  std::string python_lines;        // that are ranges: "FILE:N", with commas between
   bool python_stacks = false;      // at CUDA calls
   CollectorOptions collect;        // what is recorded outside of the program
   bool trace_children = true;

@@ -1,9 +1,12 @@
 """what-if on a program of known steps: what is delayed is delayed by as much as the plan says, nothing else is, and the
 program does not notice. How much a delay is worth is a matter of time, which unit tests and the GPU judge."""
 import json
+import pathlib
 import subprocess
+import sys
 
 import harness
+from test_python import interpreters
 
 
 class WhatIf(harness.Case):
@@ -112,6 +115,66 @@ class WhatIf(harness.Case):
         self.assertIn("nothing that can be delayed", err)
         _, err = self.what_if(command=("50", "7"), codes=(125,))
         self.assertIn("ended with exit code 7", err)
+
+
+class Lines(harness.Case):
+    """Lines of Python, which a hook makes ranges."""
+    PROGRAM = pathlib.Path(__file__).resolve().parent / "programs" / "python_lines.py"
+    STEPS = 300
+    START, END = 4, 5  # events of NVTX
+
+    def line_of(self, comment):
+        lines = self.PROGRAM.read_text(encoding="utf-8").splitlines()
+        return next(n for n, line in enumerate(lines, 1) if line.endswith("# " + comment))
+
+    def what_if(self, python, line, codes=(0, 4)):
+        words = [str(harness.GPROF), "what-if", "--only-trace", "-t", "cuda,nvtx", "-n", "1", "--progress", "step", "-o", str(self.folder / "out"),
+                 "--of", line, "--format", "json", "--", python, str(self.PROGRAM), str(self.STEPS), str(harness.PROGRAMS / "nvtx_steps.so")]
+        env = {"PYENV_VERSION": None, "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(words, capture_output=True, timeout=harness.DEADLINE_S, check=False, cwd=self.folder,
+                              env=self.environment("13.0", env), stdin=subprocess.DEVNULL)
+        self.assertIn(done.returncode, codes, done.stdout.decode() + done.stderr.decode())
+        return done
+
+    def durations(self, trace, name):
+        begun, durations = {}, []
+        for event in sorted(trace.of("nvtx"), key=lambda r: r["time_ns"]):
+            if event["event"] == self.START and event["message"] == name:
+                begun[event["range"]] = event["time_ns"]
+            elif event["event"] == self.END and event["range"] in begun:
+                durations.append(event["time_ns"] - begun[event["range"]])
+        return durations, len(begun)
+
+    def test_each_execution_is_delayed(self):
+        word = f"line:programs/python_lines.py:{self.line_of('THE LINE')}"
+        for minor, python in interpreters().items():
+            with self.subTest(minor=minor):
+                done = self.what_if(python, word)
+                self.assertEqual([row["thing"] for row in json.loads(done.stdout)["table"]["rows"]], [word])
+                durations, begun = self.durations(harness.Trace(self.folder / "out" / "undelayed.trace"), word)
+                # The function is known when it is called for the first time.
+                self.assertEqual((len(durations), begun), (self.STEPS, self.STEPS))
+                self.assertGreaterEqual(min(durations), 290_000)
+                trace = harness.Trace(self.folder / "out" / "delayed-1.trace")
+                windows = [w for w in trace.of("delay_window") if w["thing"]]
+                self.assertEqual({w["thing"] for w in windows}, {"range:" + word})
+                self.assertGreater(sum(w["instances"] for w in windows), 0)
+                for window in windows:
+                    self.assertGreaterEqual(window["inserted_ns"], window["delay_ns"] * max(0, window["instances"] - 1))
+
+    def test_a_line_that_is_left_by_an_exception(self):
+        word = f"line:python_lines.py:{self.line_of('THE RAISE')}"
+        self.what_if(sys.executable, word)
+        durations, begun = self.durations(harness.Trace(self.folder / "out" / "undelayed.trace"), word)
+        self.assertEqual(begun, self.STEPS)
+        self.assertGreaterEqual(len(durations), self.STEPS - 1)
+
+    def test_lines_that_cannot_be_delayed(self):
+        for word in ("line:app.cpp:12", "line:train.py", "line:train.py:x", "line:"):
+            done = self.what_if(sys.executable, word, codes=(2,))
+            self.assertIn(b"is no line of Python", done.stderr)
+        done = self.what_if(sys.executable, "line:python_lines.py:1", codes=(4,))
+        self.assertIn(b"nothing to delay", done.stderr)
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ void Managed(int steps) {
 
 int main(int argc, char** argv) {
   const std::string problem = argc > 1 ? argv[1] : "";
-  const int steps = argc > 2 ? std::atoi(argv[2]) : 200;
+  const int steps = argc > 2 ? std::atoi(argv[2]) : 100;
   if (problem == "pageable") Pageable(steps, false);
   if (problem == "pageable_async") Pageable(steps, true);
   if (problem == "pinned") Pinned(steps);

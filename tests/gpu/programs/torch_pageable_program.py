@@ -3,7 +3,7 @@ import sys
 
 import torch
 
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 batch, back = torch.zeros(4 << 20), torch.zeros(4 << 20)
 weights = torch.arange(4 << 20, dtype=torch.float32, device="cuda") % 7 + 1
 total = 0.0

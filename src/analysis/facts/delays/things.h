@@ -17,6 +17,13 @@ enum class ThingKind : uint8_t { kLaunches, kSync, kCopies, kApi, kRange, kKerne
 inline constexpr std::string_view kKernelThing = "kernel:";
 inline bool IsKernelThing(std::string_view name) { return name.starts_with(kKernelThing); }
 
+// Lines of Python are ranges of a name like "line:train.py:42" (src/launch/hooks/gprof_lines.py), and called that.
+inline constexpr std::string_view kRangeThing = "range:", kLineThing = "line:";
+inline std::string_view ShownThing(std::string_view name) {
+  const bool is_line = name.starts_with(kRangeThing) && name.substr(kRangeThing.size()).starts_with(kLineThing);
+  return is_line ? name.substr(kRangeThing.size()) : name;
+}
+
 struct ThingUse {
   ThingKind kind{};
   std::string name;  // "launches", "range:load", "kernel:" and its whole name
