@@ -21,14 +21,18 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/arguments/attach_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/proof/trial.h"
+#include "cli/recording/leftovers.h"
 #include "cli/render/text_layout.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
 #include "import/read_trace.h"
+#include "launch/attach/attach.h"
+#include "launch/attach/attach_target.h"
 #include "launch/run/input.h"
 #include "launch/run/launch.h"
 #include "report/json_values.h"
@@ -36,7 +40,7 @@
 namespace gprof::cli {
 namespace {
 
-constexpr char kWhatIfUsage[] = "usage: gprof-cli what-if [options] [--] APP [ARGS...]";
+constexpr char kWhatIfUsage[] = "usage: gprof-cli what-if [options] [--] APP [ARGS...]|--attach PID";
 // Every delay comes about so often: enough for an interval of some tenths of a nanosecond.
 constexpr int64_t kRounds = 8;
 constexpr uint32_t kMostRuns = 50;
@@ -116,13 +120,14 @@ class WhatIf : public Command {
     app.add_option("-o,--output", folder_, "folder that keeps the traces of all runs (default: deleted)")
         ->type_name("FOLDER")
         ->group("Output");
+    AddAttachOptions(app);
     program_.AddTraceOptions(app);
     program_.AddProgramOptions(app, ShowOutput::kOnStderrIfWanted);
   }
 
   int Run() override {
     IsWanted is_wanted = Wanted();
-    LaunchOptions launch = program_.Read(kWhatIfUsage);
+    LaunchOptions launch = attached_.empty() ? program_.Read(kWhatIfUsage) : ReadAttached();
     launch.python_lines = Lines();
     std::optional<ScratchFolder> temporary;
     if (folder_.empty())
@@ -132,19 +137,22 @@ class WhatIf : public Command {
     launch.may_overwrite = true;
 
     launch.say("run without delays");
-    const LaunchResult first = RunOnce(launch, folder + "/undelayed.trace");
-    if (first.stop_signal != 0) return 128 + first.stop_signal;
+    const std::string undelayed = folder + "/undelayed.trace";
+    const int stop_signal = RunOnce(launch, undelayed);
+    if (stop_signal != 0) return 128 + stop_signal;
     Runs all;
-    const PlannedDelays plan = Plan(first.trace_path, is_wanted, &all);
+    const PlannedDelays plan = Plan(undelayed, is_wanted, &all);
     const uint32_t runs = RunsFor(plan, launch);
     for (uint32_t number = 1; number <= runs; ++number) {
       launch.say(fmt::format("run {} of {} with delays", number, runs));
       launch.delays = DelayRequest(plan, seed_ * 1000 + number);
-      const LaunchResult result = RunOnce(launch, fmt::format("{}/delayed-{}.trace", folder, number));
-      if (result.stop_signal != 0) break;  // what is known so far is told
+      const std::string file = fmt::format("{}/delayed-{}.trace", folder, number);
+      if (has_ended_ || RunOnce(launch, file) != 0) break;  // what is known so far is told
       ++all.count;
-      const Trace trace = ReadTrace(result.trace_path);
-      Join(ReadDelayWindows(AnalysisInput(trace), progress_), &all.samples);
+      const Trace trace = ReadTrace(file);
+      const DelaySamples samples = ReadDelayWindows(AnalysisInput(trace), progress_);
+      CheckDelays(samples, plan);
+      Join(samples, &all.samples);
     }
     if (all.count == 0) throw Error(ExitCode::kInconclusive, "stopped before a run with delays was complete");
     return Tell(all);
@@ -168,7 +176,56 @@ class WhatIf : public Command {
         [any](const ThingUse& use) { return std::ranges::any_of(any, [&](const IsWanted& one) { return one(use); }); };
   }
 
-  LaunchResult RunOnce(const LaunchOptions& launch, const std::string& file) {
+  // A tracer keeps the settings of the first attachment, which may have been without a word of delays.
+  void CheckDelays(const DelaySamples& samples, const PlannedDelays& plan) const {
+    if (attached_.empty() || samples.windows > 0) return;
+    throw Error(ExitCode::kInconclusive, "nothing was delayed in process " + attached_,
+                fmt::format("a recording has to be longer than two windows of {} (--duration); a program that was "
+                            "attached to before, without what-if, has to be restarted",
+                            FormatNs(plan.window_ns)));
+  }
+
+  void AddAttachOptions(CLI::App& app) {
+    constexpr char kGroup[] = "Process";
+    app.add_option("--attach", attached_, "a program that runs already, in place of APP")
+        ->type_name("PID")
+        ->group(kGroup);
+    app.add_option("--duration", duration_, "with --attach: how long each recording of it takes (default 10)")
+        ->type_name("SEC")
+        ->group(kGroup);
+    app.add_flag("--experimental", is_experimental_, "needed for --attach, as for gprof-cli attach")->group(kGroup);
+  }
+
+  LaunchOptions ReadAttached() {
+    if (!Lines().empty()) {
+      throw Error(ExitCode::kUsage, "--of line: needs a hook that is loaded when Python starts",
+                  "start the program under what-if, without --attach");
+    }
+    LaunchOptions trace = program_.ReadTraceOptions();
+    PrepareForAttach(is_experimental_, &trace);
+    trace.say = [](const std::string& text) { Say(text); };
+    trace.may_delay = true;
+    return trace;
+  }
+
+  // The signal that ended it, 0 where none did.
+  int RunOnce(const LaunchOptions& launch, const std::string& file) {
+    return attached_.empty() ? RunProgram(launch, file) : RecordAttached(launch, file);
+  }
+
+  int RecordAttached(const LaunchOptions& trace, const std::string& file) {
+    AttachOptions options;
+    options.pid = ChooseProcess("what-if", attached_, "");
+    options.trace = trace;
+    options.duration_ns = ReadSeconds("--duration", duration_);
+    RecoverEarlierRuns();
+    FindAttachTarget(options.pid);
+    const AttachResult result = RunAttached(options, OpenOutput(PatternOf(file), options.pid, true));
+    has_ended_ = result.has_program_ended;
+    return result.stop_signal;
+  }
+
+  int RunProgram(const LaunchOptions& launch, const std::string& file) {
     LaunchResult result = RunInTurn(launch, file, &input_);
     if (result.exit_code != 0 && result.stop_signal == 0) {
       throw Error(
@@ -176,7 +233,7 @@ class WhatIf : public Command {
           "'" + launch.command.front() + "' " + EndingText(result.exit_code, result.signal) + "; nothing was measured",
           launch.program_output == ProgramOutput::kOnStderr ? "" : "-w true shows the output of the program");
     }
-    return result;
+    return result.stop_signal;
   }
 
   PlannedDelays Plan(const std::string& path, const IsWanted& is_wanted, Runs* all) {
@@ -260,8 +317,10 @@ class WhatIf : public Command {
 
   ProgramArguments program_;
   std::vector<std::string> things_;
-  std::string progress_, format_ = "text", folder_;
-  uint32_t runs_ = 0;  // 0: as many as are needed
+  std::string progress_, format_ = "text", folder_, attached_, duration_ = "10";
+  bool is_experimental_ = false;
+  bool has_ended_ = false;  // what is attached to
+  uint32_t runs_ = 0;       // 0: as many as are needed
   uint64_t seed_ = 1;
   SharedInput input_;
   int64_t steady_ns_ = 0;

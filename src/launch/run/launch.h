@@ -93,8 +93,9 @@ struct LaunchOptions {
   bool osrt_file_access = false;
   // Of the program, unless it has them: libraries that annotate their calls by NVTX ask for them.
   std::vector<std::pair<std::string, std::string>> library_variables;
-  std::string counters;  // which kernel counters to collect: gprof/trace/counter_request.h; empty: none
-  std::string delays;    // what is delayed on purpose: gprof/trace/delay_request.h; empty: nothing
+  std::string counters;    // which kernel counters to collect: gprof/trace/counter_request.h; empty: none
+  std::string delays;      // what is delayed on purpose: gprof/trace/delay_request.h; empty: nothing
+  bool may_delay = false;  // of what is attached to: another time it may be asked to
   bool TracesNothing() const {
     return !trace_cuda && !trace_nvtx && !TracesThroughRuntimes() && !TracesHostCalls() && counters.empty();
   }

@@ -31,8 +31,14 @@ struct DelayPlan {
 
 // Null: nothing is to be delayed, or the file cannot be read. Read once. [starting thread]
 const DelayPlan* ReadDelayPlan();
+// The same for a capture of a program that was attached to, each of which may have a plan of its own. Nothing is
+// delayed meanwhile; threads may have the plan before in hand, which stays as it is until the next but one. [one at a
+// time]
+const DelayPlan* ReadNextDelayPlan();
 // Null before it was read. [any thread]
 const DelayPlan* TheDelayPlan();
+// Whether there may be a plan, now or with a later capture.
+bool MayDelay();
 
 // A trailing * stands for any ending.
 bool MatchesPattern(const char* pattern, const char* text, uint64_t size);

@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 
+import attach_case
 import harness
 from test_python import interpreters
 
@@ -175,6 +176,54 @@ class Lines(harness.Case):
             self.assertIn(b"is no line of Python", done.stderr)
         done = self.what_if(sys.executable, "line:python_lines.py:1", codes=(4,))
         self.assertIn(b"nothing to delay", done.stderr)
+
+
+@harness.unittest.skipUnless(attach_case.may_trace(), "ptrace is not permitted here")
+class Attached(attach_case.AttachCase):
+    """Of a program that runs already: the first recording is without delays, and each has a plan of its own."""
+
+    def begin_steps(self, count):
+        self.program = subprocess.Popen(self.command("steps", (count, 7)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                        cwd=self.folder, env=self.environment("13.0", {"MOCK_DRIVER_THREAD": "1"}))
+        self.addCleanup(self.program.stdout.close)
+        self.addCleanup(self.program.stderr.close)
+        self.addCleanup(self.program.wait)
+        self.addCleanup(self.program.kill)
+        harness.wait_for(self.driver_thread, "the thread of the driver")
+
+    def what_if(self, *words, codes=(0, 4)):
+        done = subprocess.run([str(harness.GPROF), "what-if", "--attach", str(self.program.pid), "--only-trace", "-t", "cuda,nvtx", *words],
+                              capture_output=True, timeout=harness.DEADLINE_S, check=False, cwd=self.folder,
+                              env=self.environment("13.0", None), stdin=subprocess.DEVNULL)
+        self.assertIn(done.returncode, codes, done.stdout.decode() + done.stderr.decode())
+        return done
+
+    def windows(self, name):
+        return harness.Trace(self.folder / "out" / name).of("delay_window")
+
+    def test_recordings_with_and_without_delays(self):
+        self.begin_steps(12_000)
+        self.what_if("--experimental", "--duration", "2", "-n", "2", "--of", "launches,sync", "-o", str(self.folder / "out"))
+        self.assertEqual(self.windows("undelayed.trace"), [])
+        for name in ("delayed-1.trace", "delayed-2.trace"):
+            windows = self.windows(name)
+            self.assertEqual([w["number"] for w in sorted(windows, key=lambda w: w["number"])], list(range(1, len(windows) + 1)))
+            delayed = [w for w in windows if w["thing"]]
+            self.assertLessEqual({w["thing"] for w in delayed}, {"launches", "sync"})
+            self.assertGreater(sum(w["instances"] for w in delayed), 0)
+            self.assertGreater(sum(w["inserted_ns"] for w in delayed), 0)
+        # It goes on as before.
+        out, err = self.program.communicate(timeout=harness.DEADLINE_S)
+        self.assertEqual((self.program.returncode, out, err), (7, b"12000 steps\n", b""))
+
+    def test_what_it_refuses(self):
+        self.begin_steps(12_000)
+        self.assertIn(b"--experimental", self.what_if(codes=(2, 125)).stderr)
+        self.assertIn(b"when Python starts", self.what_if("--experimental", "--of", "line:a.py:1", codes=(2,)).stderr)
+        # Of a tracer that came with another command, and knows of no delays.
+        self.attach(self.program.pid, "-d", "0.3", "-o", "a.trace")
+        done = self.what_if("--experimental", "--duration", "1", "-n", "1", "--of", "launches", codes=(4,))
+        self.assertIn(b"nothing was delayed", done.stderr)
 
 
 if __name__ == "__main__":
