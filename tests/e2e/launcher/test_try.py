@@ -1,7 +1,10 @@
 """try: which change of the environment helps. The programs record traces made by hand, so that their times are known."""
 
 import json
+import os
+import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import unittest
@@ -12,6 +15,7 @@ from test_series import SOURCE, json_schema
 # Records a trace of which the kernel is long, or short where the condition holds; each run has noise of its own.
 APP = 'echo x >> "$MADE/log"\nn=$(($(wc -l < "$MADE/log") % {variants}))\n' \
     'if {condition}; then s=short; else s=long; fi\ncat "$MADE/$s-$n.made" >> "$GPROF_OUTPUT"\necho result\n'
+TROUBLE = pathlib.Path(os.environ["GPROF_TEST_TROUBLE_LIBRARY"])  # does nothing unless it is asked to
 SCHEMA = json.loads((SOURCE / "docs" / "schema" / "try.schema.json").read_text(encoding="utf-8"))
 VARIANTS = 23  # shares no factor with the number of runs in a round
 
@@ -101,7 +105,9 @@ class Verdicts(TryTest):
         self.assertAlmostEqual(together["effect_percent"], -50, delta=1)
 
     def test_cures_are_tried_together(self):
-        """They share a library and a variable, which has the names of both."""
+        """They share a library, which may be any file here, and a variable, which has the names of both."""
+        library = pathlib.Path(self.cli).parent.parent / "lib" / "gprof-cli" / "libgprof-cures.so"
+        shutil.copyfile(TROUBLE, library)
         self.make("long-0", 2000)
         self.make("half-0", 1500)
         self.make("both-0", 1000)
