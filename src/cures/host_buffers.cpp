@@ -114,10 +114,28 @@ bool UnpinLocked(uintptr_t base) {
   return true;
 }
 
-// The driver goes away before the program's last destructors: buffers that they free are not pinned any more.
+enum class Busy : bool { kAwait, kPassOver };
+
+// What stays pinned is passed over; what others change meanwhile is found again by its address.
+void UnpinEach(Busy busy) {
+  const Holding holding(lock);
+  for (uintptr_t behind = 0; pinned_bytes > 0;) {
+    std::size_t at = PlaceOf(behind);
+    const auto is_left = [busy](const Buffer& b) {
+      return b.state == State::kPageable || (busy == Busy::kPassOver && (b.users != 0 || b.state != State::kPinned));
+    };
+    while (at < buffer_count && is_left(buffers[at])) ++at;
+    if (at == buffer_count) return;
+    behind = buffers[at].end;
+    UnpinLocked(buffers[at].base);
+  }
+}
+
+// The driver goes away before the program's last destructors: buffers that they free are not pinned any more. Threads
+// that are in the midst of a copy, perhaps for ever, are not waited for.
 void UnpinAtExit() {
   GiveUp(kPinCopies);
-  UnpinAll();
+  UnpinEach(Busy::kPassOver);
 }
 
 }  // namespace
@@ -214,17 +232,7 @@ void LeaveBufferAlone(const void* address) {
   UnpinLocked(b->base);
 }
 
-// What stays pinned is passed over; what others change meanwhile is found again by its address.
-void UnpinAll() {
-  const Holding holding(lock);
-  for (uintptr_t behind = 0; pinned_bytes > 0;) {
-    std::size_t at = PlaceOf(behind);
-    while (at < buffer_count && buffers[at].state == State::kPageable) ++at;
-    if (at == buffer_count) return;
-    behind = buffers[at].end;
-    UnpinLocked(buffers[at].base);
-  }
-}
+void UnpinAll() { UnpinEach(Busy::kAwait); }
 
 void HoldPinning() {
   {
