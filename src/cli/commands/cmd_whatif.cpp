@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,9 +28,11 @@
 #include "cli/commands/commands.h"
 #include "cli/proof/trial.h"
 #include "cli/recording/leftovers.h"
+#include "cli/recording/name_frames.h"
 #include "cli/render/text_layout.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
+#include "gprof/trace/env.h"
 #include "import/read_trace.h"
 #include "launch/attach/attach.h"
 #include "launch/attach/attach_target.h"
@@ -47,15 +50,16 @@ constexpr uint32_t kMostRuns = 50;
 
 using IsWanted = std::function<bool(const ThingUse&)>;
 
-// "line:FILE.py:N".
+bool IsOfPython(const std::string& line) { return line.substr(0, line.rfind(':')).ends_with(".py"); }
+
+// "line:FILE:N".
 void CheckLine(const std::string& word) {
   const std::size_t colon = word.rfind(':');
   const std::string file = colon < kLineThing.size() ? "" : word.substr(kLineThing.size(), colon - kLineThing.size());
   const std::string number = word.substr(colon + 1);
   const bool is_number = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
-  if (file.ends_with(".py") && is_number) return;
-  throw Error(ExitCode::kUsage, "'" + word + "' is no line of Python",
-              "use line:train.py:42; what C++ code does can be delayed by api:NAME, range:NAME and kernel:REGEX");
+  if (!file.empty() && is_number) return;
+  throw Error(ExitCode::kUsage, "'" + word + "' is no line of a file", "example: line:train.py:42");
 }
 
 // "range:load*" of names, "kernel:REGEX", and kinds alone.
@@ -77,7 +81,7 @@ IsWanted WantedBy(const std::string& word) {
                         word.starts_with("range:");
   if (!is_known) {
     throw Error(ExitCode::kUsage, "'" + word + "' is nothing that can be delayed",
-                "--of takes launches, sync, copies, api:NAME, kernel:REGEX, range:NAME and line:FILE.py:N");
+                "--of takes launches, sync, copies, api:NAME, kernel:REGEX, range:NAME and line:FILE:N");
   }
   return [name, is_open](const ThingUse& use) { return is_open ? use.name.starts_with(name) : use.name == name; };
 }
@@ -93,7 +97,7 @@ class WhatIf : public Command {
     constexpr char kGroup[] = "Delays";
     app.add_option(
            "--of", things_,
-           "what to delay, comma-separated: launches, sync, copies, api:NAME, kernel:REGEX, range:NAME, line:FILE.py:N "
+           "what to delay, comma-separated: launches, sync, copies, api:NAME, kernel:REGEX, range:NAME, line:FILE:N "
            "(default: "
            "launches, copies, waits, and the largest NVTX ranges and kernels)")
         ->type_name("LIST")
@@ -128,7 +132,8 @@ class WhatIf : public Command {
   int Run() override {
     IsWanted is_wanted = Wanted();
     LaunchOptions launch = attached_.empty() ? program_.Read(kWhatIfUsage) : ReadAttached();
-    launch.python_lines = Lines();
+    launch.python_lines = PythonLines();
+    RecordStacksOfLines(&launch);
     std::optional<ScratchFolder> temporary;
     if (folder_.empty())
       temporary.emplace("what-if", ExitCode::kLaunchFailed, "choose a folder for the traces with -o");
@@ -160,12 +165,27 @@ class WhatIf : public Command {
 
  private:
   // Of --of, as the launcher passes them on.
-  std::string Lines() const {
+  std::string PythonLines() const {
     std::string lines;
     for (const std::string& word : things_) {
-      if (word.starts_with(kLineThing)) lines += (lines.empty() ? "" : ",") + word.substr(kLineThing.size());
+      if (word.starts_with(kLineThing) && IsOfPython(word))
+        lines += (lines.empty() ? "" : ",") + word.substr(kLineThing.size());
     }
     return lines;
+  }
+
+  std::vector<std::string> LinesOfCalls() const {
+    std::vector<std::string> lines;
+    std::ranges::copy_if(things_, std::back_inserter(lines),
+                         [](const std::string& word) { return word.starts_with(kLineThing) && !IsOfPython(word); });
+    return lines;
+  }
+
+  // Whose calls are told apart by their stacks: all of them have one then, and its functions their lines.
+  void RecordStacksOfLines(LaunchOptions* launch) const {
+    if (LinesOfCalls().empty()) return;
+    launch->variables.emplace_back(trace::env::kCudaStacks, "kernel:0,memory:0,sync:0,other:0");
+    launch->finish_trace = [is_quiet = launch->is_quiet](const FinishedTrace& trace) { NameFrames(trace, is_quiet); };
   }
 
   IsWanted Wanted() const {
@@ -197,8 +217,8 @@ class WhatIf : public Command {
   }
 
   LaunchOptions ReadAttached() {
-    if (!Lines().empty()) {
-      throw Error(ExitCode::kUsage, "--of line: needs a hook that is loaded when Python starts",
+    if (!PythonLines().empty() || !LinesOfCalls().empty()) {
+      throw Error(ExitCode::kUsage, "--of line: has to be asked for when the program starts",
                   "start the program under what-if, without --attach");
     }
     LaunchOptions trace = program_.ReadTraceOptions();
@@ -250,11 +270,12 @@ class WhatIf : public Command {
     }
     steady_ns_ = progress->window().DurationNs();
     is_kernel_ = progress->is_kernel;
-    const PlannedDelays plan = PlanDelays(input, *progress, is_wanted);
+    const PlannedDelays plan = PlanDelays(input, *progress, is_wanted, LinesOfCalls());
     if (plan.things.empty()) {
-      throw Error(ExitCode::kInconclusive,
-                  "nothing to delay: the program does nothing of that within '" + progress->name + "'",
-                  "gprof-cli report shows what it does; what runs within CUDA graphs cannot be delayed");
+      throw Error(
+          ExitCode::kInconclusive, "nothing to delay: the program does nothing of that within '" + progress->name + "'",
+          LinesOfCalls().empty() ? "gprof-cli report shows what it does; what runs within CUDA graphs cannot be delayed"
+                                 : "a line of C++ is known by its calls of CUDA, in code with debug information (-g)");
     }
     all->samples.progress = progress->name;
     return plan;

@@ -30,7 +30,8 @@ struct Word {
 };
 constexpr Word kWords[] = {{request::kLaunches, Delayed::kLaunches}, {request::kSync, Delayed::kSync},
                            {request::kCopies, Delayed::kCopies},     {request::kApi, Delayed::kApi},
-                           {request::kRange, Delayed::kRange},       {request::kKernel, Delayed::kKernel}};
+                           {request::kRange, Delayed::kRange},       {request::kKernel, Delayed::kKernel},
+                           {request::kLine, Delayed::kLine}};
 
 // What follows the word on the line; null where the line begins with another one.
 char* ValueOf(char* line, const char* word) {
@@ -57,7 +58,8 @@ void ReadThing(Delayed what, char* at, DelayPlan* plan) {
   DelayedThing& thing = plan->things[plan->count];
   thing.what = what;
   thing.delays = ReadNumbers(&at, thing.delays_ns, request::kMostDelays);
-  if (what == Delayed::kKernel) thing.symbol_count = ReadNumbers(&at, thing.symbols, request::kMostSymbols);
+  if (what == Delayed::kKernel || what == Delayed::kLine)
+    thing.symbol_count = ReadNumbers(&at, thing.symbols, request::kMostSymbols);
   thing.name = at;
   const char* const colon = std::strchr(at, ':');
   thing.pattern = colon == nullptr ? "" : colon + 1;

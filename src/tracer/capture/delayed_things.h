@@ -8,7 +8,7 @@
 
 namespace gprof::tracer {
 
-enum class Delayed : uint8_t { kLaunches, kSync, kCopies, kApi, kRange, kKernel };
+enum class Delayed : uint8_t { kLaunches, kSync, kCopies, kApi, kRange, kKernel, kLine };
 
 struct DelayedThing {
   Delayed what{};
@@ -16,7 +16,7 @@ struct DelayedThing {
   const char* pattern = "";  // "load"
   uint32_t delays_ns[trace::delay_request::kMostDelays] = {};
   uint32_t delays = 0;
-  uint64_t symbols[trace::delay_request::kMostSymbols] = {};  // hashes
+  uint64_t symbols[trace::delay_request::kMostSymbols] = {};  // hashes, of frames where it is a line
   uint32_t symbol_count = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "tracer/capture/capture.h"
 #include "tracer/capture/control.h"
 #include "tracer/capture/delay_windows.h"
+#include "tracer/capture/delayed_stacks.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
 #include "tracer/core/strict_mode.h"
@@ -43,8 +44,8 @@ constexpr Collector kCollectors[] = {
     kCaptureCollector,      kNvtxCollector,        kOsCallCollector,    kMpiCallCollector,      kGemmCollector,
     kNcclCollector,         kLibraryCallCollector, kDirectiveCollector, kTensorMemoryCollector, kImportCollector,
     kSignalSampleCollector, kOperatorCollector,    kServingCollector,   kPythonCollector,       kNativeStackCollector,
-    kCounterCollector,      kCalibrationCollector, kDelayCollector,     kDelayedCallCollector,  kStrictModeCollector,
-    kStuckChildCollector,   kNoticeCollector,
+    kCounterCollector,      kCalibrationCollector, kDelayCollector,     kDelayedStackCollector, kDelayedCallCollector,
+    kStrictModeCollector,   kStuckChildCollector,  kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

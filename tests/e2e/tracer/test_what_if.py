@@ -121,7 +121,7 @@ class WhatIf(harness.Case):
 class Lines(harness.Case):
     """Lines of Python, which a hook makes ranges."""
     PROGRAM = pathlib.Path(__file__).resolve().parent / "programs" / "python_lines.py"
-    STEPS = 300
+    STEPS = 1000
     START, END = 4, 5  # events of NVTX
 
     def line_of(self, comment):
@@ -151,7 +151,8 @@ class Lines(harness.Case):
         for minor, python in interpreters().items():
             with self.subTest(minor=minor):
                 done = self.what_if(python, word)
-                self.assertEqual([row["thing"] for row in json.loads(done.stdout)["table"]["rows"]], [word])
+                # Whether windows can be used is a matter of time.
+                self.assertLessEqual({row["thing"] for row in json.loads(done.stdout)["table"]["rows"]}, {word})
                 durations, begun = self.durations(harness.Trace(self.folder / "out" / "undelayed.trace"), word)
                 # The function is known when it is called for the first time.
                 self.assertEqual((len(durations), begun), (self.STEPS, self.STEPS))
@@ -171,11 +172,50 @@ class Lines(harness.Case):
         self.assertGreaterEqual(len(durations), self.STEPS - 1)
 
     def test_lines_that_cannot_be_delayed(self):
-        for word in ("line:app.cpp:12", "line:train.py", "line:train.py:x", "line:"):
+        for word in ("line:train.py", "line:train.py:x", "line::12", "line:"):
             done = self.what_if(sys.executable, word, codes=(2,))
-            self.assertIn(b"is no line of Python", done.stderr)
+            self.assertIn(b"is no line of a file", done.stderr)
         done = self.what_if(sys.executable, "line:python_lines.py:1", codes=(4,))
         self.assertIn(b"nothing to delay", done.stderr)
+
+
+class LinesOfCalls(harness.Case):
+    """Lines of C++, which are known by the calls that they make."""
+    SOURCE = pathlib.Path(__file__).resolve().parent / "programs" / "lines.cpp"
+    STEPS = 400
+
+    def word(self, comment):
+        lines = self.SOURCE.read_text(encoding="utf-8").splitlines()
+        return f"line:programs/lines.cpp:{next(n for n, line in enumerate(lines, 1) if line.endswith('// ' + comment))}"
+
+    def what_if(self, *words, codes=(0, 4)):
+        done = subprocess.run([str(harness.GPROF), "what-if", "--only-trace", "-t", "cuda,nvtx", "-n", "1", "-o", str(self.folder / "out"), *words,
+                               "--format", "json", "--", *self.command("lines", (self.STEPS,))], capture_output=True, timeout=harness.DEADLINE_S,
+                              check=False, cwd=self.folder, env=self.environment("13.0", {"MOCK_KERNEL_US": "500"}), stdin=subprocess.DEVNULL)
+        self.assertIn(done.returncode, codes, done.stdout.decode() + done.stderr.decode())
+        return done
+
+    def test_calls_from_a_line_are_delayed(self):
+        alone, both = self.word("ALONE"), self.word("BOTH")
+        done = self.what_if("--of", f"{alone},{both}")
+        self.assertLessEqual({row["thing"] for row in json.loads(done.stdout)["table"]["rows"]}, {alone, both})
+        trace = harness.Trace(self.folder / "out" / "delayed-1.trace")
+        launches = [r["start_ns"] for r in trace.of("api") if "LaunchKernel" in r["function"]]
+        self.assertEqual(len(launches), 3 * self.STEPS)
+        windows = [w for w in trace.of("delay_window") if w["thing"]]
+        self.assertTrue(windows)
+        self.assertLessEqual({w["thing"] for w in windows}, {alone, both})
+        for window in windows:
+            end = window["start_ns"] + window["duration_ns"]
+            within = sum(window["start_ns"] <= start < end for start in launches)
+            # A call of three is ALONE, and two are made from BOTH.
+            share = 1 / 3 if window["thing"] == alone else 2 / 3
+            self.assertAlmostEqual(window["instances"], share * within, delta=4)
+            self.assertGreaterEqual(window["inserted_ns"], window["delay_ns"] * max(0, window["instances"] - 1))
+
+    def test_a_line_without_calls(self):
+        done = self.what_if("--of", "line:programs/lines.cpp:1", codes=(4,))
+        self.assertIn(b"debug information", done.stderr)
 
 
 @harness.unittest.skipUnless(attach_case.may_trace(), "ptrace is not permitted here")
@@ -219,7 +259,7 @@ class Attached(attach_case.AttachCase):
     def test_what_it_refuses(self):
         self.begin_steps(12_000)
         self.assertIn(b"--experimental", self.what_if(codes=(2, 125)).stderr)
-        self.assertIn(b"when Python starts", self.what_if("--experimental", "--of", "line:a.py:1", codes=(2,)).stderr)
+        self.assertIn(b"when the program starts", self.what_if("--experimental", "--of", "line:a.py:1", codes=(2,)).stderr)
         # Of a tracer that came with another command, and knows of no delays.
         self.attach(self.program.pid, "-d", "0.3", "-o", "a.trace")
         done = self.what_if("--experimental", "--duration", "1", "-n", "1", "--of", "launches", codes=(4,))

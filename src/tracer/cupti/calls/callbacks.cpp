@@ -6,6 +6,7 @@
 
 #include "tracer/capture/capture.h"
 #include "tracer/capture/control.h"
+#include "tracer/capture/delayed_stacks.h"
 #include "tracer/capture/work_count.h"
 #include "tracer/core/config.h"
 #include "tracer/core/tracer.h"
@@ -286,6 +287,7 @@ void OnExit(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   const ApiRow row{RowHeaderOf<ApiRow>(RowType::kApi), info->correlationId,          start, end, result,
                    static_cast<uint16_t>(cbid),        static_cast<uint8_t>(domain), 0};
   stack == 0 ? Append(log, row) : AppendWithStack(log, row, stack);
+  if (__builtin_expect(has_delayed_lines, 0)) DelayCallFrom(stack);
   const Duty duty = function.duty;
   if (__builtin_expect(duty == kNothing, 1)) return;
   if (IsSync(duty)) Append(log, SyncOf(duty, info, start, end));
