@@ -23,7 +23,7 @@ import unittest
 MODULES = ("test_facts", "test_graphs", "test_capture_ranges", "test_gpu_metrics", "test_random_work", "test_more_kinds",
            "test_known_gaps", "test_exit_ways", "test_cupti_versions", "test_examples", "test_leave", "test_peer", "test_counters", "test_nsys", "test_python", "test_walkthroughs", "test_frameworks", "test_own_profilers", "test_operators", "test_culprits",
            "test_libraries", "test_ranks", "test_shut_out", "test_short_processes",
-           "test_graph_layers", "test_serving", "test_starved", "test_windows", "test_killed")
+           "test_graph_layers", "test_serving", "test_starved", "test_windows", "test_killed", "test_delays", "test_cures")
 # name of the trace: (program, arguments, options of profile)
 RECORDINGS = {
     "normalise_v1": ("normalise_v1_pageable", [], []),

@@ -15,6 +15,7 @@ FORMAT = r"gprof/trace/\w+\.h"
 OURS = {
     "include/gprof/trace": FORMAT,
     "src/tracer": rf"{FORMAT}|gprof/library_symbols\.h|unwind/(byte_reader|cfi|registers)\.h|tracer/.*",
+    "src/cures": r"gprof/trace/env\.h|glibc/forward\.h|cures/.*",
     "src/base": r"gprof/error\.h|base/.*",
     "src/trace": rf"{FORMAT}|{PUBLIC}|base/.*|trace/.*",
     "src/unwind": r"(base|unwind)/.*",

@@ -32,6 +32,9 @@ CUresult GetAttribute(int* value, CUdevice_attribute attribute, int device) {
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
       *value = static_cast<int>(f.l2_bytes);
       break;
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+      *value = 1;
+      break;
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
       *value = 32;
       break;
@@ -112,9 +115,12 @@ CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuui
                           CUdriverProcAddressQueryResult* status) {
   cuGetProcAddress_v2_params p{symbol, function, version, flags, status};
   return Call(Use::kQuery, MOCK_DRIVER_ID(cuGetProcAddress_v2), &p, [&] {
-    // The newest variant first, as the driver does for a recent version.
+    // The newest variant first, as the driver does for a recent version; its own, whatever comes before it.
+    Dl_info own;
+    dladdr(reinterpret_cast<void*>(&IsDevice), &own);
+    void* const library = dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD);
     for (const char* suffix : {"_v4", "_v2", ""}) {
-      *function = dlsym(RTLD_DEFAULT, (std::string(symbol) + suffix).c_str());
+      *function = dlsym(library, (std::string(symbol) + suffix).c_str());
       if (*function != nullptr) break;
     }
     if (status != nullptr) *status = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -233,6 +239,31 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
   });
 }
 
+CUresult cuCtxPushCurrent(CUcontext context) {
+  cuCtxPushCurrent_v2_params p{context};
+  return Call(Use::kQuery, MOCK_DRIVER_ID(cuCtxPushCurrent_v2), &p, [&] {
+    ThisThread().contexts.push_back(context);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxPopCurrent(CUcontext* context) {
+  cuCtxPopCurrent_v2_params p{context};
+  return Call(Use::kQuery, MOCK_DRIVER_ID(cuCtxPopCurrent_v2), &p, [&] {
+    auto& stack = ThisThread().contexts;
+    if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    *context = stack.back();
+    stack.pop_back();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(now, *mode);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxGetDevice(CUdevice* device) {
   cuCtxGetDevice_params p{device};
   return CallInContext(Use::kQuery, MOCK_DRIVER_ID(cuCtxGetDevice), &p, [&] {
@@ -245,13 +276,9 @@ CUresult cuCtxSynchronize(void) {
   return CallInContext(Use::kQuery, MOCK_DRIVER_ID(cuCtxSynchronize), nullptr, [&] {
     const uint64_t start_ns = NowNs();
     const CUcontext context = CurrentContext();
-    uint64_t ready_ns = 0;
-    {
-      std::lock_guard<std::mutex> lock(TheModel().mutex);
-      ready_ns = context->null_stream->ready_ns;
-      for (CUstream s : context->streams) ready_ns = std::max(ready_ns, s->ready_ns);
-    }
-    WaitUntilNs(ready_ns);
+    const uint64_t ready_ns = ReadyNs(context);
+    static const auto longer_ns = static_cast<uint64_t>(EnvNumber("MOCK_CONTEXT_WAIT_US", 0)) * 1000;
+    WaitUntilNs(std::max(ready_ns, start_ns) + longer_ns);
     WaitForHostFunctions(context->null_stream);
     for (CUstream s : context->streams) WaitForHostFunctions(s);
     ReportSync(4, start_ns, 0xFFFFFFFFu, 0xFFFFFFFFu, CUDA_SUCCESS);

@@ -86,8 +86,15 @@ CUresult Release(void* address, CUstream stream = nullptr) {
   return CUDA_SUCCESS;
 }
 
+// Where it begins in pinned memory and ends elsewhere, or the other way round, the driver refuses it.
+bool IsPartlyPinned(const void* address, size_t bytes) {
+  if (bytes == 0) return false;
+  return FindBlock(address).kind != FindBlock(static_cast<const char*>(address) + bytes - 1).kind;
+}
+
 CUresult Copy(void* to, const void* from, size_t bytes, uint8_t copy_kind, bool is_async, CUstream stream) {
   if (to == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (IsPartlyPinned(to, bytes) || IsPartlyPinned(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
   Op op;
   op.kind = OpKind::kMemcpy;
   op.bytes = bytes;
@@ -172,6 +179,8 @@ void TouchManaged(const void* address, uint64_t bytes, uint32_t place, bool is_p
   constexpr uint64_t kInstruction = 0x401000;
   if (!is_prefetch && place == kOnHost) ReportManaged(kCpuFault, at, kInstruction, 0, 0, kRead, 0);
   if (!is_prefetch && place != kOnHost) ReportManaged(kGpuFault, at, 1, place, 0, kWrite, 1000);
+  static const auto fault_ns = static_cast<uint64_t>(EnvNumber("MOCK_FAULT_US", 0)) * 1000;
+  if (!is_prefetch && place != kOnHost) WaitUntilNs(NowNs() + fault_ns);
   const uint32_t kind = place == kOnHost ? kToHost : before == kOnHost ? kToDevice : kDeviceToDevice;
   ReportManaged(kind, at, bytes, before, place, is_prefetch ? kByUser : kCoherence, 200 + bytes / 10);
 }
@@ -196,7 +205,10 @@ CUresult cuMemGetInfo(size_t* free_bytes, size_t* all_bytes) {
 
 CUresult cuMemFree(CUdeviceptr address) {
   cuMemFree_v2_params p{address};
-  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemFree_v2), &p, [&] { return Release(ToPointer(address)); });
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemFree_v2), &p, [&] {
+    WaitUntilNs(ReadyNs(CurrentContext()));
+    return Release(ToPointer(address));
+  });
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned int flags) {
@@ -280,6 +292,10 @@ CUresult cuMemFreeHost(void* address) {
 CUresult cuMemHostRegister(void* address, size_t bytes, unsigned int flags) {
   cuMemHostRegister_v2_params p{address, bytes, flags};
   return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemHostRegister_v2), &p, [&] {
+    const char* const last = static_cast<char*>(address) + bytes - 1;
+    if (FindBlock(address).kind == kPinned || FindBlock(last).kind == kPinned) {
+      return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    }
     AddBlock(address, {bytes, kPinned, CurrentContext()->device});
     return CUDA_SUCCESS;
   });
@@ -289,6 +305,16 @@ CUresult cuMemHostUnregister(void* address) {
   cuMemHostUnregister_params p{address};
   return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemHostUnregister), &p,
                        [&] { return RemoveBlock(address) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED; });
+}
+
+CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
+  cuPointerGetAttribute_params p{data, attribute, address};
+  return CallInContext(Use::kQuery, MOCK_DRIVER_ID(cuPointerGetAttribute), &p, [&] {
+    const uint8_t kind = FindBlock(ToPointer(address)).kind;
+    if (attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE || kind == kPageable) return CUDA_ERROR_INVALID_VALUE;
+    *static_cast<unsigned*>(data) = kind == kPinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {

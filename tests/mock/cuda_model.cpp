@@ -161,6 +161,13 @@ void DestroyContext(CUcontext context) {
   }
 }
 
+uint64_t ReadyNs(CUcontext context) {
+  std::lock_guard<std::mutex> lock(TheModel().mutex);
+  uint64_t ready_ns = context->null_stream->ready_ns;
+  for (CUstream s : context->streams) ready_ns = std::max<uint64_t>(ready_ns, s->ready_ns);
+  return ready_ns;
+}
+
 CUstream ResolveStream(CUstream stream) {
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
     return CurrentContext() != nullptr ? CurrentContext()->null_stream : nullptr;

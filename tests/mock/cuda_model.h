@@ -122,6 +122,8 @@ CUcontext CurrentContext();
 CUcontext CreateContext(uint32_t device, bool is_primary);
 void DestroyContext(CUcontext context);
 // Null and the two special handles mean the default stream.
+// When all streams of the context are done with their work.
+uint64_t ReadyNs(CUcontext context);
 CUstream ResolveStream(CUstream stream);
 CUstream CreateStream(CUcontext context, uint32_t flags, int priority);
 void DestroyStream(CUstream stream);

@@ -27,7 +27,7 @@ mkdir -p "$out"
 cmake --preset release -B "$build" -G Ninja "-DCMAKE_TOOLCHAIN_FILE=$PWD/src/cmake/aarch64-linux-gnu.cmake" \
   "-DGPROF_CUDA_INCLUDE=$cuda" -DGPROF_BUILD_TRACER=ON -DGPROF_BUILD_TESTS=OFF -DGPROF_BUILD_EXAMPLES=OFF \
   "-DCMAKE_CXX_FLAGS_RELEASE=${OPTIMISE:--O2} -DNDEBUG" >"$out/configure.log"
-cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target gprof-cli gprof_tracer completions manuals licences_gprof
+cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target gprof-cli gprof_tracer gprof_cures completions manuals licences_gprof
 
 echo "== the same output as here"
 "$qemu" "$build/bin/gprof-cli" --version

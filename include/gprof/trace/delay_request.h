@@ -21,6 +21,9 @@ inline constexpr char kRange[] = "range";        // NVTX ranges, when they begin
 // Kernels, by another one in their stream that does nothing for so long. Between delays and name stand the hashes (see
 // below) of the symbols, separated by commas.
 inline constexpr char kKernel[] = "kernel";
+// Calls made from a line: those with one of these frames on their stack, by their hashes, which stand where those of
+// symbols do: "line:step.cu:12".
+inline constexpr char kLine[] = "line";
 
 inline constexpr std::size_t kMostThings = 16, kMostDelays = 8, kMostSymbols = 256;
 
@@ -29,6 +32,13 @@ constexpr unsigned long long HashOfSymbol(const char* symbol) {
   unsigned long long hash = 0xcbf29ce484222325ull;
   for (; *symbol != 0; ++symbol) hash = (hash ^ static_cast<unsigned char>(*symbol)) * 0x100000001b3ull;
   return hash;
+}
+
+// Of a frame: the file of its module, and where it is in that.
+constexpr unsigned long long HashOfFrame(const char* path, std::size_t bytes, unsigned long long offset) {
+  unsigned long long hash = 0xcbf29ce484222325ull;
+  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<unsigned char>(path[i])) * 0x100000001b3ull;
+  return (hash ^ offset) * 0x100000001b3ull;
 }
 
 // As the kernel that delays others is called, so that it is not taken for the program's.

@@ -40,6 +40,8 @@ inline constexpr char kPytorch[] = "GPROF_PYTORCH";
 inline constexpr char kServing[] = "GPROF_SERVING";
 inline constexpr char kCounters[] = "GPROF_COUNTERS";
 inline constexpr char kDelays[] = "GPROF_DELAYS";
+inline constexpr char kLines[] = "GPROF_LINES";
+inline constexpr char kCures[] = "GPROF_CURES";
 inline constexpr char kCalibration[] = "GPROF_CALIBRATION";
 inline constexpr char kOnlyPid[] = "GPROF_ONLY_PID";
 inline constexpr char kArmed[] = "GPROF_ARMED";
@@ -80,6 +82,8 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kServing, "1 has `lib/gprof-cli/hooks/gprof_engines.py`, which is put on PYTHONPATH, tell of requests and steps of vLLM, SGLang and Transformers"},
     {env::kCounters, "absolute path of a file that says which kernel counters to collect, and of what (counter_request.h)"},
     {env::kDelays, "absolute path of a file that says what to delay, and by how much (delay_request.h)"},
+    {env::kLines, "lines of Python, `FILE:N` with commas between, whose executions `lib/gprof-cli/hooks/gprof_lines.py`, which is put on PYTHONPATH, makes ranges; set by `what-if`"},
+    {env::kCures, "what `libgprof-cures.so`, which is preloaded, does about the program: a list of `pin-copies`, `stream-waits`, `pool-allocations` and `prefetch-managed`; set by `try`"},
     {env::kCalibration, "absolute path of a file that says what recording costs on this machine (`doctor --calibrate`); for gprof-cli itself, the file to use in place of the one in the state folder, empty for none"},
     {env::kOnlyPid, "the only process to record; its children are left alone"},
     {env::kArmed, "absolute path of a folder: the tracer does nothing until `attach` leaves a request there; printed by `gprof-cli env`"},

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,14 +22,20 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/arguments/attach_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/proof/trial.h"
+#include "cli/recording/leftovers.h"
+#include "cli/recording/name_frames.h"
 #include "cli/render/text_layout.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
+#include "gprof/trace/env.h"
 #include "import/read_trace.h"
+#include "launch/attach/attach.h"
+#include "launch/attach/attach_target.h"
 #include "launch/run/input.h"
 #include "launch/run/launch.h"
 #include "report/json_values.h"
@@ -36,12 +43,24 @@
 namespace gprof::cli {
 namespace {
 
-constexpr char kWhatIfUsage[] = "usage: gprof-cli what-if [options] [--] APP [ARGS...]";
+constexpr char kWhatIfUsage[] = "usage: gprof-cli what-if [options] [--] APP [ARGS...]|--attach PID";
 // Every delay comes about so often: enough for an interval of some tenths of a nanosecond.
 constexpr int64_t kRounds = 8;
 constexpr uint32_t kMostRuns = 50;
 
 using IsWanted = std::function<bool(const ThingUse&)>;
+
+bool IsOfPython(const std::string& line) { return line.substr(0, line.rfind(':')).ends_with(".py"); }
+
+// "line:FILE:N".
+void CheckLine(const std::string& word) {
+  const std::size_t colon = word.rfind(':');
+  const std::string file = colon < kLineThing.size() ? "" : word.substr(kLineThing.size(), colon - kLineThing.size());
+  const std::string number = word.substr(colon + 1);
+  const bool is_number = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  if (!file.empty() && is_number) return;
+  throw Error(ExitCode::kUsage, "'" + word + "' is no line of a file", "example: line:train.py:42");
+}
 
 // "range:load*" of names, "kernel:REGEX", and kinds alone.
 IsWanted WantedBy(const std::string& word) {
@@ -52,13 +71,17 @@ IsWanted WantedBy(const std::string& word) {
       return use.kind == ThingKind::kKernel && expression(std::string_view(use.name).substr(kKernelThing.size()));
     };
   }
+  if (word.starts_with(kLineThing)) {
+    CheckLine(word);
+    return [word](const ThingUse& use) { return ShownThing(use.name) == word; };
+  }
   const bool is_open = word.ends_with('*');
   const std::string name = is_open ? word.substr(0, word.size() - 1) : word;
   const bool is_known = word == "launches" || word == "sync" || word == "copies" || word.starts_with("api:") ||
                         word.starts_with("range:");
   if (!is_known) {
     throw Error(ExitCode::kUsage, "'" + word + "' is nothing that can be delayed",
-                "--of takes launches, sync, copies, api:NAME, kernel:REGEX and range:NAME");
+                "--of takes launches, sync, copies, api:NAME, kernel:REGEX, range:NAME and line:FILE:N");
   }
   return [name, is_open](const ThingUse& use) { return is_open ? use.name.starts_with(name) : use.name == name; };
 }
@@ -74,7 +97,8 @@ class WhatIf : public Command {
     constexpr char kGroup[] = "Delays";
     app.add_option(
            "--of", things_,
-           "what to delay, comma-separated: launches, sync, copies, api:NAME, kernel:REGEX, range:NAME (default: "
+           "what to delay, comma-separated: launches, sync, copies, api:NAME, kernel:REGEX, range:NAME, line:FILE:N "
+           "(default: "
            "launches, copies, waits, and the largest NVTX ranges and kernels)")
         ->type_name("LIST")
         ->delimiter(',')
@@ -100,13 +124,16 @@ class WhatIf : public Command {
     app.add_option("-o,--output", folder_, "folder that keeps the traces of all runs (default: deleted)")
         ->type_name("FOLDER")
         ->group("Output");
+    AddAttachOptions(app);
     program_.AddTraceOptions(app);
     program_.AddProgramOptions(app, ShowOutput::kOnStderrIfWanted);
   }
 
   int Run() override {
     IsWanted is_wanted = Wanted();
-    LaunchOptions launch = program_.Read(kWhatIfUsage);
+    LaunchOptions launch = attached_.empty() ? program_.Read(kWhatIfUsage) : ReadAttached();
+    launch.python_lines = PythonLines();
+    RecordStacksOfLines(&launch);
     std::optional<ScratchFolder> temporary;
     if (folder_.empty())
       temporary.emplace("what-if", ExitCode::kLaunchFailed, "choose a folder for the traces with -o");
@@ -115,25 +142,52 @@ class WhatIf : public Command {
     launch.may_overwrite = true;
 
     launch.say("run without delays");
-    const LaunchResult first = RunOnce(launch, folder + "/undelayed.trace");
-    if (first.stop_signal != 0) return 128 + first.stop_signal;
+    const std::string undelayed = folder + "/undelayed.trace";
+    const int stop_signal = RunOnce(launch, undelayed);
+    if (stop_signal != 0) return 128 + stop_signal;
     Runs all;
-    const PlannedDelays plan = Plan(first.trace_path, is_wanted, &all);
+    const PlannedDelays plan = Plan(undelayed, is_wanted, &all);
     const uint32_t runs = RunsFor(plan, launch);
     for (uint32_t number = 1; number <= runs; ++number) {
       launch.say(fmt::format("run {} of {} with delays", number, runs));
       launch.delays = DelayRequest(plan, seed_ * 1000 + number);
-      const LaunchResult result = RunOnce(launch, fmt::format("{}/delayed-{}.trace", folder, number));
-      if (result.stop_signal != 0) break;  // what is known so far is told
+      const std::string file = fmt::format("{}/delayed-{}.trace", folder, number);
+      if (has_ended_ || RunOnce(launch, file) != 0) break;  // what is known so far is told
       ++all.count;
-      const Trace trace = ReadTrace(result.trace_path);
-      Join(ReadDelayWindows(AnalysisInput(trace), progress_), &all.samples);
+      const Trace trace = ReadTrace(file);
+      const DelaySamples samples = ReadDelayWindows(AnalysisInput(trace), progress_);
+      CheckDelays(samples, plan);
+      Join(samples, &all.samples);
     }
     if (all.count == 0) throw Error(ExitCode::kInconclusive, "stopped before a run with delays was complete");
     return Tell(all);
   }
 
  private:
+  // Of --of, as the launcher passes them on.
+  std::string PythonLines() const {
+    std::string lines;
+    for (const std::string& word : things_) {
+      if (word.starts_with(kLineThing) && IsOfPython(word))
+        lines += (lines.empty() ? "" : ",") + word.substr(kLineThing.size());
+    }
+    return lines;
+  }
+
+  std::vector<std::string> LinesOfCalls() const {
+    std::vector<std::string> lines;
+    std::ranges::copy_if(things_, std::back_inserter(lines),
+                         [](const std::string& word) { return word.starts_with(kLineThing) && !IsOfPython(word); });
+    return lines;
+  }
+
+  // Whose calls are told apart by their stacks: all of them have one then, and its functions their lines.
+  void RecordStacksOfLines(LaunchOptions* launch) const {
+    if (LinesOfCalls().empty()) return;
+    launch->variables.emplace_back(trace::env::kCudaStacks, "kernel:0,memory:0,sync:0,other:0");
+    launch->finish_trace = [is_quiet = launch->is_quiet](const FinishedTrace& trace) { NameFrames(trace, is_quiet); };
+  }
+
   IsWanted Wanted() const {
     if (things_.empty()) return nullptr;
     std::vector<IsWanted> any;
@@ -142,7 +196,56 @@ class WhatIf : public Command {
         [any](const ThingUse& use) { return std::ranges::any_of(any, [&](const IsWanted& one) { return one(use); }); };
   }
 
-  LaunchResult RunOnce(const LaunchOptions& launch, const std::string& file) {
+  // A tracer keeps the settings of the first attachment, which may have been without a word of delays.
+  void CheckDelays(const DelaySamples& samples, const PlannedDelays& plan) const {
+    if (attached_.empty() || samples.windows > 0) return;
+    throw Error(ExitCode::kInconclusive, "nothing was delayed in process " + attached_,
+                fmt::format("a recording has to be longer than two windows of {} (--duration); a program that was "
+                            "attached to before, without what-if, has to be restarted",
+                            FormatNs(plan.window_ns)));
+  }
+
+  void AddAttachOptions(CLI::App& app) {
+    constexpr char kGroup[] = "Process";
+    app.add_option("--attach", attached_, "a program that runs already, in place of APP")
+        ->type_name("PID")
+        ->group(kGroup);
+    app.add_option("--duration", duration_, "with --attach: how long each recording of it takes (default 10)")
+        ->type_name("SEC")
+        ->group(kGroup);
+    app.add_flag("--experimental", is_experimental_, "needed for --attach, as for gprof-cli attach")->group(kGroup);
+  }
+
+  LaunchOptions ReadAttached() {
+    if (!PythonLines().empty() || !LinesOfCalls().empty()) {
+      throw Error(ExitCode::kUsage, "--of line: has to be asked for when the program starts",
+                  "start the program under what-if, without --attach");
+    }
+    LaunchOptions trace = program_.ReadTraceOptions();
+    PrepareForAttach(is_experimental_, &trace);
+    trace.say = [](const std::string& text) { Say(text); };
+    trace.may_delay = true;
+    return trace;
+  }
+
+  // The signal that ended it, 0 where none did.
+  int RunOnce(const LaunchOptions& launch, const std::string& file) {
+    return attached_.empty() ? RunProgram(launch, file) : RecordAttached(launch, file);
+  }
+
+  int RecordAttached(const LaunchOptions& trace, const std::string& file) {
+    AttachOptions options;
+    options.pid = ChooseProcess("what-if", attached_, "");
+    options.trace = trace;
+    options.duration_ns = ReadSeconds("--duration", duration_);
+    RecoverEarlierRuns();
+    FindAttachTarget(options.pid);
+    const AttachResult result = RunAttached(options, OpenOutput(PatternOf(file), options.pid, true));
+    has_ended_ = result.has_program_ended;
+    return result.stop_signal;
+  }
+
+  int RunProgram(const LaunchOptions& launch, const std::string& file) {
     LaunchResult result = RunInTurn(launch, file, &input_);
     if (result.exit_code != 0 && result.stop_signal == 0) {
       throw Error(
@@ -150,7 +253,7 @@ class WhatIf : public Command {
           "'" + launch.command.front() + "' " + EndingText(result.exit_code, result.signal) + "; nothing was measured",
           launch.program_output == ProgramOutput::kOnStderr ? "" : "-w true shows the output of the program");
     }
-    return result;
+    return result.stop_signal;
   }
 
   PlannedDelays Plan(const std::string& path, const IsWanted& is_wanted, Runs* all) {
@@ -167,11 +270,12 @@ class WhatIf : public Command {
     }
     steady_ns_ = progress->window().DurationNs();
     is_kernel_ = progress->is_kernel;
-    const PlannedDelays plan = PlanDelays(input, *progress, is_wanted);
+    const PlannedDelays plan = PlanDelays(input, *progress, is_wanted, LinesOfCalls());
     if (plan.things.empty()) {
-      throw Error(ExitCode::kInconclusive,
-                  "nothing to delay: the program does nothing of that within '" + progress->name + "'",
-                  "gprof-cli report shows what it does; what runs within CUDA graphs cannot be delayed");
+      throw Error(
+          ExitCode::kInconclusive, "nothing to delay: the program does nothing of that within '" + progress->name + "'",
+          LinesOfCalls().empty() ? "gprof-cli report shows what it does; what runs within CUDA graphs cannot be delayed"
+                                 : "a line of C++ is known by its calls of CUDA, in code with debug information (-g)");
     }
     all->samples.progress = progress->name;
     return plan;
@@ -234,8 +338,10 @@ class WhatIf : public Command {
 
   ProgramArguments program_;
   std::vector<std::string> things_;
-  std::string progress_, format_ = "text", folder_;
-  uint32_t runs_ = 0;  // 0: as many as are needed
+  std::string progress_, format_ = "text", folder_, attached_, duration_ = "10";
+  bool is_experimental_ = false;
+  bool has_ended_ = false;  // what is attached to
+  uint32_t runs_ = 0;       // 0: as many as are needed
   uint64_t seed_ = 1;
   SharedInput input_;
   int64_t steady_ns_ = 0;

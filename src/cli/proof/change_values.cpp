@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "gprof/error.h"
+#include "gprof/trace/env.h"
 
 namespace gprof::cli {
 namespace {
@@ -40,6 +41,14 @@ std::string LibraryOf(std::initializer_list<const char*> names) {
     }
   }
   return "";
+}
+
+// Beside the tracer, where it was installed.
+std::string CuresLibrary() {
+  std::error_code ignored;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
+  const std::string path = (self.parent_path().parent_path() / "lib" / "gprof-cli" / "libgprof-cures.so").string();
+  return fs::exists(path, ignored) ? path : "";
 }
 
 unsigned Cores() { return std::max(1U, std::thread::hardware_concurrency()); }
@@ -76,6 +85,7 @@ const ValueName* FindValue(std::string_view name) {
       {"cores_near_gpu", "a GPU with some cores nearer than others", CoresNearGpu},
       {"nodes", "a second NUMA node", Nodes},
       {"first_node", "a second NUMA node", [] { return Nodes().empty() ? "" : std::string("0"); }},
+      {"cures", "libgprof-cures.so", CuresLibrary},
       {"jemalloc", "libjemalloc",
        [] {
          return LibraryOf({"libjemalloc.so.2", "libjemalloc.so"});
@@ -113,7 +123,7 @@ std::vector<std::string> WordsOf(const std::string& text) {
 
 // Between the values of one variable.
 char SeparatorOf(std::string_view name) {
-  if (name == "PYTORCH_CUDA_ALLOC_CONF") return ',';
+  if (name == "PYTORCH_CUDA_ALLOC_CONF" || name == trace::env::kCures) return ',';
   return name == "XLA_FLAGS" ? ' ' : ':';
 }
 
@@ -150,9 +160,31 @@ bool AddVariable(const std::string& text, const Variables& variables, AppliedCha
   std::string value = text.substr(equals + 1);
   const std::string now = ValueNow(name, variables);
   if (is_added && now.find(value) != std::string::npos) return false;
+  if (is_added) change->added.emplace_back(name, value);
   if (is_added && !now.empty()) value = now + SeparatorOf(name) + value;
   change->variables.emplace_back(name, value);
   return value != now;
+}
+
+Variables::const_iterator Find(const Variables& variables, const std::string& name) {
+  return std::find_if(variables.begin(), variables.end(), [&](const auto& v) { return v.first == name; });
+}
+
+// One sets the variable, and the other one has a value for it, too.
+bool Clashes(const AppliedChange& all, const AppliedChange& change, const std::string& name) {
+  const bool is_in_both = Find(all.variables, name) != all.variables.end();
+  return is_in_both && (Find(all.added, name) == all.added.end() || Find(change.added, name) == change.added.end());
+}
+
+void Join(const std::string& name, const std::string& value, const AppliedChange& change, AppliedChange* all) {
+  const auto there =
+      std::find_if(all->variables.begin(), all->variables.end(), [&](const auto& v) { return v.first == name; });
+  if (there == all->variables.end()) {
+    all->variables.emplace_back(name, value);
+    return;
+  }
+  const std::string& more = Find(change.added, name)->second;
+  if (there->second.find(more) == std::string::npos) there->second += SeparatorOf(name) + more;
 }
 
 }  // namespace
@@ -194,16 +226,14 @@ AppliedChange ChangeOfVariable(const std::string& text) {
 AppliedChange Combined(const std::vector<const AppliedChange*>& changes) {
   AppliedChange all;
   for (const AppliedChange* change : changes) {
-    const auto is_set = [&](const auto& variable) {
-      return std::any_of(all.variables.begin(), all.variables.end(),
-                         [&](const auto& other) { return other.first == variable.first; });
-    };
-    const bool clashes = std::any_of(change->variables.begin(), change->variables.end(), is_set) ||
+    const bool clashes = std::any_of(change->variables.begin(), change->variables.end(),
+                                     [&](const auto& variable) { return Clashes(all, *change, variable.first); }) ||
                          (!change->wrapper.empty() && !all.wrapper.empty());
     if (clashes) continue;
     all.name += (all.name.empty() ? "" : " + ") + change->name;
     if (!change->risk.empty()) all.risk = change->risk;
-    all.variables.insert(all.variables.end(), change->variables.begin(), change->variables.end());
+    for (const auto& [name, value] : change->variables) Join(name, value, *change, &all);
+    all.added.insert(all.added.end(), change->added.begin(), change->added.end());
     if (!change->wrapper.empty()) all.wrapper = change->wrapper;
   }
   all.what = "all of these";

@@ -12,6 +12,7 @@ namespace gprof::cli {
 struct AppliedChange {
   std::string name, what, risk, permanent;
   Variables variables;
+  Variables added;  // of these, what was put behind the value of a variable
   std::vector<std::string> wrapper;
   std::string how;      // "OMP_NUM_THREADS=8", as a shell takes it
   std::string why_not;  // it does not apply here; empty: it does
@@ -24,7 +25,8 @@ AppliedChange ApplyChange(const ChangeInfo& change, const Variables& variables, 
 // One of the user's own: "NAME=VALUE".
 AppliedChange ChangeOfVariable(const std::string& text);
 
-// All of them in one; of changes of one variable, or with words before the program, the first one counts.
+// All of them in one; of changes that set one variable, or with words before the program, the first one counts. What
+// they add to one variable is added by all.
 AppliedChange Combined(const std::vector<const AppliedChange*>& changes);
 
 }  // namespace gprof::cli

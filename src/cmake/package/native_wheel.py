@@ -27,7 +27,7 @@ NAME = "gprof_cli"
 SUMMARY = "Command-line CUDA profiler: records any program, says why the GPU was idle"
 SHARED = ("lib/gprof-cli", "share/gprof-cli/skills", "share/man", "share/bash-completion", "share/zsh", "share/fish")
 LICENCES = "share/doc/gprof-cli/third-party-licences.txt"
-TARGETS = ("gprof-cli", "gprof_tracer", "completions", "manuals", "licences_gprof")
+TARGETS = ("gprof-cli", "gprof_tracer", "gprof_cures", "completions", "manuals", "licences_gprof")
 OLDEST_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gprof/error.h"
+#include "gprof/trace/delay_request.h"
 #include "gprof/trace/run_folder.h"
 #include "launch/attach/inject.h"
 #include "launch/run/environment.h"
@@ -110,7 +111,20 @@ Attachment::~Attachment() {
 
 std::string Attachment::who() const { return "'" + target_.name + "' (" + std::to_string(target_.pid) + ")"; }
 
+std::string Attachment::DelaysPath() const { return folder_->path() + "/" + trace::delay_request::kFile; }
+
+// What this recording delays; the tracer reads it when it begins.
+void Attachment::WriteDelays() const {
+  std::ofstream file(DelaysPath(), std::ios::binary | std::ios::trunc);
+  file << trace_.delays;
+  file.close();
+  if (file) return;
+  throw Error(ExitCode::kLaunchFailed, "cannot write '" + DelaysPath() + "'",
+              "check that there is space left in shared memory");
+}
+
 void Attachment::Begin(const TraceFile& file, uint64_t limit_bytes) {
+  if (trace_.may_delay) WriteDelays();
   CaptureOrder order = folder_->order();
   order.limit_bytes = limit_bytes;
   order.wish = trace::CaptureWish::kIdle;
@@ -140,6 +154,7 @@ std::string Attachment::Settings() const {
   options.is_quiet = true;
   Environment environment(none, options, tracer_);
   environment.SetRunFolder(folder_->path());
+  if (trace_.may_delay) environment.SetDelays(DelaysPath());
   std::string settings;
   for (const std::string& entry : environment.entries()) {
     if (entry.starts_with("GPROF_")) settings += entry + '\0';

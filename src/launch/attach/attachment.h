@@ -47,6 +47,8 @@ class Attachment {
  private:
   std::string Settings() const;
   void WriteSettings() const;
+  std::string DelaysPath() const;
+  void WriteDelays() const;
   void Ask();
 
   AttachTarget target_;

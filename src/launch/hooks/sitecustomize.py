@@ -238,6 +238,11 @@ def _await_engines():
     _awaited.update((name, functools.partial(gprof_engines.loaded, name)) for name in gprof_engines.AWAITED)
 
 
+def _watch_lines(words):
+    import gprof_lines
+    gprof_lines.watch(words.split(","), os.environ["NVTX_INJECTION64_PATH"])
+
+
 def _await_compiler():
     import gprof_graphs
     _awaited["torch._inductor.compile_fx"] = gprof_graphs.compiler_is_there
@@ -251,4 +256,6 @@ if _WANTS_SERVING:
     _quietly(_await_engines)
 if _awaited:
     sys.meta_path.insert(0, _Finder)
+if os.environ.get("GPROF_LINES"):
+    _quietly(_watch_lines, os.environ["GPROF_LINES"])
 _run_the_next_one()

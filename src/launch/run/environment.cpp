@@ -51,8 +51,10 @@ Environment::Environment(const char* const* inherited, const LaunchOptions& opti
   SetTracerOptions(options);
   if (!options.pytorch.empty()) Set(env::kPytorch, options.pytorch);
   if (options.has_serving_hooks) Set(env::kServing, "1");
+  if (!options.python_lines.empty()) Set(env::kLines, options.python_lines);
   // Memory of PyTorch needs no hook.
-  const bool has_hooks = options.has_serving_hooks || (!options.pytorch.empty() && options.pytorch != "memory");
+  const bool has_hooks = options.has_serving_hooks || !options.python_lines.empty() ||
+                         (!options.pytorch.empty() && options.pytorch != "memory");
   if (!has_hooks) return;
   const std::string hooks = std::filesystem::path(tracer).parent_path() / "hooks";
   const std::string path = Get("PYTHONPATH").value_or("");

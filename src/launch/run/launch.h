@@ -93,8 +93,9 @@ struct LaunchOptions {
   bool osrt_file_access = false;
   // Of the program, unless it has them: libraries that annotate their calls by NVTX ask for them.
   std::vector<std::pair<std::string, std::string>> library_variables;
-  std::string counters;  // which kernel counters to collect: gprof/trace/counter_request.h; empty: none
-  std::string delays;    // what is delayed on purpose: gprof/trace/delay_request.h; empty: nothing
+  std::string counters;    // which kernel counters to collect: gprof/trace/counter_request.h; empty: none
+  std::string delays;      // what is delayed on purpose: gprof/trace/delay_request.h; empty: nothing
+  bool may_delay = false;  // of what is attached to: another time it may be asked to
   bool TracesNothing() const {
     return !trace_cuda && !trace_nvtx && !TracesThroughRuntimes() && !TracesHostCalls() && counters.empty();
   }
@@ -115,6 +116,7 @@ struct LaunchOptions {
   bool memory_usage = false, managed_memory = false;
   std::string pytorch;             // what GPROF_PYTORCH says, empty for nothing
   bool has_serving_hooks = false;  // requests and steps of serving engines in Python
+  std::string python_lines;        // that are ranges: "FILE:N", with commas between
   bool python_stacks = false;      // at CUDA calls
   CollectorOptions collect;        // what is recorded outside of the program
   bool trace_children = true;

@@ -2,6 +2,7 @@
 
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/system/settings.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -62,12 +63,19 @@ class Rounds {
 Rounds rounds;
 uint64_t delayed_since_ns = 0;
 uint32_t windows_told = 0;
+bool are_windows_on = true;  // not between two captures
 
 void BeginWindow(uint64_t what) {
   instances.store(0, std::memory_order_relaxed);
   inserted_ns.store(0, std::memory_order_relaxed);
   delayed_since_ns = MonotonicNs();
   delay_now.store(what, std::memory_order_relaxed);
+}
+
+void BeginPlan(const DelayPlan& plan) {
+  rounds.Begin(plan);
+  windows_told = 0;
+  BeginWindow(0);
 }
 
 void WriteWindow() {
@@ -109,12 +117,13 @@ void DelayRange(uint32_t id, const char* text, uint64_t size) {
 
 // Handlers are chosen before collectors of a later line start.
 bool DelaysRanges() {
+  if (IsAttached() && MayDelay()) return true;
   const DelayPlan* plan = ReadDelayPlan();
   return plan != nullptr && plan->Has(Delayed::kRange);
 }
 
 uint64_t DelayWindowLeftNs() {
-  if (TheDelayPlan() == nullptr) return ~0ull;
+  if (TheDelayPlan() == nullptr || !are_windows_on) return ~0ull;
   const uint64_t end_ns = delayed_since_ns + TheDelayPlan()->window_ns, now = MonotonicNs();
   return end_ns > now ? end_ns - now : 0;
 }
@@ -130,10 +139,15 @@ void CarryOutDelayWindow() {
 
 void StartDelays() {
   const DelayPlan* plan = ReadDelayPlan();
-  if (plan == nullptr) return;
-  rounds.Begin(*plan);
-  windows_told = 0;
-  BeginWindow(0);
+  if (plan != nullptr) BeginPlan(*plan);
+}
+
+void SwitchDelays(bool on) {
+  if (!IsAttached() || !MayDelay()) return;
+  delay_now.store(0, std::memory_order_relaxed);
+  const DelayPlan* plan = ReadNextDelayPlan();
+  if (on && plan != nullptr) BeginPlan(*plan);
+  are_windows_on = on;
 }
 
 void ResetDelaysAfterFork() { delay_now.store(0, std::memory_order_relaxed); }

@@ -20,8 +20,9 @@ struct DelayNow {
 };
 inline DelayNow CurrentDelay() {
   const uint64_t now = delay_now.load(std::memory_order_relaxed);
-  if (now == 0) return {};
-  return {&TheDelayPlan()->things[(now >> kDelayBits) - 1], now & ((uint64_t{1} << kDelayBits) - 1)};
+  const DelayPlan* const plan = now == 0 ? nullptr : TheDelayPlan();
+  if (plan == nullptr) return {};
+  return {&plan->things[(now >> kDelayBits) - 1], now & ((uint64_t{1} << kDelayBits) - 1)};
 }
 
 // Has the thread wait for so long, as if what it is about to do took so much longer: it keeps its core, and whatever
@@ -39,9 +40,12 @@ uint64_t DelayWindowLeftNs();
 void CarryOutDelayWindow();
 
 void StartDelays();
+// Each capture of a program that was attached to has a plan of its own, or none.
+void SwitchDelays(bool on);
 void ResetDelaysAfterFork();
 
 // Its windows become records as they end.
-inline constexpr Collector kDelayCollector = {.start = StartDelays, .reset = ResetDelaysAfterFork};
+inline constexpr Collector kDelayCollector = {
+    .start = StartDelays, .switch_capture = SwitchDelays, .reset = ResetDelaysAfterFork};
 
 }  // namespace gprof::tracer

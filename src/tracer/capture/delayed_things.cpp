@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "gprof/trace/env.h"
@@ -14,8 +15,13 @@ namespace {
 
 namespace request = trace::delay_request;
 
-DelayPlan plan;
-const DelayPlan* read_plan = nullptr;
+struct ReadPlan {
+  DelayPlan plan;
+  char text[request::kMostBytes];  // names point into it
+};
+ReadPlan plans[2];
+uint32_t plans_read = 0;
+constinit std::atomic<const DelayPlan*> current{nullptr};
 bool was_read = false;
 
 struct Word {
@@ -24,7 +30,8 @@ struct Word {
 };
 constexpr Word kWords[] = {{request::kLaunches, Delayed::kLaunches}, {request::kSync, Delayed::kSync},
                            {request::kCopies, Delayed::kCopies},     {request::kApi, Delayed::kApi},
-                           {request::kRange, Delayed::kRange},       {request::kKernel, Delayed::kKernel}};
+                           {request::kRange, Delayed::kRange},       {request::kKernel, Delayed::kKernel},
+                           {request::kLine, Delayed::kLine}};
 
 // What follows the word on the line; null where the line begins with another one.
 char* ValueOf(char* line, const char* word) {
@@ -46,24 +53,25 @@ uint32_t ReadNumbers(char** at, Number* numbers, std::size_t most) {
   return count;
 }
 
-void ReadThing(Delayed what, char* at) {
-  if (plan.count == request::kMostThings) return;
-  DelayedThing& thing = plan.things[plan.count];
+void ReadThing(Delayed what, char* at, DelayPlan* plan) {
+  if (plan->count == request::kMostThings) return;
+  DelayedThing& thing = plan->things[plan->count];
   thing.what = what;
   thing.delays = ReadNumbers(&at, thing.delays_ns, request::kMostDelays);
-  if (what == Delayed::kKernel) thing.symbol_count = ReadNumbers(&at, thing.symbols, request::kMostSymbols);
+  if (what == Delayed::kKernel || what == Delayed::kLine)
+    thing.symbol_count = ReadNumbers(&at, thing.symbols, request::kMostSymbols);
   thing.name = at;
   const char* const colon = std::strchr(at, ':');
   thing.pattern = colon == nullptr ? "" : colon + 1;
-  if (thing.delays > 0) ++plan.count;
+  if (thing.delays > 0) ++plan->count;
 }
 
-void ReadLine(char* line) {
-  if (const char* value = ValueOf(line, request::kSeed); value != nullptr) plan.seed = strtoull(value, nullptr, 10);
+void ReadLine(char* line, DelayPlan* plan) {
+  if (const char* value = ValueOf(line, request::kSeed); value != nullptr) plan->seed = strtoull(value, nullptr, 10);
   if (const char* value = ValueOf(line, request::kWindow); value != nullptr)
-    plan.window_ns = strtoull(value, nullptr, 10);
+    plan->window_ns = strtoull(value, nullptr, 10);
   for (const Word& word : kWords) {
-    if (char* value = ValueOf(line, word.text); value != nullptr) ReadThing(word.what, value);
+    if (char* value = ValueOf(line, word.text); value != nullptr) ReadThing(word.what, value, plan);
   }
 }
 
@@ -83,27 +91,37 @@ uint32_t DelayPlan::Steps() const {
 }
 
 const DelayPlan* ReadDelayPlan() {
-  static char text[request::kMostBytes];  // names point into it
-  if (was_read) return read_plan;
+  if (!was_read) ReadNextDelayPlan();
+  return TheDelayPlan();
+}
+
+const DelayPlan* ReadNextDelayPlan() {
   was_read = true;
+  current.store(nullptr, std::memory_order_relaxed);
   const char* const path = Setting(trace::env::kDelays);
   if (path == nullptr) return nullptr;
-  if (ReadProcFile(path, text, sizeof text) <= 0) {
+  ReadPlan& next = plans[plans_read++ % 2];
+  next.plan = DelayPlan{};
+  if (ReadProcFile(path, next.text, sizeof next.text) <= 0) {
+    if (IsAttached()) return nullptr;  // this capture is without delays
     Message message;
     message << "nothing is delayed: cannot read '" << path << "'";
     Say(trace::NoticeLevel::kWarning, message);
     return nullptr;
   }
-  for (char* line = text; line != nullptr;) {
+  for (char* line = next.text; line != nullptr;) {
     char* const end = std::strchr(line, '\n');
     if (end != nullptr) *end = 0;
-    ReadLine(line);
+    ReadLine(line, &next.plan);
     line = end == nullptr ? nullptr : end + 1;
   }
-  return read_plan = plan.count > 0 ? &plan : nullptr;
+  if (next.plan.count > 0) current.store(&next.plan, std::memory_order_release);
+  return TheDelayPlan();
 }
 
-const DelayPlan* TheDelayPlan() { return read_plan; }
+const DelayPlan* TheDelayPlan() { return current.load(std::memory_order_acquire); }
+
+bool MayDelay() { return Setting(trace::env::kDelays) != nullptr; }
 
 bool MatchesPattern(const char* pattern, const char* text, uint64_t size) {
   const std::size_t n = std::strlen(pattern);

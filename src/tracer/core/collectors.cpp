@@ -7,6 +7,7 @@
 #include "tracer/capture/capture.h"
 #include "tracer/capture/control.h"
 #include "tracer/capture/delay_windows.h"
+#include "tracer/capture/delayed_stacks.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
 #include "tracer/core/strict_mode.h"
@@ -40,12 +41,14 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector,      kGpuWorkCollector,     kThreadRowCollector,   kApiCallCollector,      kControlCollector,
-    kCaptureCollector,      kNvtxCollector,        kOsCallCollector,      kMpiCallCollector,      kGemmCollector,
-    kNcclCollector,         kLibraryCallCollector, kDirectiveCollector,   kTensorMemoryCollector, kImportCollector,
-    kSignalSampleCollector, kOperatorCollector,    kServingCollector,     kPlaceCollector,        kPythonCollector,
-    kNativeStackCollector,  kCounterCollector,     kCalibrationCollector, kDelayCollector,        kDelayedCallCollector,
-    kStrictModeCollector,   kStuckChildCollector,  kNoticeCollector,
+    kProcessCollector,      kGpuWorkCollector,      kThreadRowCollector,   kApiCallCollector,
+    kControlCollector,      kCaptureCollector,      kNvtxCollector,        kOsCallCollector,
+    kMpiCallCollector,      kGemmCollector,         kNcclCollector,        kLibraryCallCollector,
+    kDirectiveCollector,    kTensorMemoryCollector, kImportCollector,      kSignalSampleCollector,
+    kOperatorCollector,     kServingCollector,      kPlaceCollector,       kPythonCollector,
+    kNativeStackCollector,  kCounterCollector,      kCalibrationCollector, kDelayCollector,
+    kDelayedStackCollector, kDelayedCallCollector,  kStrictModeCollector,  kStuckChildCollector,
+    kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "tracer/capture/delayed_stacks.h"
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
 #include "tracer/imports/import_slots.h"
@@ -231,7 +232,7 @@ bool TellModule(uintptr_t address, ThreadLog* log, KnownModule* module) {
   const int size = FindBuildId(*object.map, object.begin, digits);
   row.build_id = Names().Intern(digits, static_cast<std::size_t>(size));
   if (!Append(log, row)) return false;
-  *module = {object.begin, object.end, object.map->l_addr, row.number, IsDriver(*object.map)};
+  *module = {object.begin, object.end, object.map->l_addr, row.number, IsDriver(*object.map), row.path};
   return true;
 }
 
@@ -276,6 +277,11 @@ bool HasRoom(ThreadStacks* stacks) {
   return true;
 }
 
+uint64_t HashOfFrame(const KnownModule* module, uint64_t offset) {
+  const trace::Text path = module == nullptr ? trace::Text{} : Names().TextOf(module->path);
+  return trace::delay_request::HashOfFrame(path.data, path.size, offset);
+}
+
 // The stack that ends with this address, of which the trace is told where it is new. 0: there is no room.
 uint32_t NumberOf(ThreadStacks* stacks, uint32_t parent, uintptr_t address, ThreadLog* log) {
   if (!HasRoom(stacks)) return 0;
@@ -295,6 +301,7 @@ uint32_t NumberOf(ThreadStacks* stacks, uint32_t parent, uintptr_t address, Thre
                            told == 0 ? number : told};
   if (!Append(log, row)) return 0;
   if (told == 0) ShareFrame(in, offset, number);
+  if (has_delayed_lines) NoteStackForDelays(number, is_cut ? 0 : parent, HashOfFrame(module, offset));
   *place = {address, parent, row.number};
   ++stacks->node_count;
   return row.number;

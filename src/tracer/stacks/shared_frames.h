@@ -4,12 +4,15 @@
 
 #include <cstdint>
 
+#include "gprof/trace/record.h"
+
 namespace gprof::tracer {
 
 struct KnownModule {
   uintptr_t begin, end, base;
   uint32_t number;  // 0: free
   bool is_driver;   // of CUDA, or CUPTI
+  trace::StringId path;
 };
 
 // `generation`: one more each time that a module was unloaded, whose addresses may be those of another one now.

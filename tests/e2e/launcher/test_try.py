@@ -1,7 +1,10 @@
 """try: which change of the environment helps. The programs record traces made by hand, so that their times are known."""
 
 import json
+import os
+import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import unittest
@@ -12,6 +15,7 @@ from test_series import SOURCE, json_schema
 # Records a trace of which the kernel is long, or short where the condition holds; each run has noise of its own.
 APP = 'echo x >> "$MADE/log"\nn=$(($(wc -l < "$MADE/log") % {variants}))\n' \
     'if {condition}; then s=short; else s=long; fi\ncat "$MADE/$s-$n.made" >> "$GPROF_OUTPUT"\necho result\n'
+TROUBLE = pathlib.Path(os.environ["GPROF_TEST_TROUBLE_LIBRARY"])  # does nothing unless it is asked to
 SCHEMA = json.loads((SOURCE / "docs" / "schema" / "try.schema.json").read_text(encoding="utf-8"))
 VARIANTS = 23  # shares no factor with the number of runs in a round
 
@@ -98,6 +102,22 @@ class Verdicts(TryTest):
         self.assertEqual(self.verdicts(result), {"A=1": "better", "B=1": "better"})
         (together,) = result["together"]
         self.assertEqual((together["verdict"], together["variables"]), ("better", {"A": "1", "B": "1"}))
+        self.assertAlmostEqual(together["effect_percent"], -50, delta=1)
+
+    def test_cures_are_tried_together(self):
+        """They share a library, which may be any file here, and a variable, which has the names of both."""
+        library = pathlib.Path(self.cli).parent.parent / "lib" / "gprof-cli" / "libgprof-cures.so"
+        shutil.copyfile(TROUBLE, library)
+        self.make("long-0", 2000)
+        self.make("half-0", 1500)
+        self.make("both-0", 1000)
+        script = self.write("app.sh", 'case $GPROF_CURES in *,*) s=both;; ?*) s=half;; *) s=long;; esac\n'
+                            'cat "$MADE/$s-0.made" >> "$GPROF_OUTPUT"\n')
+        result = self.tried("-n", "6", "pin-copies", "pool-allocations", script=script)
+        self.assertEqual(self.verdicts(result), {"pin-copies": "better", "pool-allocations": "better"})
+        (together,) = result["together"]
+        self.assertEqual(together["variables"]["GPROF_CURES"], "pin-copies,pool-allocations")
+        self.assertEqual(together["variables"]["LD_PRELOAD"], result["changes"][0]["variables"]["LD_PRELOAD"])
         self.assertAlmostEqual(together["effect_percent"], -50, delta=1)
 
     def test_text_says_how_to_keep_it(self):

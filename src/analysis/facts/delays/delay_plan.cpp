@@ -83,6 +83,8 @@ std::string_view WordOf(ThingKind kind) {
       return request::kApi;
     case ThingKind::kRange:
       return request::kRange;
+    case ThingKind::kLine:
+      return request::kLine;
     default:
       return request::kKernel;
   }
@@ -104,11 +106,11 @@ int64_t PlannedDelays::RoundNs() const {
 }
 
 PlannedDelays PlanDelays(const AnalysisInput& input, const ProgramProgress& progress,
-                         const std::function<bool(const ThingUse&)>& is_wanted) {
+                         const std::function<bool(const ThingUse&)>& is_wanted, const std::vector<std::string>& lines) {
   PlannedDelays plan;
   plan.unit_ns = progress.MeanNs();
   plan.window_ns = std::clamp(static_cast<int64_t>(plan.unit_ns * kWindowUnits), kShortestWindowNs, kLongestWindowNs);
-  const std::vector<ThingUse> uses = UsesIn(input, progress, {progress.window()});
+  const std::vector<ThingUse> uses = UsesIn(input, progress, {progress.window()}, lines);
   const auto units = static_cast<double>(progress.size() - 1);
   for (ThingUse& use : Choose(uses, progress.window().DurationNs(), is_wanted)) {
     PlannedThing thing;
@@ -130,6 +132,8 @@ std::string DelayRequest(const PlannedDelays& plan, uint64_t seed) {
       text += Joined(thing.use.symbols,
                      [](const std::string& symbol) { return std::to_string(request::HashOfSymbol(symbol.c_str())); }) +
               " ";
+    if (thing.use.kind == ThingKind::kLine)
+      text += Joined(thing.use.frames, [](uint64_t hash) { return std::to_string(hash); }) + " ";
     text += thing.use.name + "\n";
   }
   return text;

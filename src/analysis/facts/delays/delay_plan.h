@@ -28,9 +28,10 @@ struct PlannedDelays {
 };
 
 // `is_wanted` chooses the things; without it, those that may matter: launches, copies, waits, the largest kernels and
-// ranges.
+// ranges. `lines` as for UsesIn.
 PlannedDelays PlanDelays(const AnalysisInput& input, const ProgramProgress& progress,
-                         const std::function<bool(const ThingUse&)>& is_wanted);
+                         const std::function<bool(const ThingUse&)>& is_wanted,
+                         const std::vector<std::string>& lines = {});
 
 // As the tracer reads it (gprof/trace/delay_request.h).
 std::string DelayRequest(const PlannedDelays& plan, uint64_t seed);

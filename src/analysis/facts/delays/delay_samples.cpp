@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace gprof {
@@ -106,6 +108,16 @@ class Reader {
   std::vector<Counted> counted_;
 };
 
+// Of which the calls were delayed.
+std::vector<std::string> LinesOf(const Trace& trace) {
+  std::set<std::string> lines;
+  for (const DelayWindow& window : trace.delay_windows) {
+    const std::string_view thing = trace.Text(window.thing);
+    if (thing.starts_with(kLineThing)) lines.emplace(thing);
+  }
+  return {lines.begin(), lines.end()};
+}
+
 }  // namespace
 
 double DelaySamples::SlowDownPercent() const {
@@ -125,7 +137,7 @@ DelaySamples ReadDelayWindows(const AnalysisInput& input, const std::string& wan
   result.progress = progress->name;
   const Reader reader(input.trace(), *progress);
   reader.Read(&result);
-  result.uses = UsesIn(input, *progress, reader.UndelayedTimes());
+  result.uses = UsesIn(input, *progress, reader.UndelayedTimes(), LinesOf(input.trace()));
   return result;
 }
 

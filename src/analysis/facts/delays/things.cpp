@@ -28,7 +28,7 @@ class UseList {
  public:
   ThingUse& Of(ThingKind kind, const std::string& name) {
     const auto [at, is_new] = places_.try_emplace(name, uses_.size());
-    if (is_new) uses_.push_back({kind, name, 0, 0, {}});
+    if (is_new) uses_.push_back({kind, name, 0, 0, {}, {}});
     return uses_[at->second];
   }
   std::vector<ThingUse> Take() { return std::move(uses_); }
@@ -92,15 +92,61 @@ void AddKernels(const AnalysisInput& input, uint32_t process, const Times& times
   }
 }
 
+// "line:src/step.cu:12" is that of a file that ends so, at a folder.
+bool IsLineOf(std::string_view line, std::string_view file, uint32_t number) {
+  const std::string_view place = line.substr(kLineThing.size());
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string_view::npos || place.substr(colon + 1) != std::to_string(number)) return false;
+  const std::string_view wanted = place.substr(0, colon);
+  if (!file.ends_with(wanted)) return false;
+  return file.size() == wanted.size() || file[file.size() - wanted.size() - 1] == '/';
+}
+
+std::vector<bool> FramesAt(const Trace& trace, const std::string& line) {
+  std::vector<bool> frames(trace.frames.size());
+  for (const Symbol& symbol : trace.symbols) {
+    if (symbol.line != 0 && IsLineOf(line, trace.Text(symbol.file), symbol.line)) frames[symbol.frame] = true;
+  }
+  return frames;
+}
+
+// Callers come before what they call.
+std::vector<bool> StacksWith(const Trace& trace, const std::vector<bool>& frames) {
+  std::vector<bool> stacks(trace.stacks.size());
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    const StackNode& node = trace.stacks[i];
+    stacks[i] = (node.frame != kNone && frames[node.frame]) || (node.parent != kNone && stacks[node.parent]);
+  }
+  return stacks;
+}
+
+void AddLine(const Trace& trace, uint32_t process, const Times& times, const std::string& line, UseList* uses) {
+  const std::vector<bool> frames = FramesAt(trace, line), stacks = StacksWith(trace, frames);
+  ThingUse use{ThingKind::kLine, line, 0, 0, {}, {}};
+  for (const Call call : CallsOf(trace)) {
+    const PackedCalls::Traits& shared = call.shared();
+    const bool is_made_there = shared.stack != kNone && stacks[shared.stack];
+    if (is_made_there && shared.process == process && call.is_outermost() && times.Contain(call.start_ns()))
+      Count(use, call.duration_ns());
+  }
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (!frames[i] || trace.frames[i].module == kNone) continue;
+    const std::string_view path = trace.Text(trace.modules[trace.frames[i].module].path);
+    use.frames.push_back(trace::delay_request::HashOfFrame(path.data(), path.size(), trace.frames[i].offset));
+  }
+  if (use.instances > 0) uses->Of(ThingKind::kLine, line) = std::move(use);
+}
+
 }  // namespace
 
 std::vector<ThingUse> UsesIn(const AnalysisInput& input, const ProgramProgress& progress,
-                             const std::vector<Interval>& times) {
+                             const std::vector<Interval>& times, const std::vector<std::string>& lines) {
   UseList uses;
   const Times in(times);
   AddCalls(input.trace(), progress.process, in, &uses);
   AddRanges(input.trace(), progress, in, &uses);
   AddKernels(input, progress.process, in, &uses);
+  for (const std::string& line : lines) AddLine(input.trace(), progress.process, in, line, &uses);
   return uses.Take();
 }
 

@@ -23,7 +23,7 @@ std::string SavingText(const Worth& worth) {
 }
 
 std::string NameOf(const Worth& worth) {
-  if (!IsKernelThing(worth.thing)) return worth.thing;
+  if (!IsKernelThing(worth.thing)) return std::string(ShownThing(worth.thing));
   return std::string(kKernelThing) + BriefName(worth.thing.substr(kKernelThing.size()));
 }
 

@@ -6,6 +6,7 @@
 
 #include "tracer/capture/capture.h"
 #include "tracer/capture/control.h"
+#include "tracer/capture/delayed_stacks.h"
 #include "tracer/capture/work_count.h"
 #include "tracer/core/config.h"
 #include "tracer/core/tracer.h"
@@ -226,6 +227,7 @@ void OnExit(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
              static_cast<uint16_t>(cbid),        static_cast<uint8_t>(domain), 0};
   row.header.flags = is_of_base ? kOutsideOfWindow : 0;
   stack == 0 ? Append(log, row) : AppendWithStack(log, row, stack);
+  if (__builtin_expect(has_delayed_lines, 0)) DelayCallFrom(stack);
   const Duty duty = function.duty;
   if (__builtin_expect(duty == kNothing, 1) || is_of_base) return;
   if (IsSync(duty)) Append(log, SyncOf(duty, info, start, end));

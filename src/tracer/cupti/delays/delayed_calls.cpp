@@ -9,6 +9,7 @@
 #include "tracer/cupti/delays/spin_kernel.h"
 #include "tracer/cupti/library/cupti_api.h"
 #include "tracer/store/thread_log.h"
+#include "tracer/system/settings.h"
 #include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
@@ -51,8 +52,9 @@ void NoteFunction(CUpti_CallbackDomain domain, uint32_t cbid, const char* name) 
   }
 }
 
-// The callbacks themselves are on, as calls are recorded.
-void Subscribe(CUpti_SubscriberHandle) {
+void NoteFunctions() {
+  std::memset(things_of, 0, sizeof things_of);
+  if (TheDelayPlan() == nullptr) return;
   for (const CUpti_CallbackDomain domain : kApiDomains) {
     for (uint32_t cbid = 1; cbid < kMaxCbids; ++cbid) {
       const char* name = nullptr;
@@ -68,6 +70,9 @@ bool IsNested(CUpti_CallbackDomain domain) {
   const OpenCall& open = own_log->open_call;
   return IsOfThisCapture(open.start.load(std::memory_order_relaxed)) && open.domain == CUPTI_CB_DOMAIN_RUNTIME_API;
 }
+
+// The callbacks themselves are on, as calls are recorded.
+void Subscribe(CUpti_SubscriberHandle) { NoteFunctions(); }
 
 // False: no launch of a kernel.
 bool StreamOfLaunch(CUpti_CallbackId cbid, const CUpti_CallbackData* info, CUstream* stream) {
@@ -123,7 +128,9 @@ bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
     if (!is_runtime) DelayKernel(cbid, info, now);
     return false;
   }
-  const auto bit = static_cast<uint32_t>(now.thing - TheDelayPlan()->things);
+  const DelayPlan* const plan = TheDelayPlan();
+  if (plan == nullptr || now.thing < plan->things || now.thing >= plan->things + plan->count) return false;
+  const auto bit = static_cast<uint32_t>(now.thing - plan->things);
   if ((things_of[is_runtime ? 0 : 1][cbid] >> bit & 1) != 0 && !IsNested(domain)) WaitHere(now.delay_ns);
   return false;
 }
@@ -133,7 +140,11 @@ constexpr CallbackListener kListener = {.subscribe = Subscribe, .take = TakeCall
 }  // namespace
 
 void StartDelayedCalls() {
-  if (ReadDelayPlan() != nullptr) callback_listener = &kListener;
+  if (ReadDelayPlan() != nullptr || (IsAttached() && MayDelay())) callback_listener = &kListener;
+}
+
+void SwitchDelayedCalls(bool on) {
+  if (IsAttached() && callback_listener == &kListener && Cupti().cuptiGetCallbackName != nullptr && on) NoteFunctions();
 }
 
 void ResetDelayedCallsAfterFork() {

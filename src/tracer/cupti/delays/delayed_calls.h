@@ -6,8 +6,10 @@
 namespace gprof::tracer {
 
 void StartDelayedCalls();
+void SwitchDelayedCalls(bool on);
 void ResetDelayedCallsAfterFork();
 
-inline constexpr Collector kDelayedCallCollector = {.start = StartDelayedCalls, .reset = ResetDelayedCallsAfterFork};
+inline constexpr Collector kDelayedCallCollector = {
+    .start = StartDelayedCalls, .switch_capture = SwitchDelayedCalls, .reset = ResetDelayedCallsAfterFork};
 
 }  // namespace gprof::tracer
