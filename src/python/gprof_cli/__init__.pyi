@@ -3,11 +3,13 @@ from typing import Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
+import pandas
 
 from .fleet import analyze as analyze
 from .recording import capture as capture, schedule as schedule
+from .results import Results as Results
 from .serving import engine_step as engine_step, request as request
-from .tables import Results as Results, Table as Table, Texts as Texts
+from .tables import Table as Table, Texts as Texts
 
 __version__: str
 KINDS: tuple[str, ...]
@@ -151,5 +153,6 @@ class Trace:
     def metrics(self) -> dict[str, Union[int, float, None]]: ...
 
 def read(path: Union[str, os.PathLike[str]]) -> Trace: ...
+def report(trace: Union[Trace, str, os.PathLike[str]], rows: int = ...) -> dict[str, pandas.DataFrame]: ...
 def show(trace: Union[Trace, str, os.PathLike[str]], height: int = ..., events: int = ...) -> Optional[str]: ...
 def load_ipython_extension(ipython: Any) -> None: ...
