@@ -539,7 +539,7 @@ class Others(Folder):
             self.assertEqual(optional, [p.name for p in actual if p.default is not p.empty], node.name)
 
     def test_the_hints_of_types_name_what_is_there(self):
-        for module in ("__init__", "magic", "notebook", "recording", "results", "tables"):
+        for module in ("__init__", "counting", "magic", "notebook", "recording", "results", "tables"):
             hints = ast.parse((SOURCE / f"src/python/gprof_cli/{module}.pyi").read_text())
             there = gprof_cli if module == "__init__" else importlib.import_module(f"gprof_cli.{module}")
             self.assertLessEqual(self.named_in(there), {name for node in hints.body for name in self.names_of(node)})

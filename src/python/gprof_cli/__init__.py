@@ -5,6 +5,7 @@ import os
 
 from . import _core
 from ._core import Error, FileError, InputError, NotFoundError
+from .counting import measure
 from .fleet import analyze
 from .notebook import show_page
 from .recording import capture, schedule
@@ -12,7 +13,7 @@ from .results import Results
 from .serving import engine_step, request
 
 __all__ = ["Error", "FileError", "InputError", "KINDS", "NONE", "NotFoundError", "Results", "Table", "Texts", "Trace",
-           "__version__", "analyze", "capture", "engine_step", "read", "report", "request", "schedule", "show"]
+           "__version__", "analyze", "capture", "counters", "engine_step", "read", "report", "request", "schedule", "show"]
 
 _FINDING_COLUMNS = ("id", "severity", "message", "evidence", "advice", "try", "gain_ns", "gain_percent_of_run", "claims", "basis", "is_measured", "same_as", "is_minor", "table", "subject")
 _METRIC_COLUMNS = ("id", "scope", "value", "unit", "better", "deterministic")
@@ -157,6 +158,14 @@ def report(trace, rows=100):
     tables = [trace.table(name, rows) for name in trace.tables()]
     metrics = Results("metrics", "Metrics", "", _METRIC_COLUMNS, trace._report_once(rows)["metrics"])
     return {one.name: one.to_pandas() for one in (trace.findings(), metrics, *tables)}
+
+
+def counters(work, set=None, timeout_s=60):
+    """Calls `work` and returns the kernels that it launched, each with its hardware counters: rows, and to_pandas().
+
+    The program has to run under `gprof-cli counters --profile-from-start off`, whose `--set` says which counters; another
+    `set` than that of the run is refused. It needs NumPy."""
+    return measure(work, set, timeout_s, read)
 
 
 def show(trace, height=700, events=_EVENTS):

@@ -45,11 +45,11 @@ def find_command():
 def _command():
     command = find_command()
     if command is None:
-        raise _failure("other", "gprof-cli is neither on PATH nor where this module is installed", "pip install gprof-cli")
+        raise failure("other", "gprof-cli is neither on PATH nor where this module is installed", "pip install gprof-cli")
     return command
 
 
-def _failure(kind, message, hint="", code=2, number=0):
+def failure(kind, message, hint="", code=2, number=0):
     error = _ERRORS[kind](message)
     error.hint, error.code = hint, code
     if isinstance(error, FileError):
@@ -72,7 +72,7 @@ class _Answer:
         self.data, hint = self._read(pipe, line["text"]), self._read(pipe, line["hint"])
         self.arrays = [memoryview(self._read(pipe, size)).toreadonly() for size in line["arrays"]]
         if line["error"]:
-            raise _failure(line["error"], _decoded(self.data), _decoded(hint), line["code"], line["errno"])
+            raise failure(line["error"], _decoded(self.data), _decoded(hint), line["code"], line["errno"])
 
     @staticmethod
     def _read(pipe, size):
@@ -124,7 +124,7 @@ class _Process:
         except Error:
             raise
         except EOFError:
-            raise _failure("other", f"gprof-cli ended with {self.close()} and without an answer", code=70) from None
+            raise failure("other", f"gprof-cli ended with {self.close()} and without an answer", code=70) from None
         except BaseException:  # interrupted: the rest of the answer would be taken for that to the next question
             self.close()
             raise
@@ -174,7 +174,7 @@ def _run(*words, good=(0,)):
     done = subprocess.run([_command(), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode not in good:
         message, _, hint = _decoded(done.stderr).strip().removeprefix("gprof-cli: ").partition("\nhint: ")
-        raise _failure("input" if done.returncode == 3 else "other", message, hint, done.returncode)
+        raise failure("input" if done.returncode == 3 else "other", message, hint, done.returncode)
     return done.stdout
 
 
@@ -223,7 +223,7 @@ class Trace:
     def _read_again(self):
         """Where the command was interrupted, or is that of the process that this one was forked from."""
         if self._identity() != self._file:
-            raise _failure("input", f"'{self._opened}' has changed since it was read", "read it again", 3)
+            raise failure("input", f"'{self._opened}' has changed since it was read", "read it again", 3)
         self._process = _Process(self._opened)
 
     def _ask(self, function, word="", count=0, ns=0):
