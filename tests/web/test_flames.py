@@ -38,7 +38,7 @@ class Flames(browser.Case):
         self.choose("GPU idle time", "NVTX range")
         self.js("const box = document.querySelector('#chart-flame input'); box.value = 'HOST'; box.dispatchEvent(new Event('input'))")
         self.assertTrue(all(box.startswith("host: ") for box in self.js("return [...document.querySelectorAll('.flame-box.found')].map((e) => e.title)")))
-        self.assertRegex(self.text("#chart-flame .chart-value"), r"9\d\.\d% of it in and below names with “host”")
+        self.assertRegex(self.text("#chart-flame .chart-value"), r"9\d\.\d% of it under names that contain “host”")
 
     def test_a_click_zooms_and_can_be_taken_back(self):
         self.choose("GPU idle time", "NVTX range")

@@ -116,7 +116,7 @@ export function flameChart(state: State): HTMLElement | null {
       });
     }));
     const all = `${flame.measure} by ${flame.by}: ${amount(flame, total)}`;
-    status.textContent = text ? `${all}, ${formatPercent(100 * shareOf(flame, children, text))} of it in and below names with “${text}”` : all;
+    status.textContent = text ? `${all}, ${formatPercent(100 * shareOf(flame, children, text))} of it under names that contain “${text}”` : all;
   };
 
   search.addEventListener("input", draw);
@@ -127,5 +127,5 @@ export function flameChart(state: State): HTMLElement | null {
   const tools = el("p", { class: "flame-tools" }, choice, search, button("Reset zoom", () => { root = -1; draw(); }, { class: "tool" }));
   return el("section", { class: "card chart wide", id: "chart-flame", attributes: { "aria-label": TITLE } },
     el("h2", { text: TITLE }), tools, graph, status,
-    el("p", { class: "note", text: "What is around others is above them; the width is the share. Click a name to zoom in." }));
+    el("p", { class: "note", text: "Callers and enclosing ranges are above what they contain; the width is the share. Click a name to zoom in." }));
 }
