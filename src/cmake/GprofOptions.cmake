@@ -1,7 +1,6 @@
 # Options of the build, and the flags that every target of ours carries.
 option(GPROF_BUILD_TESTS "Build the tests" ON)
 option(GPROF_BUILD_EXAMPLES "Build the example programs (CUDA ones where nvcc is found)" ON)
-option(GPROF_BUILD_PYTHON "Build the Python module; the tests build it as well" OFF)
 option(GPROF_BUILD_HTML "Build the page of `report --format html` into gprof-cli (needs esbuild)" ON)
 option(GPROF_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 option(GPROF_WERROR "Treat warnings as errors" OFF)

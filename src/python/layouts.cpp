@@ -1,14 +1,18 @@
 #include "python/layouts.h"
 
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "gprof/error.h"
 #include "gprof/lists.h"
 
 namespace gprof::python {
 namespace {
+
+constexpr std::string_view kPacked[] = {"ops", "api_calls", "ranges"};
 
 template <class T>
 std::string FormatOf() {
@@ -62,17 +66,22 @@ RecordView ViewOfOps(const Trace& trace) {
 
 }  // namespace
 
-std::vector<std::string> PackedNames() { return {"ops", "api_calls", "ranges"}; }
-
-RecordView Unpack(const Trace& trace, const std::string& name) {
-  if (name == "ops") return ViewOfOps(trace);
-  return name == "ranges" ? OwnedView(name, Unpacked(trace.ranges)) : OwnedView(name, Unpacked(trace.api_calls));
+std::vector<std::string> RecordNames() {
+  std::vector<std::string> names(std::begin(kPacked), std::end(kPacked));
+  ForEachList([&](const auto& list) { names.emplace_back(list.name); });
+  return names;
 }
 
-std::vector<RecordView> RecordViews(const Trace& trace) {
-  std::vector<RecordView> views;
-  ForEachList([&](const auto& list) { views.push_back(View(list.name, trace.*list.list)); });
-  return views;
+RecordView ViewOf(const Trace& trace, const std::string& name) {
+  if (name == "ops") return ViewOfOps(trace);
+  if (name == "ranges") return OwnedView(name, Unpacked(trace.ranges));
+  if (name == "api_calls") return OwnedView(name, Unpacked(trace.api_calls));
+  RecordView view;
+  ForEachList([&](const auto& list) {
+    if (list.name == name) view = View(list.name, trace.*list.list);
+  });
+  if (view.name.empty()) throw Error(ExitCode::kUsage, "there are no records '" + name + "'");
+  return view;
 }
 
 }  // namespace gprof::python

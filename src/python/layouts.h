@@ -1,5 +1,5 @@
-// Where the fields of the records of the model are, so that NumPy can look at the vectors of Trace as they are.
-// Operations, calls and ranges are packed there: those are unpacked for it.
+// Where the fields of the records of the model are, so that NumPy can look at the vectors of Trace as they are in
+// memory. Operations, calls and ranges are packed there: those are unpacked for it.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,10 @@ struct RecordView {
   std::shared_ptr<const void> owner{};  // of what is not a part of the trace
 };
 
-// All but those of PackedNames(), pointing into the trace.
-std::vector<RecordView> RecordViews(const Trace& trace);
+// Names of the vectors of a trace.
+std::vector<std::string> RecordNames();
 
-// "ops", "api_calls" or "ranges", each unpacked into memory of its own.
-std::vector<std::string> PackedNames();
-RecordView Unpack(const Trace& trace, const std::string& name);
+// One of them, pointing into the trace, or unpacked into memory of its own. Throws Error where there is none.
+RecordView ViewOf(const Trace& trace, const std::string& name);
 
 }  // namespace gprof::python

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MODULE = os.environ["GPROF_TEST_MODULE"]
@@ -73,35 +74,15 @@ class Engine(fleet.FleetTest):
             gprof_cli.fleet.merge([b"no partial"])
 
 
-# Reads a trace with so many threads; says how many more the process has then.
-COUNT_THREADS = """
-import os, sys
-import gprof_cli.fleet
-count = lambda: len(os.listdir("/proc/self/task"))
-before = count()
-gprof_cli.fleet.partial(sys.argv[1], int(sys.argv[2]))
-print(count() - before)
-"""
-
-
 @unittest.skipUnless(ENGINE == "dask", "is the same with each engine")
 class Threads(fleet.FleetTest):
     """Workers share the cores of a machine."""
 
-    def more_threads(self, trace, threads):
-        done = fleet.run(sys.executable, "-c", COUNT_THREADS, trace, threads)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return int(done.stdout)
-
     def test_a_trace_is_read_by_as_many_as_are_asked_for(self):
-        lines = ['chunk pid=7', 'process start_ns=1000 pid=7 name="app" host="h"', 'thread tid=7 name="main"']
-        lines += [f'api start_ns={10_000 + 100 * i} duration_ns=20 tid=7 correlation={i + 1} function="f{i % 3}" domain=1'
-                  for i in range(300_000)]
-        trace = self.folder / "large.trace"
-        trace.write_bytes(subprocess.run([fleet.ASSEMBLE], input="\n".join(lines).encode(), capture_output=True, check=True).stdout)
-        self.assertEqual(self.more_threads(trace, 1), 0)
-        if len(os.sched_getaffinity(0)) > 1:
-            self.assertGreater(self.more_threads(trace, 2), 0)
+        with unittest.mock.patch.object(gprof_cli._core.subprocess, "run", wraps=subprocess.run) as run:
+            gprof_cli.fleet.partial(self.paths[0], 3)
+        words = run.call_args.args[0]
+        self.assertEqual(words[words.index("--threads") + 1], "3")
 
     def test_workers_have_their_share(self):
         cores = len(os.sched_getaffinity(0))
@@ -122,7 +103,9 @@ class KilledWorker(fleet.FleetTest):
             work = threading.Thread(target=lambda: made.append(gprof_cli.fleet.partial_of([pipe, self.paths[1]], "dask", cluster=address)), daemon=True)
             work.start()
             first = self.reader_of(pipe, client)
+            command = self.command_of(first)
             os.kill(first, signal.SIGKILL)
+            os.kill(command, signal.SIGKILL)  # it would wait for the pipe as well
             # Its nanny starts another one, which opens the pipe.
             self.reader_of(pipe, client, but=first)
             into_pipe.write(self.paths[0].read_bytes())
@@ -130,8 +113,17 @@ class KilledWorker(fleet.FleetTest):
             work.join(DEADLINE_S)
         self.assertEqual(made, [self.partial("whole.gpart", *self.paths[:2]).read_bytes()])
 
+    def command_of(self, worker):
+        until = time.monotonic() + DEADLINE_S
+        while time.monotonic() < until:
+            for told in pathlib.Path(f"/proc/{worker}/task").glob("*/children"):
+                if pids := told.read_text().split():
+                    return int(pids[0])
+            time.sleep(0.05)
+        self.fail("the worker has started no gprof-cli")
+
     def reader_of(self, pipe, client, but=None):
-        """The worker that was given the traces. It answers while it waits for the pipe: other threads of Python run while C++ does."""
+        """The worker that was given the traces. It answers while it waits for the pipe: other threads of Python run while the command does."""
         until = time.monotonic() + DEADLINE_S
         while time.monotonic() < until:
             for pid in client.run(os.getpid, on_error="ignore").values():

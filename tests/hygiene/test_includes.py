@@ -32,7 +32,7 @@ OURS = {
     "src/fleet": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|report|fleet)/.*",
     "src/python": rf"{PUBLIC}|trace/file/mapped_file\.h|import/read_trace\.h|(analysis|base|export|html|report|fleet|python)/.*",
     "src/glibc": r"glibc/.*",
-    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|collect|counters|launch|recorder|analysis|gate|import|export|html|report|fleet|cli)/.*",
+    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|collect|counters|launch|recorder|analysis|gate|import|export|html|report|fleet|python|cli)/.*",
 }
 # Folders in layers: each may include those before it.
 LAYERS = {

@@ -126,7 +126,7 @@ class Rehearsal(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="gprof-rehearsal-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, True)
         cls.dist, cls.version = cls.folder / "dist", package.version()
-        environment = {**os.environ, "BUILD": str(package.BUILD), "COMPONENTS": "gprof", "MODULE": "0"}
+        environment = {**os.environ, "BUILD": str(package.BUILD), "COMPONENTS": "gprof"}
         cls.done = package.run(package.SCRIPTS / "release.sh", "rehearse", cls.dist, env=environment)
         assert cls.done.returncode == 0, cls.done.stdout + cls.done.stderr
         cls.machine = platform_tag.machine(package.COMMAND)

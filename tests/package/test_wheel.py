@@ -1,6 +1,7 @@
-"""The wheel of the command: in an environment of its own it records and reports, and its tag says what it needs."""
+"""The wheel: in an environment of its own the command records and reports, the module reads, and the tag says what it needs."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -10,10 +11,28 @@ import unittest
 import zipfile
 
 import package
+import wheel_contents
 
 import platform_tag
 
-MOST_WHEEL_BYTES = 6_800_000
+# A cell is recorded by the command of the wheel, with a double of IPython.
+USES_THE_MODULE = """
+import sys, types, gprof_cli
+trace = gprof_cli.read(sys.argv[1])
+assert gprof_cli.__version__ == sys.argv[2] and "kernel" in gprof_cli.KINDS
+assert "<table" in trace._repr_html_() and trace.findings() and trace.metrics()
+assert trace._trace._process._program.args[0] == sys.prefix + "/bin/gprof-cli", trace._trace._process._program.args
+try:
+    trace.kernel
+except ImportError as error:
+    assert "pip install numpy" in str(error)
+else:
+    raise SystemExit("NumPy is there")
+magics = {}
+gprof_cli.load_ipython_extension(types.SimpleNamespace(register_magic_function=lambda magic, kind, name: magics.update({name: magic})))
+cell = magics["gprof"]("-t nvtx", "print('from the cell')")
+assert cell.is_complete and cell.report()["processes"]
+"""
 
 
 @unittest.skipUnless(package.COMMAND.is_file() and package.TRACER.is_file(), "the command or the tracer was not built")
@@ -60,6 +79,22 @@ class Wheel(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         values = {metric["id"]: metric["value"] for metric in json.loads(done.stdout)["metrics"] if not metric.get("scope")}
         self.assertGreater(values["nvtx.ranges"], 100)
+
+    def test_the_module_works_without_numpy_in_every_python(self):
+        """What a notebook shows, and the magic, need nothing but Python and the command in the wheel."""
+        tried, pythons = [], [path for minor in range(9, 15) if (path := shutil.which(f"python3.{minor}"))] or [sys.executable]
+        for python in pythons:
+            folder = self.folder / pathlib.Path(python).name
+            done = package.run(python, "-m", "venv", "--without-pip", folder)
+            if done.returncode != 0:
+                continue  # an interpreter without the module venv, or a shim of pyenv for one that is not chosen
+            done = package.run(sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "--no-index", self.wheel)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = package.run(folder / "bin/python", "-c", USES_THE_MODULE, package.TRACE, package.version(), cwd=self.folder,
+                               env={**os.environ, "PATH": "/usr/bin:/bin"})
+            self.assertEqual(done.returncode, 0, f"{python}: {done.stderr}")
+            tried.append(python)
+        self.assertTrue(tried)
 
     def test_takes_its_tracer_and_no_other(self):
         done = package.run(self.command, "doctor", "--format", "json")
@@ -111,7 +146,7 @@ class Wheel(unittest.TestCase):
 
     def test_is_small_and_the_same_for_the_same_files(self):
         if package.IS_RELEASE:
-            self.assertLessEqual(self.wheel.stat().st_size, MOST_WHEEL_BYTES)
+            self.assertLessEqual(self.wheel.stat().st_size, wheel_contents.MOST_BYTES)
         self.assertEqual(self.pip_wheel("again").returncode, 0)
         again, = (self.folder / "again").glob("*.whl")
         self.assertEqual(again.read_bytes(), self.wheel.read_bytes())

@@ -1,4 +1,4 @@
-"""Looks into a wheel of the command without installing it: wheel_contents.py WHEEL MACHINE, such as aarch64."""
+"""Looks into a wheel without installing it: wheel_contents.py WHEEL MACHINE, such as aarch64."""
 
 import base64
 import hashlib
@@ -14,8 +14,9 @@ import package
 
 import platform_tag
 
-MOST_BYTES = 6_800_000
+MOST_BYTES = 7_000_000
 PROGRAMS = {"scripts/gprof-cli": 0o755, "data/lib/gprof-cli/libgprof-tracer.so": 0o755}
+MODULE = ("gprof_cli/__init__.py", "gprof_cli/__init__.pyi", "gprof_cli/magic.py", "gprof_cli/py.typed")
 LICENCES = ("licenses/LICENSE", "licenses/third-party-licences.txt")
 FILES = (*PROGRAMS, "data/share/man/man1/gprof-cli-report.1.gz", "data/share/bash-completion/completions/gprof-cli",
          "data/share/gprof-cli/skills/gprof-cli/SKILL.md", "data/share/zsh/site-functions/_gprof-cli", "data/share/fish/vendor_completions.d/gprof-cli.fish")
@@ -76,7 +77,7 @@ def wrong_in(wheel, machine):
     info, data = f"gprof_cli-{version}.dist-info", f"gprof_cli-{version}.data"
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        wanted = [f"{data}/{name}" for name in FILES] + [f"{info}/{name}" for name in ("METADATA", "WHEEL", *LICENCES)]
+        wanted = [*MODULE, *(f"{data}/{name}" for name in FILES)] + [f"{info}/{name}" for name in ("METADATA", "WHEEL", *LICENCES)]
         wrong = [f"there is no {name}" for name in wanted if name not in names]
         if wrong:
             return wrong

@@ -1,4 +1,4 @@
-"""The module gprof_cli says what `gprof-cli export` and `gprof-cli report` say, without copies where it can.
+"""The module gprof_cli says what `gprof-cli export` and `gprof-cli report` say.
 `--update` writes the kinds of records into its hints anew.
 """
 
@@ -7,6 +7,7 @@ import environment
 environment.run_here_or_there()
 
 import ast
+import concurrent.futures
 import csv
 import gc
 import html
@@ -21,6 +22,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -164,7 +166,7 @@ class Tables(Folder):
 
 
 class Records(Folder):
-    def test_records_are_those_of_the_model_and_are_not_copied(self):
+    def test_records_are_those_of_the_model_and_are_not_copied_again(self):
         trace = gprof_cli.read(DATA / "known_facts.trace")
         ops = trace.records("ops")
         self.assertFalse(ops.flags.owndata)
@@ -192,11 +194,7 @@ class Records(Folder):
         header = "".join((SOURCE / "include/gprof" / name).read_text()
                          for name in ("trace.h", "calibration.h", "events.h", "host_activity.h", "in_progress.h", "kernel_counters.h", "metric_tracks.h", "serving.h"))
         trace = gprof_cli.read(DATA / "known_facts.trace")
-        records = trace._trace.records()
         vectors = dict(re.findall(r"^  std::vector<(\w+)> (\w+);", header, re.M)) | {"GpuOp": "ops", "ApiCall": "api_calls"}
-        for name in ("ops", "api_calls"):
-            self.assertIsNone(records[name])
-            records[name] = trace._trace.unpacked(name)
         # What holds others, and the clock, whose fields are those of its record.
         left_out = {"Slice", "Clock", "DeviceWindow"}
         for struct, vector in vectors.items():
@@ -208,7 +206,7 @@ class Records(Folder):
                       for field in re.findall(r"(?:^|, )(\w+)", line)]
             fields = [field for field in fields if field != "properties"]
             self.assertTrue(fields, struct)
-            self.assertEqual(records[vector][2], fields, struct)
+            self.assertEqual(list(trace.records(vector).dtype.names), fields, struct)
 
 
 class Reports(Folder):
@@ -291,6 +289,75 @@ class Reports(Folder):
         self.assertGreaterEqual(trace.end_ns, trace.kernel.end_ns.max())
         version = re.search(r"project\(gprof-cli VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
         self.assertEqual(gprof_cli.__version__, version)
+
+
+class Processes(Folder):
+    """The module asks a gprof-cli, which may end, be interrupted, or be that of another process."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "run.trace"
+        shutil.copy(DATA / "known_facts.trace", self.path)
+        self.trace = gprof_cli.read(self.path)
+        self.kernels = len(gprof_cli.read(DATA / "known_facts.trace").kernel)
+
+    def test_a_trace_outlives_its_process(self):
+        os.kill(self.trace._trace._process._program.pid, signal.SIGKILL)
+        with self.assertRaisesRegex(gprof_cli.Error, "gprof-cli ended with -9 and without an answer"):
+            len(self.trace.kernel)
+        self.assertEqual(len(self.trace.kernel), self.kernels)
+
+    def test_a_file_that_changed_is_not_read_again(self):
+        self.trace._trace._process.close()
+        shutil.copy(DATA / "nvtx_cpu.trace", self.path)
+        with self.assertRaisesRegex(gprof_cli.InputError, "has changed since it was read"):
+            len(self.trace.kernel)
+
+    def test_what_was_read_stays_when_the_file_changes(self):
+        shutil.copy(DATA / "nvtx_cpu.trace", self.path)
+        self.assertEqual(len(self.trace.kernel), self.kernels)
+
+    def test_the_child_of_a_fork_has_a_process_of_its_own(self):
+        before = self.trace._trace._process._program.pid
+        child = os.fork()
+        if child == 0:
+            is_right = len(self.trace.kernel) == self.kernels and self.trace._trace._process._program.pid != before
+            del self.trace  # ends its own process, and not that of the parent
+            gc.collect()
+            os._exit(0 if is_right else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertEqual(len(self.trace.memcpy), len(gprof_cli.read(self.path).memcpy))
+        self.assertEqual(self.trace._trace._process._program.pid, before)
+
+    def test_an_interrupted_answer_is_not_taken_for_the_next(self):
+        with unittest.mock.patch.object(gprof_cli._core._Answer, "_read", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                self.trace.report()
+        self.assertEqual(len(self.trace.kernel), self.kernels)
+
+    def test_its_process_ends_with_it(self):
+        program = self.trace._trace._process._program
+        del self.trace
+        gc.collect()
+        self.assertIsNotNone(program.returncode)
+
+    def test_threads_ask_one_after_the_other(self):
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            counts = list(threads.map(lambda number: self.trace.text(number % 2), range(400)))
+        self.assertEqual(counts, [self.trace.text(0), self.trace.text(1)] * 200)
+
+    def test_marking_a_program_needs_neither_numpy_nor_the_command(self):
+        code = ("import sys; sys.modules['numpy'] = None; import subprocess; subprocess.Popen = None; import gprof_cli, warnings; "
+                "warnings.simplefilter('ignore')\nwith gprof_cli.capture(): pass\ngprof_cli.request('a', 'arrived')")
+        done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(environment.MODULE)}, capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_without_the_command_an_error_says_how_to_get_it(self):
+        with unittest.mock.patch.object(gprof_cli._core, "find_command", lambda: None):
+            with self.assertRaisesRegex(gprof_cli.Error, "neither on PATH") as caught:
+                gprof_cli.read(self.path)
+        self.assertEqual(caught.exception.hint, "pip install gprof-cli")
 
 
 class Elements(html.parser.HTMLParser):
@@ -398,6 +465,17 @@ class Others(Folder):
         self.assertIsInstance(frame["name"].dtype, pandas.CategoricalDtype)
 
     @unittest.skipUnless(has_pandas, "pandas is not installed")
+    def test_the_report_as_pandas(self):
+        trace = gprof_cli.read(DATA / "known_facts.trace")
+        frames = gprof_cli.report(DATA / "known_facts.trace", rows=3)
+        self.assertEqual(set(frames), {"findings", "metrics", *trace.tables()})
+        self.assertEqual(len(frames["findings"]), len(trace.findings()))
+        self.assertEqual(len(frames["kernels"]), 3)
+        self.assertGreater(len(trace.table("kernels")), 3)
+        values = {(row.id, row.scope): row.value for row in frames["metrics"].itertuples()}
+        self.assertEqual(values["kernels.count", ""], trace.metrics()["kernels.count"])
+
+    @unittest.skipUnless(has_pandas, "pandas is not installed")
     def test_results_as_pandas(self):
         for path in TRACES:
             trace = gprof_cli.read(path)
@@ -461,7 +539,7 @@ class Others(Folder):
             self.assertEqual(optional, [p.name for p in actual if p.default is not p.empty], node.name)
 
     def test_the_hints_of_types_name_what_is_there(self):
-        for module in ("__init__", "magic", "notebook", "recording", "tables"):
+        for module in ("__init__", "counting", "magic", "notebook", "recording", "results", "tables"):
             hints = ast.parse((SOURCE / f"src/python/gprof_cli/{module}.pyi").read_text())
             there = gprof_cli if module == "__init__" else importlib.import_module(f"gprof_cli.{module}")
             self.assertLessEqual(self.named_in(there), {name for node in hints.body for name in self.names_of(node)})
@@ -490,6 +568,9 @@ class Others(Folder):
         blocks = re.findall(r"^```python\n(.*?)^```", (SOURCE / "docs/python.md").read_text(encoding="utf-8"), re.M | re.S)
         self.assertTrue(blocks)
         shutil.copy(DATA / "known_facts.trace", self.folder / "run.trace")
+        (self.folder / "traces").mkdir()
+        for rank in range(2):
+            shutil.copy(DATA / "known_facts.trace", self.folder / f"traces/rank{rank}.trace")
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(self.folder)
@@ -500,7 +581,7 @@ class Others(Folder):
             self.addCleanup(what.stop)
         names = {"print": lambda *words: print(*words, file=io.StringIO())}
         for block in blocks:
-            if ("to_pandas" in block and not has_pandas) or ("to_arrow" in block and not has_arrow):
+            if (("to_pandas" in block or "gprof_cli.report" in block) and not has_pandas) or ("to_arrow" in block and not has_arrow):
                 continue
             with self.subTest(block=block):
                 exec(compile(block, "docs/python.md", "exec"), names)

@@ -134,9 +134,9 @@ class Cells(unittest.TestCase):
         command = self.folder / "gprof-cli"
         command.write_text(COMMAND.format(log=self.log, pid=os.getppid(), trace=environment.DATA / "known_facts.trace"))
         command.chmod(0o755)
-        path = unittest.mock.patch.dict(os.environ, {"PATH": f"{self.folder}:{os.environ['PATH']}"})
-        path.start()
-        self.addCleanup(path.stop)
+        double = unittest.mock.patch.object(magic, "find_command", lambda: str(command))
+        double.start()
+        self.addCleanup(double.stop)
 
     def run_cell(self, line, cell, ran=None):
         def run(cell):

@@ -1,7 +1,7 @@
 // The arithmetic of the timeline, without a browser: test_maths.py bundles and runs it with Node. Whatever fails throws.
 import { bytesOfSeptets } from "../../src/web/shared/packed";
 import { decodeColumn, decodeTimeline } from "../../src/web/shared/decode";
-import type { Counter, Timeline } from "../../src/web/shared/data";
+import type { Counter, Flame, Timeline } from "../../src/web/shared/data";
 import { callOf, gpuWork, isEvent, operationsOf, overlapping } from "../../src/web/shared/events";
 import { compileFilter, findMatches, isProjected, parseFilter, parseTime } from "../../src/web/shared/filter";
 import { makeLayout, lanesByTrack, rowAt } from "../../src/web/timeline/model/layout";
@@ -162,16 +162,13 @@ test("idle time in the operating system names its function", async () => {
 // ---- flame graph
 
 test("boxes of the flame graph are as wide as their share", () => {
-  // main calls a (6 samples, 4 idle) and b (4); a calls b for 2.
-  const flame = { names: ["main", "a", "b"], nodes: [[-1, 0, 10, 4], [0, 1, 6, 4], [0, 2, 4, 0], [1, 2, 2, 1]] as [number, number, number, number][] };
+  // main calls a (6 samples) and b (4); a calls b for 2.
+  const flame: Flame = { measure: "CPU samples", by: "stack", unit: "samples", names: ["main", "a", "b"], nodes: [[-1, 0, 10], [0, 1, 6], [0, 2, 4], [1, 2, 2]] };
   const children = childrenOf(flame);
-  const all = (node: number): number => flame.nodes[node][2];
-  const idle = (node: number): number => flame.nodes[node][3];
   const shape = (boxes: { node: number; from: number; width: number; depth: number }[]): number[][] => boxes.map((b) => [b.node, b.from, b.width, b.depth]);
-  same(shape(boxesOf(flame, children, all, -1)), [[0, 0, 1, 0], [1, 0, 0.6, 1], [3, 0, 0.2, 2], [2, 0.6, 0.4, 1]], "whole run");
-  same(shape(boxesOf(flame, children, all, 1)), [[0, 0, 1, 0], [1, 0, 1, 1], [3, 0, 1 / 3, 2]], "one function");
-  same(shape(boxesOf(flame, children, idle, -1)).map((b) => b[0]), [0, 1, 3], "idle");
-  same([shareOf(flame, children, all, "b"), shareOf(flame, children, all, "main"), shareOf(flame, children, all, "x")], [0.6, 1, 0], "found once each");
+  same(shape(boxesOf(flame, children, -1)), [[0, 0, 1, 0], [1, 0, 0.6, 1], [3, 0, 0.2, 2], [2, 0.6, 0.4, 1]], "whole run");
+  same(shape(boxesOf(flame, children, 1)), [[0, 0, 1, 0], [1, 0, 1, 1], [3, 0, 1 / 3, 2]], "one function");
+  same([shareOf(flame, children, "b"), shareOf(flame, children, "main"), shareOf(flame, children, "x")], [0.6, 1, 0], "found once each");
 });
 
 // ---- labels

@@ -189,6 +189,30 @@ class Documents(unittest.TestCase):
             if finding["id"].startswith("idle."):
                 self.assertEqual(place["query"], "cause:" + finding["id"][5:])
 
+    def test_flame_graphs_have_the_sums_of_the_report(self):
+        for name in ("starved_loader", "known_facts", "python_v3_bug"):
+            page = page_of(DATA / f"{name}.trace")
+            totals = {}
+            for flame in page.data["flames"]:
+                nodes, inside = flame["nodes"], [0] * len(flame["nodes"])
+                for parent, _, value in nodes:
+                    if parent >= 0:
+                        inside[parent] += value
+                self.assertEqual([i for i, (node, sum_) in enumerate(zip(nodes, inside)) if sum_ > node[2]], [])
+                totals[flame["measure"], flame["by"]] = sum(value for parent, _, value in nodes if parent < 0)
+            metrics = collections.Counter()
+            for metric in page.data["report"]["metrics"]:
+                metrics[metric["id"]] += metric["value"] if metric["scope"].startswith("gpu") else 0
+            ways = [by for measure, by in totals if measure == "GPU idle time"]
+            self.assertIn("cause", ways)
+            self.assertGreater(len(ways), 1)
+            for by in ways:  # without what is too narrow to be seen
+                self.assertLessEqual(totals["GPU idle time", by], metrics["gpu.idle_ns"])
+                self.assertGreater(totals["GPU idle time", by], 0.99 * metrics["gpu.idle_ns"])
+            claims = sum(ns for finding in page.data["report"]["findings"] for ns in finding["claims"].values())
+            if claims > 0:
+                self.assertAlmostEqual(totals["Potential saving", "finding"] / claims, 1, delta=0.01)
+
     def test_steady_time(self):
         starts = set()
         for options in ((), ("--step", "step/load"), ("--step", "step/compute")):

@@ -91,6 +91,11 @@ class Tree : public Command {
         ->type_name("gpu|idle")
         ->check(OneOf({"gpu", "idle"}))
         ->group("Display");
+    app.add_option("--by", by_,
+                   "where time belongs: module and operator (module), lines of Python (stack), or NVTX ranges (nvtx)")
+        ->type_name("module|stack|nvtx")
+        ->check(OneOf({"module", "stack", "nvtx"}))
+        ->group("Display");
     app.add_option("--depth", depth_, "maximum depth (default 12)")
         ->type_name("N")
         ->check(WholeNumber(1, 1000))
@@ -115,17 +120,19 @@ class Tree : public Command {
     if (trace.ops.empty())
       throw Error(ExitCode::kInconclusive, "cannot tell: the trace has no GPU operations",
                   "gprof-cli report " + ShellQuoted(path_) + " says why");
-    const TimeTree tree = TimeTreeOf(trace);
+    const TimeTree tree = TimeTreeOf(trace, by_ == "stack"  ? TreeBy::kStack
+                                            : by_ == "nvtx" ? TreeBy::kRange
+                                                            : TreeBy::kModule);
     TreeText text(least_percent_, depth_, DetectTerminal(STDOUT_FILENO));
     if (only_ != "idle") text.Add("GPU time (operations)", tree.gpu);
-    if (only_ != "gpu") text.Add("GPU idle (pieces of gaps)", tree.idle);
+    if (only_ != "gpu") text.Add("GPU idle (pieces of gaps)", by_.empty() ? IdleByCause(trace) : tree.idle);
     WritePaged(text.Take());
     return CodeOf(ExitCode::kGood);
   }
 
  private:
   SelectionArguments selection_;
-  std::string path_, only_;
+  std::string path_, only_, by_;
   uint32_t depth_ = 12;
   double least_percent_ = 1;
 };

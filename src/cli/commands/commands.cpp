@@ -132,6 +132,8 @@ constexpr std::array kCommands = {
                 "gprof-cli export run.trace -o run.json.gz\n"
                 "gprof-cli export run.trace -o - --format chrome --time-range 1s:2s > part.json",
                 false, MakeExport, false, CommandGroup::kRead},
+    CommandInfo{"arrays", "answer questions of the Python module about a trace", "[TRACE]",
+                "gprof-cli arrays run.trace", false, MakeArrays},
     CommandInfo{"trace", "look into a trace: its contents, every record, function names",
                 "info|dump|symbolize TRACE [options]",
                 "gprof-cli trace info run.trace\n"

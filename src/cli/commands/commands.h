@@ -41,6 +41,7 @@ std::unique_ptr<Command> MakePartial();
 std::unique_ptr<Command> MakeMerge();
 std::unique_ptr<Command> MakeRanks();
 std::unique_ptr<Command> MakeExport();
+std::unique_ptr<Command> MakeArrays();
 std::unique_ptr<Command> MakeTrace();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDump();

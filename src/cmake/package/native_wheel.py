@@ -1,4 +1,5 @@
-"""Makes the wheel `gprof-cli`: the command and its tracer, laid out as they are installed. The build backend of pyproject.toml.
+"""Makes the wheel `gprof-cli`: the command and its tracer, laid out as they are installed, and the Python module. The build backend
+of pyproject.toml.
 
 `pip wheel .` builds in build/wheel. `--config-settings build-dir=FOLDER` takes what is already built there, and
 `--config-settings tag=TAG` demands a tag, which fails where the files do not keep what it promises (platform_tag.py).
@@ -27,6 +28,8 @@ NAME = "gprof_cli"
 SUMMARY = "Command-line CUDA profiler: records any program, says why the GPU was idle"
 SHARED = ("lib/gprof-cli", "share/gprof-cli/skills", "share/man", "share/bash-completion", "share/zsh", "share/fish")
 LICENCES = "share/doc/gprof-cli/third-party-licences.txt"
+MODULE = SOURCE / "src/python/gprof_cli"
+EXTRAS = {"numpy": "numpy>=1.22", "pandas": "pandas>=1.5", "arrow": "pyarrow>=10"}  # imported where they are needed
 TARGETS = ("gprof-cli", "gprof_tracer", "gprof_cures", "completions", "manuals", "licences_gprof")
 OLDEST_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -80,13 +83,19 @@ def installed(folder, prefix):
     return files
 
 
+def module_files():
+    """{path in the wheel: file} It finds the command above itself, in bin/."""
+    return {f"gprof_cli/{path.name}": path for path in sorted(MODULE.iterdir()) if path.suffix in (".py", ".pyi", ".typed")}
+
+
 def metadata():
     readme = (SOURCE / "README.md").read_text(encoding="utf-8")
+    extras = "".join(f"Provides-Extra: {name}\nRequires-Dist: {needs}; extra == \"{name}\"\n" for name, needs in EXTRAS.items())
     return (f"Metadata-Version: 2.4\nName: gprof-cli\nVersion: {version()}\nSummary: {SUMMARY}\nLicense-Expression: Apache-2.0\n"
             "License-File: LICENSE\nLicense-File: third-party-licences.txt\nRequires-Python: >=3.9\nKeywords: CUDA,profiler,CUPTI,NVTX\n"
             "Classifier: Environment :: Console\nClassifier: Environment :: GPU :: NVIDIA CUDA\n"
             "Classifier: Operating System :: POSIX :: Linux\nClassifier: Topic :: Software Development :: Debuggers\n"
-            f"Description-Content-Type: text/markdown\n\n{readme}")
+            f"{extras}Description-Content-Type: text/markdown\n\n{readme}")
 
 
 class Wheel:
@@ -123,6 +132,8 @@ def pack(folder, wheel_directory, tag):
         for path, file in files.items():
             is_program = path.startswith("scripts/") or path.endswith(".so")
             wheel.add(f"{NAME}-{version()}.data/{path}", file.read_bytes(), 0o755 if is_program else 0o644)
+        for path, file in module_files().items():
+            wheel.add(path, file.read_bytes())
         wheel.add(f"{info}/METADATA", metadata().encode())
         wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: gprof-cli native_wheel.py\nRoot-Is-Purelib: false\n"
                                    f"Tag: py3-none-{tag}\n".encode())

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The steps of a release, as .github/workflows/release.yml takes them.
 #
-#   release.sh packages DIST        on each kind of machine: .deb, .rpm, archive, wheels and list of parts of what is built
+#   release.sh packages DIST        on each kind of machine: .deb, .rpm, archive, wheel and list of parts of what is built
 #   release.sh publish TAG DIST     once, when the packages of all machines are in DIST: source archive, recipes, captures,
 #                                   checksums; the notes are printed
 #   release.sh rehearse DIST        both on this machine, with the tag that the version in CMakeLists.txt will have and the
@@ -9,13 +9,11 @@
 #
 # Variables: BUILD=build/release     what is packed
 #            COMPONENTS=all          which packages of it, as CPack calls them
-#            MODULE=1                0 leaves out the wheel of the Python module, which is compiled from nothing
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=$(cd "$here/../../.." && pwd)
 build=$(realpath -m "${BUILD:-$source/build/release}")
 components=${COMPONENTS:-all}
-with_module=${MODULE:-1}
 machine=$(uname -m)
 
 # The last commit whose tree has all labelled captures of tests/judgement: 86 MB that a clone of today's tree need not carry.
@@ -36,15 +34,11 @@ make_packages() {
   rm -rf "$work"
 }
 
-make_wheels() {
-  say "wheels"
+make_wheel() {
+  say "wheel"
   (cd "$here" && python3 -B -c 'import sys, native_wheel
 native_wheel.build_wheel(*sys.argv[1:2], {"build-dir": sys.argv[2], "tag": sys.argv[3]})' \
     "$1" "$build" "manylinux_2_28_$machine")
-  ((with_module)) || return 0
-  python3 -m venv "$build/../env"
-  "$build/../env/bin/pip" install -q --only-binary :all: --require-hashes -r "$source/src/cmake/requirements/python_module.txt"
-  "$build/../env/bin/pip" wheel -q "$source/src/python" --no-deps --no-build-isolation -w "$1"
 }
 
 packages() {
@@ -52,7 +46,7 @@ packages() {
   say "licences"
   python3 -B "$here/licences.py" --strict >/dev/null
   make_packages "$1"
-  make_wheels "$1"
+  make_wheel "$1"
   say "list of parts"
   python3 -B "$here/sbom.py" >"$1/gprof-cli-$machine.cdx.json"
 }

@@ -35,11 +35,15 @@ RecordContext::RecordContext(const Trace& trace, const ExportOptions& options)
   for (const NvtxCategory& c : trace.categories) names_->category[{c.domain, c.id}] = c.name;
   std::vector<uint32_t> kernels;
   std::vector<bool> is_seen(trace.strings.size());
+  const auto add = [&](NameId name) {
+    if (is_seen[name.value]) return;
+    is_seen[name.value] = true;
+    kernels.push_back(name.value);
+  };
   for (const GpuOp& op : trace.ops) {
-    if (op.kind != OpKind::kKernel || is_seen[op.name.value]) continue;
-    is_seen[op.name.value] = true;
-    kernels.push_back(op.name.value);
+    if (op.kind == OpKind::kKernel) add(op.name);
   }
+  for (const CounterRange& range : trace.counter_ranges) add(range.name);  // where no operations were recorded
   std::vector<std::string> full;
   for (const uint32_t kernel : kernels) full.push_back(Utf8(gprof::KernelName(trace, {kernel})));
   std::vector<std::string> shorter = ShortNames(full);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,102 +13,125 @@
 #include "base/demangle.h"
 #include "base/json_style.h"
 #include "export/stacks/sampled_frames.h"
+#include "report/tree/time_tree.h"
 
 namespace gprof {
 namespace {
 
-// What is in fewer samples than this part of all is too narrow to be seen.
+// What is less than this part of all is too narrow to be seen.
 constexpr int64_t kNarrowest = 2000;
 
-struct Node {
-  uint32_t parent, name;
-  int64_t samples = 0, idle = 0;
-};
-
-class Tree {
+class Graphs {
  public:
-  explicit Tree(const Trace& trace) : trace_(trace) {}
-
-  void Add(const CpuSample& sample, int64_t count, int64_t idle) {
-    // Stacks that lack their outer part would begin anywhere; they stand together.
-    uint32_t node = IsCut(sample.stack) ? Child(kNone, "(cut stacks)") : kNone;
-    if (node != kNone) Count(node, count, idle);
-    const std::vector<uint32_t> frames = FramesOf(trace_, sample.stack);
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-      const std::vector<FrameLine> lines = LinesOf(trace_, *frame);
-      for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-        node = Child(node, ShortName(line->name));
-        Count(node, count, idle);
-      }
-    }
+  // Left out where nothing is in it.
+  void Add(std::string_view measure, std::string_view by, std::string_view unit, const TimeNode& root) {
+    if (root.ns <= 0) return;
+    names_ = Json::array(), nodes_ = Json::array(), numbers_.clear(), least_ = root.ns / kNarrowest;
+    AddChildren(root, -1);
+    graphs_.push_back({{"measure", measure}, {"by", by}, {"unit", unit}, {"names", names_}, {"nodes", nodes_}});
   }
-
-  std::string Text() const {
-    int64_t all = 0;
-    for (const Node& node : nodes_) all += node.parent == kNone ? node.samples : 0;
-    Json nodes = Json::array();
-    std::vector<int64_t> places(nodes_.size(), -1);
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const Node& node = nodes_[i];
-      const bool has_parent = node.parent == kNone || places[node.parent] >= 0;
-      if (!has_parent || node.samples * kNarrowest < all) continue;
-      places[i] = static_cast<int64_t>(nodes.size());
-      nodes.push_back({node.parent == kNone ? -1 : places[node.parent], node.name, node.samples, node.idle});
-    }
-    const Json json = {{"names", names_}, {"nodes", nodes}};
-    return CompactText(json);
-  }
+  std::string Text() const { return graphs_.empty() ? "" : CompactText(graphs_); }
 
  private:
-  bool IsCut(uint32_t stack) const {
-    bool is_cut = stack == kNone;
-    for (; stack != kNone; stack = trace_.stacks[stack].parent) is_cut = trace_.stacks[stack].is_cut;
-    return is_cut;
-  }
-  uint32_t Child(uint32_t parent, const std::string& name) {
-    const auto number = static_cast<uint32_t>(names_.size());
-    const auto [known, is_new_name] = numbers_.try_emplace(name, number);
-    if (is_new_name) names_.push_back(name);
-    const auto [at, is_new] = children_.try_emplace({parent, known->second}, static_cast<uint32_t>(nodes_.size()));
-    if (is_new) nodes_.push_back({parent, known->second});
-    return at->second;
-  }
-  void Count(uint32_t node, int64_t count, int64_t idle) {
-    nodes_[node].samples += count;
-    nodes_[node].idle += idle;
+  void AddChildren(const TimeNode& node, int64_t parent) {
+    for (const auto& [name, child] : node.children) {
+      if (child.ns <= least_) continue;
+      const auto [known, is_new] = numbers_.try_emplace(name, names_.size());
+      if (is_new) names_.push_back(name);
+      const auto place = static_cast<int64_t>(nodes_.size());
+      nodes_.push_back({parent, known->second, child.ns});
+      AddChildren(child, place);
+    }
   }
 
-  const Trace& trace_;
-  std::vector<std::string> names_;
-  std::map<std::string, uint32_t> numbers_;
-  std::vector<Node> nodes_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> children_;
+  Json graphs_ = Json::array(), names_, nodes_;
+  std::map<std::string, std::size_t> numbers_;
+  int64_t least_ = 0;
 };
+
+// Stacks that lack their outer part would begin anywhere; they stand together.
+bool IsCut(const Trace& trace, uint32_t stack) {
+  bool is_cut = stack == kNone;
+  for (; stack != kNone; stack = trace.stacks[stack].parent) is_cut = trace.stacks[stack].is_cut;
+  return is_cut;
+}
+
+std::vector<std::string> FunctionsOn(const Trace& trace, uint32_t stack) {
+  std::vector<PythonFrame> functions;
+  const std::vector<uint32_t> frames = FramesOf(trace, stack);
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    const std::vector<FrameLine> lines = LinesOf(trace, *frame);
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+      functions.push_back({ShortName(line->name), line->file});
+  }
+  std::vector<std::string> names = FoldedFrames(functions);
+  if (IsCut(trace, stack)) names.insert(names.begin(), "(cut stacks)");
+  return names;
+}
+
+// Of all that ran, and of those while a GPU was idle because of the host.
+void AddSamples(const AnalysisInput& input, Graphs* graphs) {
+  const Trace& trace = input.trace();
+  if (trace.cpu_samples.empty()) return;
+  std::map<uint32_t, std::pair<int64_t, int64_t>> stacks;  // samples with one stack are counted first
+  const RunningSamples counted(trace);
+  for (const CpuSample& sample : trace.cpu_samples) {
+    if (sample.thread != kNone && counted.Has(sample)) ++stacks[sample.stack].first;
+  }
+  for (const uint32_t sample : input.causes().of_host(input).samples) ++stacks[trace.cpu_samples[sample].stack].second;
+  TimeNode all, idle;
+  for (const auto& [stack, counts] : stacks) {
+    const std::vector<std::string> path = FunctionsOn(trace, stack);
+    all.Add(path, counts.first);
+    idle.Add(path, counts.second);
+  }
+  graphs->Add("CPU samples", "stack", "samples", all);
+  graphs->Add("CPU samples while the GPU was idle", "stack", "samples", idle);
+}
+
+void AddTrees(const AnalysisInput& input, Graphs* graphs) {
+  std::vector<std::pair<std::string_view, TimeTree>> trees;
+  for (const TreeBy by : KnownTrees(input)) {
+    const std::string_view name = by == TreeBy::kStack    ? "Python stack"
+                                  : by == TreeBy::kModule ? "module and operator"
+                                                          : "NVTX range";
+    trees.emplace_back(name, TimeTreeOf(input, by));
+  }
+  for (const auto& [by, tree] : trees) graphs->Add("GPU time", by, "ns", tree.gpu);
+  graphs->Add("GPU idle time", "cause", "ns", IdleByCause(input));
+  for (const auto& [by, tree] : trees) graphs->Add("GPU idle time", by, "ns", tree.idle);
+}
+
+// Where it is, as exactly as it says; empty where it is about the whole run.
+std::vector<std::string> PathOf(const Finding& finding) {
+  const Subject& subject = finding.subject;
+  for (const std::string* place :
+       {&subject.line, &subject.range, &subject.kernel, &subject.function, &subject.direction, &subject.stream,
+        &subject.thread, &subject.device, &subject.process}) {
+    if (!place->empty()) return {finding.id, *place};
+  }
+  return {finding.id};
+}
+
+// The time that no finding before has claimed, so that all of it adds up.
+void AddSavings(const Report& report, Graphs* graphs) {
+  TimeNode savings;
+  for (const RankedFinding& ranked : RankedFindings(report)) {
+    int64_t claimed_ns = 0;
+    for (const auto& [metric, ns] : ranked.claims) claimed_ns += ns;
+    if (claimed_ns > 0) savings.Add(PathOf(*ranked.finding), claimed_ns);
+  }
+  graphs->Add("Potential saving", "finding", "ns", savings);
+}
 
 }  // namespace
 
-std::string FlameJson(const AnalysisInput& input) {
-  const Trace& trace = input.trace();
-  if (trace.cpu_samples.empty()) return {};
-  struct Sum {
-    int64_t count = 0, idle = 0;
-    uint32_t first = 0;
-  };
-  std::map<uint32_t, Sum> stacks;  // samples with one stack are counted first: there are far fewer of those
-  const auto sum_of = [&](uint32_t i) -> Sum& {
-    const auto [at, is_new] = stacks.try_emplace(trace.cpu_samples[i].stack);
-    if (is_new) at->second.first = i;
-    return at->second;
-  };
-  const RunningSamples counted(trace);
-  for (uint32_t i = 0; i < trace.cpu_samples.size(); ++i) {
-    const CpuSample& sample = trace.cpu_samples[i];
-    if (sample.thread != kNone && counted.Has(sample)) ++sum_of(i).count;
-  }
-  for (const uint32_t sample : input.causes().of_host(input).samples) ++sum_of(sample).idle;
-  Tree tree(trace);
-  for (const auto& [stack, sum] : stacks) tree.Add(trace.cpu_samples[sum.first], sum.count, sum.idle);
-  return tree.Text();
+std::string FlamesJson(const Report& report) {
+  Graphs graphs;
+  AddTrees(*report.records, &graphs);
+  AddSavings(report, &graphs);
+  AddSamples(*report.records, &graphs);
+  return graphs.Text();
 }
 
 }  // namespace gprof

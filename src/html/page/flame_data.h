@@ -1,14 +1,15 @@
-// The stacks of CPU samples as one tree, for the flame graph of the page.
+// What the flame graphs of the page show, each as one tree.
 #pragma once
 
 #include <string>
 
-#include "gprof/analysis.h"
+#include "report/report.h"
 
 namespace gprof {
 
-// JSON: {"names": […], "nodes": [[parent, name, samples, samples while a GPU was idle because of the host], …]}.
-// Callers come before what they call; the parent of the outermost ones is -1. Empty without samples.
-std::string FlameJson(const AnalysisInput& input);
+// JSON: [{"measure": "GPU time", "by": "Python stack", "unit": "ns" or "samples", "names": […],
+// "nodes": [[parent, name, value], …]}, …]. What is around others comes before them; the parent of the outermost is -1.
+// Empty where there is nothing to show.
+std::string FlamesJson(const Report& report);
 
 }  // namespace gprof

@@ -137,7 +137,7 @@ class PageWriter {
     write("report", contents_.report);
     write("diff", contents_.diff);
     write("places", CompactText(places));
-    if (!contents_.flame.empty()) write("flame", contents_.flame);
+    if (!contents_.flames.empty()) write("flames", contents_.flames);
     if (!contents_.occupancy.empty()) write("occupancy", contents_.occupancy);
     if (!contents_.fleet.empty()) write("fleet", contents_.fleet);
     Json timelines = Json::array();

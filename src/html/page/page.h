@@ -33,7 +33,7 @@ struct PageContents {
   std::string fleet;       // of many ranks (fleet_page.h), or empty
   std::string fleet_blob;  // their heat map
   std::vector<FindingPlace> places;
-  std::string flame;                            // flame_data.h, or empty
+  std::string flames;                           // flame_data.h, or empty
   std::string occupancy;                        // occupancy_data.h, or empty
   std::vector<PageTimeline> timelines;          // one; of a comparison two, or none
   uint64_t event_budget = kDefaultEventBudget;  // over all timelines

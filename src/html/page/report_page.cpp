@@ -30,7 +30,7 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget) {
   for (const RankedFinding& ranked : RankedFindings(report)) findings.push_back(*ranked.finding);
   contents.places = PlacesOf(findings);
   if (report.records) {
-    contents.flame = FlameJson(*report.records);
+    contents.flames = FlamesJson(report);
     contents.occupancy = OccupancyJson(*report.records);
     contents.timelines.push_back({*report.records, report.Whole().head->path, report.step});
   }

@@ -3,23 +3,20 @@
 import json
 import os
 
-import numpy as np
-
 from . import _core
-from ._core import Error, FileError, InputError, NotFoundError, __version__
+from ._core import Error, FileError, InputError, NotFoundError
+from .counting import measure
 from .fleet import analyze
 from .notebook import show_page
 from .recording import capture, schedule
+from .results import Results
 from .serving import engine_step, request
-from .tables import Results, Table, Texts, view
 
 __all__ = ["Error", "FileError", "InputError", "KINDS", "NONE", "NotFoundError", "Results", "Table", "Texts", "Trace",
-           "__version__", "analyze", "capture", "engine_step", "read", "request", "schedule", "show"]
-
-_KINDS = {name: (meaning, tuple(columns)) for name, meaning, columns in _core.kinds()}
-KINDS = tuple(_KINDS)
+           "__version__", "analyze", "capture", "counters", "engine_step", "read", "report", "request", "schedule", "show"]
 
 _FINDING_COLUMNS = ("id", "severity", "message", "evidence", "advice", "try", "gain_ns", "gain_percent_of_run", "claims", "basis", "is_measured", "same_as", "is_minor", "table", "subject")
+_METRIC_COLUMNS = ("id", "scope", "value", "unit", "better", "deterministic")
 _EVENTS = 500_000
 
 # In records: an index to nothing.
@@ -34,29 +31,43 @@ _TORCH_COLUMNS = {"cuda_time_total": "gpu_ns", "self_cuda_time_total": "gpu_self
                   "count": "calls"}
 
 
+def __getattr__(name):
+    # A program that only marks what is to be recorded needs neither the command nor NumPy.
+    if name in ("Table", "Texts"):
+        from . import tables
+        return getattr(tables, name)
+    if name not in ("KINDS", "__version__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    about = _core.about()
+    globals().update(KINDS=tuple(kind for kind, *_ in about["kinds"]), __version__=about["version"])
+    return globals()[name]
+
+
 class Trace:
     """A trace. Each kind of record is a table: trace.kernel, trace.memcpy, trace.api, …; KINDS has them all."""
 
     def __init__(self, path):
         self._trace = _core.Trace(os.fspath(path))
+        self._kinds = {name: (meaning, tuple(columns)) for name, meaning, columns in self._trace.kinds}
         self._tables = {}
-        self._records = None
+        self._records = {}
         self._report = None
 
     def __getitem__(self, kind):
-        if kind not in _KINDS:
-            raise KeyError(f"there is no kind of record {kind!r}; there are {', '.join(KINDS)}")
+        if kind not in self._kinds:
+            raise KeyError(f"there is no kind of record {kind!r}; there are {', '.join(self._kinds)}")
         if kind not in self._tables:
-            self._tables[kind] = Table(kind, *_KINDS[kind], lambda: self._trace.columns(kind))
+            from .tables import Table
+            self._tables[kind] = Table(kind, *self._kinds[kind], lambda: self._trace.columns(kind))
         return self._tables[kind]
 
     def __getattr__(self, name):
-        if name in _KINDS:
+        if not name.startswith("_") and name in self._kinds:
             return self[name]
         raise AttributeError(f"a Trace has no attribute {name!r}")
 
     def __dir__(self):
-        return [*super().__dir__(), *KINDS]
+        return [*super().__dir__(), *self._kinds]
 
     path = property(lambda self: self._trace.path)
     recorder = property(lambda self: self._trace.recorder, doc="The tool that recorded it; empty for gprof-cli.")
@@ -66,17 +77,14 @@ class Trace:
     lacks = property(lambda self: tuple(self._trace.lacks), doc="What was not recorded.")
 
     def records(self, name):
-        """The records of the model: a structured array that cannot be written. They are as they lie in memory, without a
-        copy; operations, calls and ranges are packed there, and are unpacked when they are first asked for. Fields that refer to others are indices (NONE: to nothing), names are numbers for text()."""
-        if self._records is None:
-            self._records = self._trace.records()
+        """The records of the model: a structured array that cannot be written. Fields that refer to others are indices
+        (NONE: to nothing), names are numbers for text()."""
+        if name not in self._trace.records:
+            raise KeyError(f"there are no records {name!r}; there are {', '.join(self._trace.records)}")
         if name not in self._records:
-            raise KeyError(f"there are no records {name!r}; there are {', '.join(self._records)}")
-        if self._records[name] is None:
-            self._records[name] = self._trace.unpacked(name)
-        _, size, names, formats, offsets, data = self._records[name]
-        layout = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
-        return view(data, layout, self._records[name][0], False)
+            from .tables import record_array
+            self._records[name] = record_array(*self._trace.read_records(name))
+        return self._records[name]
 
     def text(self, number):
         """The text of a name in records."""
@@ -89,21 +97,22 @@ class Trace:
     def metrics(self):
         """The figures of the report: {"gpu.busy_percent@gpu0": 97.1, …}."""
         return {metric["id"] + ("@" + metric["scope"] if metric["scope"] else ""): metric["value"]
-                for metric in self.report(rows=1)["metrics"]}
+                for metric in self._report_once(None)["metrics"]}
 
     def _report_once(self, rows):
-        if self._report is None or self._report[0] != rows:
+        """The report with so many rows in a table; None: whatever is there, or 100."""
+        if self._report is None or rows not in (None, self._report[0]):
+            rows = 100 if rows is None else rows
             self._report = rows, self.report(rows)
         return self._report[1]
 
     def findings(self):
         """The findings of the report, the most rewarding first, as dicts; to_pandas() makes a DataFrame of them."""
-        report = self._report_once(100 if self._report is None else self._report[0])
-        return Results("findings", "Findings", "", _FINDING_COLUMNS, report["findings"])
+        return Results("findings", "Findings", "", _FINDING_COLUMNS, self._report_once(None)["findings"])
 
     def tables(self):
         """The names of the tables of the report, for table()."""
-        return tuple(table["id"] for table in self._report_once(100)["tables"])
+        return tuple(table["id"] for table in self._report_once(None)["tables"])
 
     def table(self, name, rows=100):
         """A table of the report as dicts; to_pandas() makes a DataFrame of it. `rows` at most, 0 for all."""
@@ -140,6 +149,23 @@ def read(path):
     """Reads a trace of gprof-cli, or a capture that another tool made. Raises Error: NotFoundError, which is a
     FileNotFoundError, InputError, which is a ValueError, or FileError, which is an OSError."""
     return Trace(path)
+
+
+def report(trace, rows=100):
+    """The report of a trace, or of a file, as a dict of DataFrames by name: "findings", "metrics" and its tables, with
+    so many `rows` at most, 0 for all. It needs pandas."""
+    trace = trace if isinstance(trace, Trace) else read(trace)
+    tables = [trace.table(name, rows) for name in trace.tables()]
+    metrics = Results("metrics", "Metrics", "", _METRIC_COLUMNS, trace._report_once(rows)["metrics"])
+    return {one.name: one.to_pandas() for one in (trace.findings(), metrics, *tables)}
+
+
+def counters(work, set=None, timeout_s=60):
+    """Calls `work` and returns the kernels that it launched, each with its hardware counters: rows, and to_pandas().
+
+    The program has to run under `gprof-cli counters --profile-from-start off`, whose `--set` says which counters; another
+    `set` than that of the run is refused. It needs NumPy."""
+    return measure(work, set, timeout_s, read)
 
 
 def show(trace, height=700, events=_EVENTS):

@@ -1,13 +1,15 @@
 import os
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
+import pandas
 
 from .fleet import analyze as analyze
 from .recording import capture as capture, schedule as schedule
+from .results import Results as Results
 from .serving import engine_step as engine_step, request as request
-from .tables import Results as Results, Table as Table, Texts as Texts
+from .tables import Table as Table, Texts as Texts
 
 __version__: str
 KINDS: tuple[str, ...]
@@ -157,5 +159,7 @@ class Trace:
     def metrics(self) -> dict[str, Union[int, float, None]]: ...
 
 def read(path: Union[str, os.PathLike[str]]) -> Trace: ...
+def report(trace: Union[Trace, str, os.PathLike[str]], rows: int = ...) -> dict[str, pandas.DataFrame]: ...
+def counters(work: Callable[[], object], set: Optional[str] = ..., timeout_s: float = ...) -> Results: ...
 def show(trace: Union[Trace, str, os.PathLike[str]], height: int = ..., events: int = ...) -> Optional[str]: ...
 def load_ipython_extension(ipython: Any) -> None: ...

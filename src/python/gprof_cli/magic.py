@@ -15,6 +15,8 @@ import sys
 import tempfile
 import threading
 
+from ._core import find_command
+
 _OWN_FAILURE = 125  # of gprof-cli, which has recorded nothing then
 _WITH_AWAIT = ("import ast, asyncio, sys; p = sys.argv[1]; "
                "c = compile(open(p, encoding='utf-8').read(), p, 'exec', ast.PyCF_ALLOW_TOP_LEVEL_AWAIT); "
@@ -29,11 +31,9 @@ class CellError(RuntimeError):
 
 
 def _command():
-    # A kernel may be of an environment that is not on its PATH.
-    beside = os.pathsep.join([os.environ.get("PATH", os.defpath), os.path.dirname(sys.executable)])
-    command = shutil.which("gprof-cli", path=beside)
+    command = find_command()
     if command is None:
-        raise CellError("gprof-cli is neither on PATH nor in the environment of this kernel")
+        raise CellError("gprof-cli is neither on PATH nor where the module gprof_cli is installed")
     return command
 
 

@@ -36,6 +36,9 @@ class _ProfilerApi:
     def end(self):
         self._driver.cuProfilerStop()
 
+    def wait(self):
+        self._driver.cuCtxSynchronize()
+
 
 class _Range:
     """`-p NAME`: a range of that name, by what the program has for NVTX."""

@@ -1,8 +1,8 @@
 """Tables of records as columns of NumPy."""
 
-import importlib
+from .results import installed
 
-import numpy as np
+np = installed("numpy")
 
 
 class Texts:
@@ -71,36 +71,9 @@ def view(data, dtype, rows, is_constant):
     return np.broadcast_to(items, (rows,)) if is_constant else items
 
 
-def _installed(name):
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f"this needs {name}, which cannot be imported here: pip install {name}", name=name) from error
-
-
-class Results(list):
-    """Rows of a report, as dicts. Times are in nanoseconds, sizes in bytes; None where there is no value."""
-
-    def __init__(self, name, title, note, columns, rows):
-        super().__init__(dict(row) for row in rows)
-        self.name = name
-        self.title = title
-        self.note = note
-        self.columns = tuple(columns)
-
-    def to_pandas(self):
-        """A pandas.DataFrame; whole numbers with missing values are Int64."""
-        pandas = _installed("pandas")
-        made = {}
-        for name in self.columns:
-            values = [row[name] for row in self]
-            known = [value for value in values if value is not None]
-            has_gaps = 0 < len(known) < len(values) and all(type(value) is int for value in known)
-            made[name] = pandas.array(values, "Int64") if has_gaps else values
-        return pandas.DataFrame(made)
-
-    def __repr__(self):
-        return f"<Results {self.name}: {len(self)} rows of {', '.join(self.columns)}>"
+def record_array(count, size, names, formats, offsets, data):
+    """Records as a structured array."""
+    return view(data, np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size}), count, False)
 
 
 class Table:
@@ -188,7 +161,7 @@ class Table:
 
     def to_pandas(self, columns=None):
         """A pandas.DataFrame; texts are categoricals, whole numbers with missing values are Int64."""
-        pandas = _installed("pandas")
+        pandas = installed("pandas")
         made = {}
         for name in columns or self.columns:
             values = self[name]
@@ -203,7 +176,7 @@ class Table:
 
     def to_arrow(self, columns=None):
         """A pyarrow.Table; texts are dictionaries, missing values are null."""
-        pyarrow = _installed("pyarrow")
+        pyarrow = installed("pyarrow")
         made = {}
         for name in columns or self.columns:
             values, missing = self[name], self._missing.get(name)

@@ -28,14 +28,7 @@ class Texts:
 Column = Union[npt.NDArray[Any], Texts]
 
 def view(data: Any, dtype: Any, rows: int, is_constant: bool) -> npt.NDArray[Any]: ...
-
-class Results(list[dict[str, Any]]):
-    name: str
-    title: str
-    note: str
-    columns: tuple[str, ...]
-    def __init__(self, name: str, title: str, note: str, columns: Iterable[str], rows: Iterable[dict[str, Any]]) -> None: ...
-    def to_pandas(self) -> pandas.DataFrame: ...
+def record_array(count: int, size: int, names: list[str], formats: list[str], offsets: list[int], data: Any) -> npt.NDArray[np.void]: ...
 
 class Table:
     kind: str

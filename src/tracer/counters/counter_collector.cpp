@@ -103,7 +103,8 @@ void SwitchCounters(bool on) {
   if (TheCounterRequest() == nullptr || TheCounterRequest()->samples_instructions ||
       measuring.is_off.load(std::memory_order_relaxed))
     return;
-  if (MeasuresRanges()) SwitchRanges(on);
+  if (MeasuresRanges()) return SwitchRanges(on);
+  if (!on) EndMeasuring();  // whoever ended the capture waits for its values
 }
 
 void RetellCounters() { RetellPlans(); }

@@ -9,7 +9,7 @@ namespace gprof::tracer {
 
 // Where the launcher wants counters, listens to the callbacks of launches.
 void StartCounters();
-// Ranges are measured as captures begin and end.
+// Ranges are measured as captures begin and end; launches of a capture are all measured when it has ended.
 void SwitchCounters(bool on);
 void RetellCounters();
 void DrainCounters(DrainRound* round);

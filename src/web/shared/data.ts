@@ -71,7 +71,7 @@ export interface PageData {
   diff: Record<string, unknown> | null; // kind "diff": the document of `diff --format json`
   places: FindingPlace[];
   timelines: Timeline[]; // one; two of a diff: before and after
-  flame?: Flame | null; // kind "report", of a trace with CPU samples
+  flames?: Flame[]; // kind "report": what flame graphs show, by measure
   // Kernels that took most of the time, and those with counters in the order of the report (null: it is not known).
   occupancy?: { launched: OccupancyLaunch[]; counted: (OccupancyLaunch | null)[] };
   fleet?: FleetData; // kind "fleet"
@@ -129,10 +129,13 @@ export interface FleetHeat {
   measures: { id: string; title: string; unit_ns: number; offset: number; bytes: number }[];
 }
 
-/** Stacks of CPU samples as a tree. Callers come before what they call. */
+/** Time or samples as a tree: of stacks, modules, ranges. What is around others comes before them. */
 export interface Flame {
+  measure: string; // "GPU time", "CPU samples"
+  by: string; // "Python stack", "NVTX range"
+  unit: "ns" | "samples";
   names: string[];
-  nodes: [parent: number, name: number, samples: number, idle: number][]; // parent -1: the outermost; idle: while a GPU waited for the host
+  nodes: [parent: number, name: number, value: number][]; // parent -1: the outermost
 }
 
 export interface Timeline {
