@@ -150,7 +150,7 @@ class TreeMaker {
     const uint32_t module = by_ == TreeBy::kModule ? modules_->ModuleOf(input_, op, call) : kNone;
     return {range == kNone ? kNone : places_[range], module};
   }
-  WorkPlace PlaceOfCall(uint32_t call) const {
+  WorkPlace PlaceOfWait(uint32_t call) const {
     if (by_ == TreeBy::kStack) return {StackOf(call), kNone};
     const uint32_t range = call == kNone ? kNone : Call(trace_.api_calls, call).range();
     if (range == kNone) return {};
@@ -208,7 +208,7 @@ class TreeMaker {
 
   void AddIdle(uint32_t device) {
     ForEachIdleWait(input_, device, [&](const Part& part, uint32_t call, int64_t ns) {
-      idle_[{PlaceOfCall(call), part.cause}].Add(ns, 0);
+      idle_[{PlaceOfWait(call), part.cause}].Add(ns, 0);
     });
   }
 
