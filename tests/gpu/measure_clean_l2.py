@@ -1,7 +1,8 @@
 """What kernels of known traffic find in L2 when they are measured, by gprof-cli and by ncu, and whether programs compute what
 they compute without.
 
-    tests/gpu/measure_clean_l2.py [--out DIR] [--build BUILD] [--only results probe one several full] [--budget-s 145]
+    tests/gpu/measure_clean_l2.py [--out DIR] [--build BUILD] [--only results probe one several full] [--no-ncu]
+                                  [--budget-s 145]
 
 results  programs under each mode: what they print has to be right
 probe    which calls of CUPTI's range profiler leave L2 dirty, without gprof-cli
@@ -61,7 +62,7 @@ class Machine:
         self.out, self.end = wanted.out, time.monotonic() + wanted.budget_s
         self.command = wanted.build / "bin" / "gprof-cli"
         self.programs = wanted.build / "tests" / "bin"
-        self.ncu = find_ncu()
+        self.ncu = None if wanted.no_ncu else find_ncu()
 
     def run(self, *words, **more):
         """What ran: code, output, seconds. Null where the time is over."""
@@ -72,7 +73,7 @@ class Machine:
         env = {key: value for key, value in os.environ.items() if not key.startswith(("GPROF_", "CUDA_INJECTION"))} | more
         start = time.monotonic()
         try:
-            done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=min(left, 60), env=env,
+            done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=min(left, 40), env=env,
                                   stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired as error:
             print(f"TIMED OUT after {error.timeout:.0f} s: {' '.join(map(str, words))[:160]}", flush=True)
@@ -230,6 +231,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("clean_l2"))
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "release")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--no-ncu", action="store_true")
     parser.add_argument("--budget-s", type=float, default=145)
     wanted = parser.parse_args()
     if not pathlib.Path("/proc/driver/nvidia").exists() and not pathlib.Path("/dev/nvidiactl").exists():
