@@ -45,8 +45,7 @@ bool Refuse(const Message& why) {
 bool RefuseVersion() {
   Message why;
   why << Cupti().path
-      << " cannot flush caches or lock clocks; use the libcupti of CUDA 13.4 or later (--cupti FILE), or omit "
-         "--cache-control and --clock-control";
+      << " cannot lock clocks; use the libcupti of CUDA 13.4 or later (--cupti FILE), or omit --clock-control";
   return Refuse(why);
 }
 
@@ -73,10 +72,8 @@ bool LockClocks(CUcontext context, trace::ClockControl wanted) {
 
 bool ControlClocks(CUcontext context) {
   const CounterRequest& request = *TheCounterRequest();
-  const bool locks = request.clocks != trace::ClockControl::kNone;
-  if (!locks && !request.flushes_caches) return true;
-  if (Cupti().version < kControlVersion || (locks && !clocks.Bind())) return RefuseVersion();
-  if (!locks) return true;
+  if (request.clocks == trace::ClockControl::kNone) return true;
+  if (Cupti().version < kControlVersion || !clocks.Bind()) return RefuseVersion();
   if (!clocks.is_asked) return LockClocks(context, request.clocks);
   if (clocks.AreLocked(context)) return true;
   Message why;
@@ -94,10 +91,12 @@ void ReleaseClocks() {
 
 void ForgetClocksAfterFork() { clocks = {}; }
 
-EnableParams EnableParamsFor(CUcontext context) {
+bool CuptiFlushesCaches() { return Cupti().version >= kControlVersion; }
+
+EnableParams EnableParamsFor(CUcontext context, bool flushes_caches) {
   EnableParams params;
   params.context = context;
-  if (!TheCounterRequest()->flushes_caches) return params;
+  if (!flushes_caches) return params;
   params.size += sizeof params.cache_control;
   params.cache_control = kFlushAll;
   return params;

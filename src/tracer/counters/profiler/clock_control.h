@@ -1,5 +1,5 @@
-// The clocks and caches of a GPU while its kernels are measured, as the request wants them: by libcupti of CUDA 13.4
-// and later.
+// The clocks of a GPU while its kernels are measured, as the request wants them, and its caches: by libcupti of CUDA
+// 13.4 and later.
 #pragma once
 
 #include "gprof/trace/record.h"
@@ -25,7 +25,9 @@ struct EnableParams {
   CUpti_RangeProfiler_Object* profiler = nullptr;
   int cache_control = 0;
 };
-EnableParams EnableParamsFor(CUcontext context);
+EnableParams EnableParamsFor(CUcontext context, bool flushes_caches);
+// Whether that works in the libcupti in use.
+bool CuptiFlushesCaches();
 
 }  // namespace gprof::tracer
 #endif

@@ -56,7 +56,7 @@ bool RangeSession::Prepare() {
   if (!ControlClocks(context_)) return false;
   plan_ = PlanOf(device);
   if (plan_ == nullptr) return false;
-  EnableParams p = EnableParamsFor(context_);
+  EnableParams p = EnableParamsFor(context_, plan_->caches == trace::CacheControl::kL2 && !plan_->is_by_us);
   const auto enable = Profiler().cuptiRangeProfilerEnable;
   if (!Check("cuptiRangeProfilerEnable", enable(reinterpret_cast<CUpti_RangeProfiler_Enable_Params*>(&p))))
     return false;
@@ -97,12 +97,23 @@ bool RangeSession::TakeTurn() {
 
 bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) {
   has_own_range_ = false;
-  return MakeRoom(most_ranges) && InitializeImage() && TakeTurn() && BeginNow(most_ranges, CUPTI_AutoRange, replay);
+  return MakeRoom(most_ranges) && InitializeImage() && TakeTurn() && Configure(most_ranges, CUPTI_AutoRange, replay) &&
+         Start();
 }
 
 bool RangeSession::BeginOneRange(const char* name) {
-  if (!MakeRoom(1) || !InitializeImage() || !TakeTurn()) return false;
-  if (!BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay)) return false;
+  return (!plan_->is_by_us || CanFlush()) && MakeRoom(1) && InitializeImage() && TakeTurn() &&
+         Configure(1, CUPTI_UserRange, CUPTI_UserReplay) && BeginPass(name);
+}
+
+// Monitors that are programmed leave L2 full of dirty lines, so it is flushed after that, just before the range.
+bool RangeSession::BeginPass(const char* name) {
+  has_own_range_ = false;
+  if (!Start()) return false;
+  if (plan_->is_by_us && !flush_.Flush()) {
+    Stop();
+    return Check("the kernel that flushes caches", CUPTI_ERROR_UNKNOWN);
+  }
   GPROF_PARAMETERS(CUpti_RangeProfiler_PushRange, push);
   push.pRangeProfilerObject = profiler_;
   push.pRangeName = name;
@@ -126,7 +137,7 @@ bool RangeSession::SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode r
   return true;
 }
 
-bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
+bool RangeSession::Configure(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
   if (!SetMode(range, replay)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_SetConfig, config);
   config.pRangeProfilerObject = profiler_;
@@ -140,22 +151,48 @@ bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUp
   config.numNestingLevels = 1;
   config.minNestingLevel = 1;
   config.targetNestingLevel = 1;
-  if (!Check("cuptiRangeProfilerSetConfig", Profiler().cuptiRangeProfilerSetConfig(&config))) return false;
-  GPROF_PARAMETERS(CUpti_RangeProfiler_Start, start);
-  start.pRangeProfilerObject = profiler_;
-  return Check("cuptiRangeProfilerStart", Profiler().cuptiRangeProfilerStart(&start));
+  return Check("cuptiRangeProfilerSetConfig", Profiler().cuptiRangeProfilerSetConfig(&config));
 }
 
-uint32_t RangeSession::End() {
+bool RangeSession::Start() {
+  are_all_made_ = false;
+  GPROF_PARAMETERS(CUpti_RangeProfiler_Start, start);
+  start.pRangeProfilerObject = profiler_;
+  is_started_ = Check("cuptiRangeProfilerStart", Profiler().cuptiRangeProfilerStart(&start));
+  return is_started_;
+}
+
+bool RangeSession::Stop() {
+  is_started_ = false;
+  GPROF_PARAMETERS(CUpti_RangeProfiler_Stop, stop);
+  stop.pRangeProfilerObject = profiler_;
+  if (!Check("cuptiRangeProfilerStop", Profiler().cuptiRangeProfilerStop(&stop))) return false;
+  are_all_made_ = stop.isAllPassSubmitted != 0;
+  return true;
+}
+
+bool RangeSession::EndPass() {
   if (has_own_range_) {
     has_own_range_ = false;
     GPROF_PARAMETERS(CUpti_RangeProfiler_PopRange, pop);
     pop.pRangeProfilerObject = profiler_;
-    if (!Check("cuptiRangeProfilerPopRange", Profiler().cuptiRangeProfilerPopRange(&pop))) return 0;
+    if (!Check("cuptiRangeProfilerPopRange", Profiler().cuptiRangeProfilerPopRange(&pop))) return false;
   }
-  GPROF_PARAMETERS(CUpti_RangeProfiler_Stop, stop);
-  stop.pRangeProfilerObject = profiler_;
-  if (!Check("cuptiRangeProfilerStop", Profiler().cuptiRangeProfilerStop(&stop))) return 0;
+  return !is_started_ || Stop();
+}
+
+void RangeSession::LeaveReplayToCupti() {
+  const DevicePlan* plan = PlanOfReplay(*plan_);
+  is_usable_ = is_usable_ && plan != nullptr;
+  if (plan != nullptr) plan_ = plan;
+}
+
+uint32_t RangeSession::End() {
+  if (!EndPass()) return 0;
+  if (plan_->is_by_us && !are_all_made_) {
+    Check("cuptiRangeProfilerStop, as passes are missing,", CUPTI_ERROR_UNKNOWN);
+    return 0;
+  }
   GPROF_PARAMETERS(CUpti_RangeProfiler_DecodeData, decode);
   decode.pRangeProfilerObject = profiler_;
   if (!Check("cuptiRangeProfilerDecodeData", Profiler().cuptiRangeProfilerDecodeData(&decode))) return 0;
