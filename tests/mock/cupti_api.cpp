@@ -233,6 +233,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
   std::lock_guard<std::mutex> lock(TheSession().mutex);
   TheSession().request = request;
   TheSession().complete = complete;
+  StartWorker(TheSession());
   return CUPTI_SUCCESS;
 }
 

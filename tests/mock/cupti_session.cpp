@@ -122,6 +122,8 @@ void* Work(void*) {
   return nullptr;
 }
 
+}  // namespace
+
 void StartWorker(Session& s) {
   if (s.has_worker) return;
   s.has_worker = true;
@@ -129,12 +131,12 @@ void StartWorker(Session& s) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   pthread_t thread;
-  if (pthread_create(&thread, nullptr, Work, nullptr) == 0) {
-    pthread_setname_np(thread, "cupti-worker");
-    pthread_detach(thread);
-  }
+  // It has no name of its own: it inherits that of the thread that calls us.
+  if (pthread_create(&thread, nullptr, Work, nullptr) == 0) pthread_detach(thread);
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
+
+namespace {
 
 void CheckNew(const Session& s, const Buffer& b) {
   if (reinterpret_cast<uintptr_t>(b.data) % 8 != 0) Violation("activity buffer is not aligned to 8 bytes");
@@ -172,7 +174,6 @@ bool Request(Session& s, Buffer* b) {
 void Retire(Session& s, Buffer* b) {
   s.full.push_back(*b);
   *b = Buffer{};
-  StartWorker(s);
   s.work.notify_one();
 }
 

@@ -89,6 +89,8 @@ void EmitRecord(Record record, uint32_t kind, uint64_t ready_ns = 0, uint32_t st
   Emit(&record, kind, ready_ns, start_offset);
 }
 
+// The thread on which full buffers come back. [the session's lock is held]
+void StartWorker(Session& s);
 // Delivers every buffer that holds complete records; `is_forced` gives up the rest without times.
 void Flush(bool is_forced);
 

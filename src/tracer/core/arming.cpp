@@ -61,6 +61,8 @@ void* RunArmedThread(void* name) {
   std::atomic<uint32_t>* const bell = MapBell();
   while (!TakeRequest()) Wait(bell);
   UnmapMemory(bell, kPageBytes);
+  // Threads that CUPTI starts here inherit our name, and attach takes a thread of that name for one that waits.
+  NameThread(kAttachThread);
   LeaveArmedState();
   // Before CUPTI, which takes its time.
   if (StartTracer()) BindRememberedNvtx();

@@ -7,6 +7,9 @@
 
 namespace gprof::tracer {
 
+// The name of a thread that starts the tracer in a program which runs already.
+inline constexpr char kAttachThread[] = "gprof-attach";
+
 // Of an armed process, and once in it. [cuInit]
 void WaitForRequest();
 // It is not in the child of a fork.

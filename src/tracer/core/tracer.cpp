@@ -78,7 +78,7 @@ __attribute__((constructor)) void WatchForks() {
   pthread_atfork(BeforeFork, ReleaseLoader, AfterForkInChild);
   LookForAttachment();
   // A thread of libcuda's loads us: it goes on with its own work at once.
-  if (IsAttached()) StartThread(StartAttached, "gprof-attach");
+  if (IsAttached()) StartThread(StartAttached, kAttachThread);
 }
 
 bool IsMeantToBeRecorded() {
