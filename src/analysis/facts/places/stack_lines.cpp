@@ -44,6 +44,11 @@ bool IsFramework(std::string_view package) {
   return std::ranges::any_of(kFrameworks, [&](std::string_view framework) { return package.starts_with(framework); });
 }
 
+// Triton compiles what launches a kernel from a text, as `python -c` compiles a program.
+bool IsLauncherOfTriton(const Trace& trace, const Module& code) {
+  return trace.Text(code.name) == "launcher" && trace.Text(code.path) == "<string>";
+}
+
 // The sources of generated code, by file and line.
 class GeneratedCode {
  public:
@@ -132,7 +137,7 @@ PythonLines::PythonLines(const Trace& trace) : trace_(trace), of_stacks_(trace.s
     }
     std::optional<Owner>& owner_of_file = owners_of_files[line.file.value];
     if (!owner_of_file) owner_of_file = OwnerOf(trace.Text(line.file));
-    const Owner owner = *owner_of_file;
+    const Owner owner = IsLauncherOfTriton(trace, code) ? Owner::kFramework : *owner_of_file;
     if (owner > owners[i]) continue;
     owners[i] = owner;
     of_stacks_[i] = NumberOf(line);

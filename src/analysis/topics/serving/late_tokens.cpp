@@ -34,8 +34,15 @@ int64_t KernelNs(const LatencySplit& split) { return split[LatencyPart::kDecode]
 
 class Reasons {
  public:
-  Reasons(const AnalysisInput& input, const ServedRequests& served, const EngineTime& time)
-      : trace_(input.trace()), served_(served), time_(time), places_(input) {}
+  // `usual_share`: of the time of tokens that are not late, that in which work of others was on the GPU.
+  Reasons(const AnalysisInput& input, const ServedRequests& served, const EngineTime& time, int64_t median_ns,
+          double usual_share)
+      : trace_(input.trace()),
+        served_(served),
+        time_(time),
+        places_(input),
+        median_ns_(median_ns),
+        usual_share_(usual_share) {}
 
   // What the group of a late token is told apart by; `usual` is what others take.
   LateGroup Of(const Latency& token, const LatencySplit& usual) {
@@ -43,6 +50,13 @@ class Reasons {
     LateGroup group;
     group.part = MostExtra(request, token, usual);
     group.worst = token;
+    if (HasOtherWork(token)) {
+      group.part = LatencyPart::kDecode;
+      group.has_other_work = true;
+      if (time_.OtherProcess() != kNone && time_.OtherProcess() != ProcessOf(request))
+        group.where = NameOf(trace_.processes[time_.OtherProcess()]);
+      return group;
+    }
     if (group.part == LatencyPart::kHost) {
       group.where = places_.MostOf(ThreadOf(request, token), time_.HostIntervals(ProcessOf(request), token.time));
     } else if (group.part == LatencyPart::kOutput) {
@@ -56,16 +70,19 @@ class Reasons {
         group.where = places_.MostOf(ThreadOf(request, token), time_.HostIntervals(ProcessOf(request), token.time));
     } else if (group.part == LatencyPart::kNotScheduled || group.part == LatencyPart::kPrefill) {
       group.was_preempted = request.preemptions > 0;
-    } else if (group.part == LatencyPart::kDecode) {
-      const int64_t extra_ns = KernelNs(token.split) - KernelNs(usual);
-      group.has_other_work = 2 * time_.OtherWorkNs(token.time) >= extra_ns;
-      if (group.has_other_work && time_.OtherProcess() != kNone && time_.OtherProcess() != ProcessOf(request))
-        group.where = NameOf(trace_.processes[time_.OtherProcess()]);
     }
     return group;
   }
 
  private:
+  // At least half of what it is late by went to others: a GPU that is shared in turns makes kernels of the step longer,
+  // and lets them wait while the GPU does nothing for the step, which looks like time of the host.
+  bool HasOtherWork(const Latency& token) const {
+    const auto duration_ns = static_cast<double>(token.time.DurationNs());
+    const double more_ns = static_cast<double>(time_.OtherWorkNs(token.time)) - usual_share_ * duration_ns;
+    return more_ns > 0 && 2 * more_ns >= duration_ns - static_cast<double>(median_ns_);
+  }
+
   // A step with prompts in it takes longer as a whole: what its host code takes is a part of that.
   LatencyPart MostExtra(const ServedRequest& request, const Latency& token, const LatencySplit& usual) const {
     StepSplit own_prompt, prompts_of_others;
@@ -119,6 +136,8 @@ class Reasons {
   const ServedRequests& served_;
   const EngineTime& time_;
   ThreadPlaces places_;
+  const int64_t median_ns_;
+  const double usual_share_;
 };
 
 void AddTo(LateGroup* group, const LateGroup& one, int64_t extra_ns) {
@@ -134,14 +153,17 @@ LateTokens::LateTokens(const AnalysisInput& input, const ServedRequests& served,
                        const Latencies& latencies) {
   const std::vector<Latency>& tokens = latencies.next_tokens();
   late_from_ns = LateFrom(tokens, &median_ns);
-  int64_t others = 0;
+  int64_t others = 0, others_ns = 0, other_work_ns = 0;
   for (const Latency& token : tokens) {
     if (token.time.DurationNs() > late_from_ns) continue;
     usual += token.split;
     ++others;
+    others_ns += token.time.DurationNs();
+    other_work_ns += time.OtherWorkNs(token.time);
   }
   for (int64_t& ns : usual.ns) ns /= std::max<int64_t>(others, 1);
-  Reasons reasons(input, served, time);
+  const double usual_share = static_cast<double>(other_work_ns) / static_cast<double>(std::max<int64_t>(others_ns, 1));
+  Reasons reasons(input, served, time, median_ns, usual_share);
   std::map<std::tuple<LatencyPart, std::string, bool, bool>, uint32_t> number_of;
   group_of.assign(tokens.size(), kNone);
   for (size_t i = 0; i < tokens.size(); ++i) {

@@ -16,7 +16,7 @@ namespace gprof {
 struct LateGroup {
   LatencyPart part = LatencyPart::kHost;     // that they have most more of
   std::string where;                         // a line, a function, a process; empty where nothing more is known
-  bool has_other_work = false;               // of decode: something else ran on the GPU meanwhile
+  bool has_other_work = false;               // something else ran on the GPU meanwhile; counted as decode
   bool was_preempted = false;                // of steps without it
   bool is_mostly_host = false;               // of kMixed: most of that time the step had no work on the GPU
   int64_t tokens = 0, extra_ns = 0;          // and by how much more than the median they are late, in all
