@@ -1,5 +1,6 @@
 #include "recorder/recorder.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -169,6 +170,7 @@ void Recorder::Take(Job* job) {
                   "): " + taken.reason + ". Next: gprof-cli report " + taken.path);
   }
   taken_.push_back(std::move(taken));
+  malloc_trim(0);  // it took megabytes for a moment, and the recorder stays for days
 }
 
 MeasuredSlowDown Recorder::SlowDown() const { return watch_.SlowDown(MonotonicNs()); }
