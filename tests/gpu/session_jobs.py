@@ -1,9 +1,11 @@
-"""What tests/gpu/session.py runs on two GPUs and 32 processors, in two calls of less than ten minutes each.
+"""What tests/gpu/session.py runs: on two GPUs and 32 processors, or on one GPU and 16, each in less than ten minutes.
 
 first   GPU 0: a server that knows the truth, the walkthroughs. GPU 1, where nothing is timed: recorders for eight minutes, 200
         kills, 300 attaches of each kind. Fuzzers beside them.
 second  both GPUs: what only two can show and was never run. Then GPU 0: estimates of the slow-down; GPU 1: the stall of an
         attach. Then both again: ranks that are attached to. Fuzzers beside them.
+third   one GPU: what replays of kernels find in L2; what `try` and `what-if` find.
+fourth  one GPU: what a recorder with a budget costs; then attaches of each kind and graphs by layer, side by side.
 
 In words of a job, {out} is its folder, {build} the build and {limit_s} how many seconds it may take.
 """
@@ -88,4 +90,19 @@ def second():
             Lane("fuzzers", range(11, 32), "", [fuzzers("second", 100, 9.1 - MERGE_MINUTES)], nice=19)]
 
 
-PLANS = {"first": first, "second": second}
+def third():
+    clean = Job("clean_l2", script("measure_clean_l2", "--build", "{build}", "--out", "{out}", "--budget-s", 140), 160)
+    more = Job("clean_l2_more", script("measure_clean_l2", "--build", "{build}", "--out", "{out}", "--budget-s", 50, "--only", "results", "several", "full", "--no-ncu"), 65)
+    return [Lane("gpu", range(0, 16), "0", [clean, more, test("test_cures", 330), test("test_delays", 120)])]
+
+
+def fourth():
+    budgets = [Job(f"budget_{kind}", script("recorder_budget", "{build}/bin/gprof-cli", "{out}", "--seconds", 35, "--rounds", 2, "--only", kind), 200)
+               for kind in ("eager", "graph")]
+    kinds = ("torch_eager", "torch_graph", "jax", "launches")
+    attaching = [Lane(kind, range(2 * i, 2 * i + 2), "0", [attaches(kind, 130)], after=("budgets",)) for i, kind in enumerate(kinds)]
+    layers = Lane("layers", range(8, 14), "0", [test("test_graph_layers", 140)], after=("budgets",))
+    return [Lane("budgets", range(0, 16), "0", budgets), *attaching, layers]
+
+
+PLANS = {"first": first, "second": second, "third": third, "fourth": fourth}

@@ -115,6 +115,7 @@ class GraphNodes(Kinds):
             self.assertNotEqual(clone["graph"], made[clone["original"]]["graph"])
         main, builder = run.facts("me")[0]["tid"], run.facts("builder")[0]["tid"]
         self.assertEqual({n["node_type"]: n["tid"] for n in made.values()}, {0: builder, 2: main})
+        self.assertEqual({n["node_type"]: n["place"] or "" for n in made.values()}, {0: "Model / layer.0", 2: ""})
         calls = {"0": "cudaGraphAddKernelNode", "2": "cudaGraphAddMemsetNode"}
         for node in made.values():
             inside = [c for c in trace.calls(calls[str(node["node_type"])])
