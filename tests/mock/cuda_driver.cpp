@@ -344,11 +344,6 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned
       f != nullptr ? f->name.c_str() : nullptr);
 }
 
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  std::swap(*mode, ThisThread().capture_mode);
-  return CUDA_SUCCESS;
-}
-
 // ---- streams and events ----
 
 CUresult cuStreamCreate(CUstream* stream, unsigned int flags) {
