@@ -258,6 +258,12 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
   });
 }
 
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(now, *mode);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxGetDevice(CUdevice* device) {
   cuCtxGetDevice_params p{device};
   return CallInContext(Use::kQuery, MOCK_DRIVER_ID(cuCtxGetDevice), &p, [&] {
