@@ -6,6 +6,7 @@ second  both GPUs: what only two can show and was never run. Then GPU 0: estimat
         attach. Then both again: ranks that are attached to. Fuzzers beside them.
 third   one GPU: what `try` and `what-if` find.
 fourth  one GPU: what a recorder with a budget costs; then attaches of each kind and graphs by layer, side by side.
+fifth   one GPU: which part of a recorder costs what.
 
 In words of a job, {out} is its folder, {build} the build and {limit_s} how many seconds it may take.
 """
@@ -94,6 +95,14 @@ def third():
     return [Lane("gpu", range(0, 16), "0", [test("test_cures", 330), test("test_delays", 120)])]
 
 
+def fifth():
+    """What of a recorder slows down a program that launches as fast as it can."""
+    without = ("samples: -s none", "system calls: -t cuda,nvtx", "collectors: --only-trace", "CUDA: -t nvtx --only-trace")
+    words = [word for one in without for word in ("--without", one)]
+    parts = Job("budget_parts", script("recorder_budget", "{build}/bin/gprof-cli", "{out}", "--seconds", 20, "--rounds", 3, "--only", "eager", *words), 540)
+    return [Lane("budget", range(0, 16), "0", [parts])]
+
+
 def fourth():
     budgets = [Job(f"budget_{kind}", script("recorder_budget", "{build}/bin/gprof-cli", "{out}", "--seconds", 35, "--rounds", 2, "--only", kind), 200)
                for kind in ("eager", "graph")]
@@ -103,4 +112,4 @@ def fourth():
     return [Lane("budgets", range(0, 16), "0", budgets), *attaching, layers]
 
 
-PLANS = {"first": first, "second": second, "third": third, "fourth": fourth}
+PLANS = {"first": first, "second": second, "third": third, "fourth": fourth, "fifth": fifth}
