@@ -6,7 +6,7 @@
 
 The programs are `gpu_scripted work` (launch, mark, wait), `steady_loops.py` for PyTorch eager, graphs, numba and JAX where these can be
 imported. A program is started anew every 20 attaches, half of them armed (`gprof-cli env`). For each kind, OUT/attach_stall.json has:
-attaches, crashes, wrong results, percentiles of the stall (the longest turn in the 100 ms around the begin of the recording, less
+attaches, crashes, wrong results, by how much a turn takes longer once nothing is recorded any more, percentiles of the stall (the longest turn in the 100 ms around the begin of the recording, less
 the median turn) and of the time from the command to the first record. A kind for which --limit-s is not enough is attached to less
 often. Needs a GPU (exit code 77 without).
 """
@@ -118,6 +118,7 @@ def attach(pid, trace):
 
 def measure(kind, folder, attaches, until):
     stalls, firsts, failures, ends = {"ptrace": [], "armed": []}, [], [], []
+    afterwards = []
     done = 0
     while done < attaches and time.monotonic() < until:
         way = "armed" if done // PER_PROGRAM % 2 else "ptrace"
@@ -125,6 +126,7 @@ def measure(kind, folder, attaches, until):
         if not program.is_ready:
             return {"left_out": program.end()[1][-200:]}
         time.sleep(1)
+        before = [took for _, took in program.turns[len(program.turns) // 2:]]
         for _ in range(min(PER_PROGRAM, attaches - done)):
             if time.monotonic() > until:
                 break
@@ -143,6 +145,11 @@ def measure(kind, folder, attaches, until):
             usual = statistics.median(took for _, took in program.turns)
             near = [took for begin, took in program.turns if asked_ns <= begin + took and begin <= at + AROUND_NS]
             stalls[way].append((max(near, default=0) - usual) / 1e6)
+        left_ns = time.monotonic_ns()
+        time.sleep(1)
+        after = [took for begin, took in list(program.turns) if begin > left_ns]
+        if before and after:
+            afterwards.append(100 * (statistics.median(after) / statistics.median(before) - 1))
         code, err = program.end()
         ends.append(code)
         if code != 0:
@@ -151,6 +158,7 @@ def measure(kind, folder, attaches, until):
     return {"attaches": done, "failures": failures, "wrong_ends": sum(code != 0 for code in ends),
             "stall_ms": {way: {"p50": percentile(all_, 0.5), "p90": percentile(all_, 0.9), "p99": percentile(all_, 0.99), "max": max(all_, default=None)}
                          for way, all_ in stalls.items()},
+            "slower_afterwards_percent": {"median": percentile(afterwards, 0.5), "least": min(afterwards, default=None), "most": max(afterwards, default=None)},
             "first_record_ms": {"p50": percentile(firsts, 0.5), "p99": percentile(firsts, 0.99)}}
 
 

@@ -6,7 +6,7 @@ second  both GPUs: what only two can show and was never run. Then GPU 0: estimat
         attach. Then both again: ranks that are attached to. Fuzzers beside them.
 third   one GPU: what `try` and `what-if` find.
 fourth  one GPU: what a recorder with a budget costs; then attaches of each kind and graphs by layer, side by side.
-fifth   one GPU: which part of a recorder costs what.
+fifth   one GPU: which part of a recorder costs what, and what an attachment leaves behind.
 
 In words of a job, {out} is its folder, {build} the build and {limit_s} how many seconds it may take.
 """
@@ -99,8 +99,9 @@ def fifth():
     """What of a recorder slows down a program that launches as fast as it can."""
     without = ("samples: -s none", "system calls: -t cuda,nvtx", "collectors: --only-trace", "CUDA: -t nvtx --only-trace")
     words = [word for one in without for word in ("--without", one)]
-    parts = Job("budget_parts", script("recorder_budget", "{build}/bin/gprof-cli", "{out}", "--seconds", 20, "--rounds", 3, "--only", "eager", *words), 540)
-    return [Lane("budget", range(0, 16), "0", [parts])]
+    parts = Job("budget_parts", script("recorder_budget", "{build}/bin/gprof-cli", "{out}", "--seconds", 15, "--rounds", 3, "--only", "eager", *words), 540)
+    left = Job("attach_left", script("attach_stall", "{out}", "--attaches", 80, "--kinds", "torch_eager,launches", "--limit-s", "{limit_s}"), 150)
+    return [Lane("budget", range(0, 16), "0", [dataclasses.replace(parts, limit_s=400), left])]
 
 
 def fourth():
