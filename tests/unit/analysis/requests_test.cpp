@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/facts/serving/span_requests.h"
 #include "analysis/topics/analyses.h"
 #include "analysis/topics/serving/one_request.h"
 #include "analysis/topics/serving/serving_tables.h"
@@ -217,6 +218,68 @@ TEST(Requests, StepsAreKnownByTheirRangesWhereNobodyToldOfThem) {
   EXPECT_EQ(RealOf(steps, 0, "mean_kernel_ns"), 40);
   EXPECT_EQ(TextOf(steps, 1, "kind"), "mixed");
   EXPECT_EQ(IntOf(steps, 1, "tokens_in"), 519);
+}
+
+// Spans of an engine that told of nothing.
+TEST(Requests, SpansBecomeRequestsInTheStepsOfTheirTime) {
+  TraceMaker maker;
+  maker.AddRange(0, 10, "load");
+  maker.AddRange(100, 200, "execute_context_1(512)_generation_1(1)");
+  maker.AddRange(300, 360, "execute_context_0(0)_generation_2(2)");
+  maker.AddRange(400, 500, "execute_context_1(9)_generation_2(2)");
+  maker.Launch(101, 102, 110, 190);
+  maker.Launch(301, 302, 310, 350);
+  maker.Launch(401, 402, 410, 490);
+  trace::ClockRecord clock;
+  clock.monotonic_ns = 1, clock.realtime_ns = 1'000'001;
+  maker.trace().clocks.push_back({0, clock});
+  Trace trace = maker.Finish();
+  ASSERT_TRUE(CanAddRequests(trace));
+  std::vector<RequestSpan> spans(4);
+  spans[0] = {"a", 1'000'050, 160, 400, 30, 512, 7};
+  spans[1] = {"long after", 2'000'000, 160, 400, 30, 512, 7};
+  spans[2] = {"no queue", 1'000'050, 160, 400, {}, 512, 7};
+  spans[3] = {"between steps", 1'000'205, 20, 30, 10, 512, 7};
+  const SpanRequests counts = AddRequestsOfSpans(spans, &trace);
+  EXPECT_EQ(counts.added, 1u);
+  EXPECT_EQ(counts.elsewhen, 1u);
+  EXPECT_EQ(counts.incomplete, 1u);
+  EXPECT_EQ(counts.without_step, 1u);
+  const Serving serving{AnalysisInput(trace)};
+  ASSERT_EQ(serving.served.requests().size(), 1u);
+  const ServedRequest& a = serving.served.requests()[0];
+  EXPECT_EQ(a.name, "a");
+  EXPECT_EQ(a.OutputTokens(), 7);
+  EXPECT_EQ(a.LastTokenNs(), 450);
+  ASSERT_EQ(a.steps.size(), 3u);
+  EXPECT_TRUE(a.steps[0].is_prefill);
+  EXPECT_FALSE(a.steps[1].is_prefill);
+  EXPECT_FALSE(a.steps[2].is_prefill) << "its prompt was known by then";
+  const Latency& first = TokenOf(serving, "a", 0);
+  EXPECT_EQ(first.time.DurationNs(), 160);
+  EXPECT_EQ(first.split[LatencyPart::kQueue], 50);
+  EXPECT_EQ(first.split[LatencyPart::kPrefill], 80);
+  EXPECT_EQ(first.split[LatencyPart::kHost], 20);
+  EXPECT_EQ(first.split[LatencyPart::kOutput], 10);
+  EXPECT_TRUE(serving.latencies.next_tokens().empty()) << "nobody said when the others came";
+}
+
+TEST(Requests, ASpanIsARequestsByItsNameOrTheOneThatAClientKnows) {
+  Engine engine;
+  const char* const names[] = {"a", "cmpl-1-0123abcd", "twice-0123abcd", "twice-0123abce", "of-two-spans"};
+  for (const char* name : names) engine.Tell(name, 5, Kind::kArrived, 1);
+  const ServedRequests served(engine.Finish());
+  const auto place = [&](const char* name) {
+    return static_cast<uint32_t>(std::ranges::find(served.requests(), name, &ServedRequest::name) -
+                                 served.requests().begin());
+  };
+  std::vector<RequestSpan> spans;
+  for (const char* name : {"a", "cmpl-1", "twice", "of-two-spans", "of-two-spans", "cmpl", ""}) {
+    spans.emplace_back();
+    spans.back().request = name;
+  }
+  EXPECT_EQ(RequestsOfSpans(spans, served),
+            (std::vector<uint32_t>{place("a"), place("cmpl-1-0123abcd"), kNone, kNone, kNone, kNone, kNone}));
 }
 
 TEST(Requests, WithoutAnEngineThereIsNothing) {

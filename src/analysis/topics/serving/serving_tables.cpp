@@ -76,7 +76,7 @@ std::vector<int64_t> EndToEnd(const ServedRequests& served) {
   std::vector<int64_t> times;
   for (const ServedRequest& request : served.requests()) {
     const bool has_ended = request.ended_ns != INT64_MIN && !request.is_aborted && !request.tokens.empty();
-    if (request.HasArrived() && has_ended) times.push_back(request.tokens.back().time_ns - request.arrived_ns);
+    if (request.HasArrived() && has_ended) times.push_back(request.LastTokenNs() - request.arrived_ns);
   }
   std::ranges::sort(times);
   return times;
@@ -173,10 +173,9 @@ Table SlowestRequestsTable(const Serving& serving, uint32_t max_rows) {
   const size_t shown = RowsShown(slowest.size(), max_rows);
   for (size_t i = 0; i < shown; ++i) {
     const ServedRequest& request = serving.served.requests()[slowest[i]->request];
-    int64_t tokens = 0;
-    for (const TokensOut& out : request.tokens) tokens += out.tokens;
+    const int64_t longest_ns = longest[slowest[i]->request];
     std::vector<Cell> row = LatencyRow(request.name, *slowest[i]);
-    row.insert(row.end(), {request.prompt_tokens, tokens, longest[slowest[i]->request]});
+    row.insert(row.end(), {request.prompt_tokens, request.OutputTokens(), longest_ns > 0 ? Cell(longest_ns) : Cell()});
     table.rows.push_back(std::move(row));
   }
   CountLeftOut(&table, slowest.size());
@@ -221,7 +220,9 @@ Table BatchStepsTable(const Serving& serving) {
   for (size_t kind = 0; kind < sums.size(); ++kind) {
     const Sum& s = sums[kind];
     if (s.steps == 0) continue;
-    table.rows.push_back({kKinds[kind], s.steps, s.in, s.out, MeanOf(s.requests, s.steps), MeanOf(s.ns, s.steps),
+    // Ranges do not say what their steps found.
+    const Cell out = serving.trace.engine_steps.empty() ? Cell() : Cell(s.out);
+    table.rows.push_back({kKinds[kind], s.steps, s.in, out, MeanOf(s.requests, s.steps), MeanOf(s.ns, s.steps),
                           MeanOf(s.split.kernel_ns, s.steps), MeanOf(s.split.copy_ns, s.steps),
                           MeanOf(s.split.host_ns, s.steps), MeanOf(s.kernels, s.steps), s.graphs});
   }
@@ -300,7 +301,7 @@ Table ServingOverTimeTable(const Serving& serving) {
   for (const BatchStep& step : steps) end_ns = std::max(end_ns, step.time.end_ns);
   for (const ServedRequest& request : serving.served.requests()) {
     if (request.HasArrived()) start_ns = std::min(start_ns, request.arrived_ns);
-    if (!request.tokens.empty()) end_ns = std::max(end_ns, request.tokens.back().time_ns + 1);
+    if (!request.tokens.empty()) end_ns = std::max(end_ns, request.LastTokenNs() + 1);
   }
   const int64_t width_ns = (end_ns - start_ns + kRows - 1) / kRows;
   struct Row {
@@ -308,6 +309,7 @@ Table ServingOverTimeTable(const Serving& serving) {
     double cache = -1;
   };
   std::array<Row, kRows> rows;
+  bool are_tokens_known = true;
   const auto row_at = [&](int64_t ns) -> Row& {
     return rows[static_cast<size_t>(std::clamp<int64_t>((ns - start_ns) / width_ns, 0, kRows - 1))];
   };
@@ -323,14 +325,14 @@ Table ServingOverTimeTable(const Serving& serving) {
   for (const ServedRequest& request : serving.served.requests()) {
     if (request.HasArrived()) ++row_at(request.arrived_ns).arrivals;
     for (const TokensOut& out : request.tokens) row_at(out.time_ns).tokens += out.tokens;
+    are_tokens_known &= request.later_tokens == 0;
   }
   for (int64_t i = 0; i < kRows; ++i) {
     const Row& row = rows[static_cast<size_t>(i)];
-    Cell cache;
+    Cell cache, tokens;
     if (row.cache >= 0) cache = row.cache;
-    table.rows.push_back({i * width_ns, row.arrivals,
-                          1e9 * static_cast<double>(row.tokens) / static_cast<double>(width_ns),
-                          MeanOf(row.running, row.steps), row.waiting, cache});
+    if (are_tokens_known) tokens = 1e9 * static_cast<double>(row.tokens) / static_cast<double>(width_ns);
+    table.rows.push_back({i * width_ns, row.arrivals, tokens, MeanOf(row.running, row.steps), row.waiting, cache});
   }
   return table;
 }
