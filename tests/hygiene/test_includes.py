@@ -55,7 +55,8 @@ FOREIGN = {
     r"re2/": {"src/base"},
     r"zlib\.h$": {"src/trace", "src/import", "src/export", "src/html"},
     r"cuda_occupancy\.h$": {"src/analysis"},
-    r"cupti|cuda(?!_occupancy\.h$)|nvtx3|generated_": {"src/tracer"},
+    r"cupti|cuda(?!_occupancy\.h$)|generated_": {"src/tracer"},
+    r"nvtx3": {"src/tracer", "include/gprof_cli"},
     r"gtest|gmock|benchmark/": set(),
 }
 # Nothing of the format may allocate, throw or print.

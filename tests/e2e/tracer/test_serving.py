@@ -110,5 +110,62 @@ class Serving(harness.Case):
         self.assertIn("serving_engine.py", findings["requests.host"]["message"])
 
 
+class ServingByNvtx(harness.Case):
+    """An engine in C++ that uses gprof_cli/serving_nvtx.h."""
+
+    def setUp(self):
+        super().setUp()
+        self.run_ = self.profile("serving_nvtx", version=None)
+        self.assertEqual(self.run_.code, 0, self.run_.err)
+        self.assert_clean(self.run_.trace)
+
+    def rows(self, kind):
+        done = subprocess.run([harness.GPROF, "export", "--format", "jsonl", "--kind", kind, "-o", "-",
+                               self.run_.trace_path], capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_all_that_was_told_is_there(self):
+        events, steps, members = map(self.rows, ("request_event", "engine_step", "step_request"))
+        told = self.run_.facts("event")
+        names = {e["request"]: e["name"] for e in events if e["event"] == "named"}
+        self.assertEqual(names, {f["request"]: f"cmpl-{f['request']}" for f in told})
+        words = ["named", "arrived", "tokens out", "preempted", "finished", "aborted"]
+        self.assertEqual(sorted((e["request"], e["event"], e["tokens"]) for e in events if e["event"] != "named"),
+                         sorted((f["request"], words[f["event"]], f["tokens"]) for f in told))
+        truth = self.run_.facts("step")
+        self.assertEqual([s["step"] for s in steps], list(range(1, len(truth) + 1)))
+        of_step = {}
+        for m in members:
+            of_step.setdefault(m["step"], []).append(
+                [m["request"], m["tokens"], m["cached"], m["tokens_out"], int(m["is_prefill"])])
+        for step, known in zip(steps, truth):
+            self.assertEqual(of_step[step["step"]], known["members"])
+            self.assertEqual(step["requests"], len(known["members"]))
+            self.assertEqual((step["waiting"], step["cache_used"], step["cache_blocks"]),
+                             (known["waiting"], known["cache_used"], 1000))
+
+    def test_what_happened_before_it_was_told_has_its_time(self):
+        arrived = {e["request"]: e["time_ns"] for e in self.rows("request_event") if e["event"] == "arrived"}
+        told = {e["request"]: e["time_ns"] for e in self.rows("request_event") if e["event"] == "named"}
+        ago = {f["request"]: f["ago_ns"] for f in self.run_.facts("event") if f["event"] == 1}
+        self.assertIn(5_000_000_000, ago.values())
+        for request, ns in ago.items():
+            self.assertGreaterEqual(arrived[request], told[request] - ns)
+
+    def test_latencies_are_sums(self):
+        done = subprocess.run([harness.GPROF, "requests", self.run_.trace_path, "--rows", "0", "--format", "json"],
+                              capture_output=True, text=True, check=True)
+        report = json.loads(done.stdout)
+        metrics = {m["id"]: m["value"] for m in report["metrics"]}
+        told = self.run_.facts("event")
+        self.assertEqual(metrics["requests.output_tokens"], sum(f["tokens"] for f in told if f["event"] == 2))
+        self.assertEqual(metrics["requests.preemptions"], 2)
+        slowest, = (t for t in report["tables"] if t["id"] == "requests_slowest")
+        self.assertEqual(len(slowest["rows"]), len({f["request"] for f in told}))
+        for row in slowest["rows"]:
+            parts = sum(v or 0 for k, v in row.items() if k.endswith("_ns") and k not in ("latency_ns", "longest_between_ns"))
+            self.assertEqual(parts, row["latency_ns"])
+
+
 if __name__ == "__main__":
     harness.unittest.main()
