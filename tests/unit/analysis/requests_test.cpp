@@ -20,6 +20,7 @@ struct Member {
   std::string request;
   uint32_t tokens = 1, tokens_out = 1;
   bool is_prefill = false;
+  uint32_t cached = 0;
 };
 
 // An engine on thread 0 of process 0: its requests are told by their names.
@@ -40,7 +41,7 @@ class Engine {
         {start_ns, end_ns, 0, 0, step, static_cast<int64_t>(members.size()), waiting, 0, 0});
     for (const Member& m : members) {
       maker_.trace().step_requests.push_back(
-          {start_ns, 0, step, NumberOf(m.request), m.tokens, 0, m.tokens_out, m.is_prefill});
+          {start_ns, 0, step, NumberOf(m.request), m.tokens, m.cached, m.tokens_out, m.is_prefill});
     }
   }
 
@@ -218,6 +219,49 @@ TEST(Requests, StepsAreKnownByTheirRangesWhereNobodyToldOfThem) {
   EXPECT_EQ(RealOf(steps, 0, "mean_kernel_ns"), 40);
   EXPECT_EQ(TextOf(steps, 1, "kind"), "mixed");
   EXPECT_EQ(IntOf(steps, 1, "tokens_in"), 519);
+}
+
+// "a" has 60 of 100 tokens from the cache and computes 30 of them again, 10 with the prompt of "b" beside them. Of "c",
+// which came before the recording, nobody knows what was computed.
+TEST(Requests, TokensOfPromptsAreCachedOrComputedOrComputedAgain) {
+  Engine engine;
+  engine.Tell("a", 0, Kind::kArrived, 100);
+  engine.Tell("b", 1, Kind::kArrived, 30);
+  engine.Step(10, 20, 11, 19, {{"c", 50, 0, true, 400}});
+  engine.Step(30, 40, 31, 39, {{"a", 40, 1, true, 60}});
+  engine.Step(50, 60, 51, 59, {{"a", 3, 1, false, 100}});
+  engine.Step(70, 80, 71, 79, {{"a", 20, 0, true, 71}});
+  engine.Step(90, 110, 91, 109, {{"a", 15, 1, true, 91}, {"b", 30, 1, true}});
+  const Trace& trace = engine.Finish();
+  const Serving serving{AnalysisInput(trace)};
+  const PromptCache& prompts = serving.prompts;
+  EXPECT_EQ(prompts.cached.tokens, 60);
+  EXPECT_EQ(prompts.cached.requests, 1);
+  EXPECT_EQ(prompts.computed.tokens, 40 + 30 + 5) << "and what came behind the drafts that were not accepted";
+  EXPECT_EQ(prompts.computed.steps, 2);
+  EXPECT_EQ(prompts.again.tokens, 30);
+  EXPECT_EQ(prompts.again.requests, 1);
+  EXPECT_EQ(prompts.again.kernel_ns, 8 + 18);
+  EXPECT_DOUBLE_EQ(prompts.again.share_ns, 8 + 18 * 10 / 45.0);
+  const AnalysisResult result = RunRequests(trace, kAllRows);
+  EXPECT_NEAR(MetricOf(result, "requests.prefix_hit_percent"), 100 * 60 / 135.0, 1e-9);
+  const Table& table = TableOf(result, "prompt_tokens");
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(IntOf(table, 2, "tokens"), 30);
+  EXPECT_EQ(IntOf(TableOf(result, "requests_slowest"), 0, "cached_tokens") +
+                IntOf(TableOf(result, "requests_slowest"), 1, "cached_tokens"),
+            60);
+  const auto again = std::ranges::find(result.findings, "requests.computed_again", &Finding::id);
+  ASSERT_NE(again, result.findings.end()) << "no preemption was told";
+  EXPECT_EQ(again->evidence.front(),
+            "To keep them would save at most the 26 ns of kernels in their 2 steps, by their share of tokens 12 ns (an "
+            "estimate).");
+  engine.Tell("a", 65, Kind::kPreempted);
+  const AnalysisResult preempted = RunRequests(engine.Finish(), kAllRows);
+  EXPECT_EQ(std::ranges::find(preempted.findings, "requests.computed_again", &Finding::id), preempted.findings.end());
+  const auto finding = std::ranges::find(preempted.findings, "requests.preempted", &Finding::id);
+  ASSERT_NE(finding, preempted.findings.end());
+  EXPECT_EQ(finding->message, "1 request was preempted, 1 time in all: 30 tokens computed again");
 }
 
 // Spans of an engine that told of nothing.

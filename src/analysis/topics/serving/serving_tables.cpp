@@ -162,6 +162,7 @@ Table SlowestRequestsTable(const Serving& serving, uint32_t max_rows) {
   Table table =
       LatencyRowsTable("requests_slowest", "Requests that waited longest for their first token", "request", "Request");
   table.columns.push_back(CountColumn("prompt_tokens", "Prompt"));
+  table.columns.push_back(CountColumn("cached_tokens", "Cached"));
   table.columns.push_back(CountColumn("tokens_out", "Tokens"));
   table.columns.push_back(NsColumn("longest_between_ns", "Longest gap"));
   std::vector<const Latency*> slowest;
@@ -175,10 +176,38 @@ Table SlowestRequestsTable(const Serving& serving, uint32_t max_rows) {
     const ServedRequest& request = serving.served.requests()[slowest[i]->request];
     const int64_t longest_ns = longest[slowest[i]->request];
     std::vector<Cell> row = LatencyRow(request.name, *slowest[i]);
-    row.insert(row.end(), {request.prompt_tokens, request.OutputTokens(), longest_ns > 0 ? Cell(longest_ns) : Cell()});
+    Cell cached;
+    if (!request.steps.empty() && request.steps.front().tokens > 0) cached = request.steps.front().cached;
+    row.insert(row.end(),
+               {request.prompt_tokens, cached, request.OutputTokens(), longest_ns > 0 ? Cell(longest_ns) : Cell()});
     table.rows.push_back(std::move(row));
   }
   CountLeftOut(&table, slowest.size());
+  return table;
+}
+
+Table PromptsTable(const Serving& serving) {
+  Table table{"prompt_tokens",
+              "Prompts and the KV cache",
+              {{"what", "Tokens of prompts", Unit::kText},
+               CountColumn("tokens", "Tokens"),
+               {"percent", "", Unit::kPercent, false, ColumnRole::kOwn},
+               CountColumn("requests", "Requests"),
+               CountColumn("steps", "Steps"),
+               NsColumn("kernel_ns", "Kernels, at most"),
+               NsColumn("share_ns", "Estimate")},
+              {},
+              "Percent of all tokens of prompts. Kernels: of all steps with such tokens, which other tokens share; the "
+              "estimate is their share by tokens."};
+  const PromptCache& prompts = serving.prompts;
+  const auto add = [&](const char* what, const PromptTokens& t, bool has_steps) {
+    table.rows.push_back({what, t.tokens, Percent(t.tokens, prompts.Prompts()), t.requests,
+                          has_steps ? Cell(t.steps) : Cell(), has_steps ? Cell(t.kernel_ns) : Cell(),
+                          has_steps ? Cell(t.share_ns) : Cell()});
+  };
+  add("found in the cache", prompts.cached, false);
+  add("computed", prompts.computed, true);
+  if (prompts.again.tokens > 0) add("computed again", prompts.again, true);
   return table;
 }
 
