@@ -3,6 +3,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import time
 
 import harness
 
@@ -74,6 +75,39 @@ class Serving(harness.Case):
                 looked_at += 1
                 late += abs(row["latency_ns"] - (times[token + 1] - times[token])) > CLOCK_READS_NS
         self.assertLess(late, looked_at / 4)  # where the engine was interrupted between the call and its own clock
+
+    def test_spans_of_the_engine_are_joined_by_name_and_by_the_time_of_day(self):
+        _, truth = self.serve("--requests", "60")
+        day_ns = time.time_ns() - time.monotonic_ns()
+
+        def span(name, start_ns, first_token_ns, end_ns):
+            values = {"gen_ai.request.id": {"stringValue": name}}
+            for key, ns in (("time_to_first_token", first_token_ns), ("e2e", end_ns)):
+                values[f"gen_ai.latency.{key}"] = {"doubleValue": ns / 1e9}
+            return {"name": "llm_request", "startTimeUnixNano": str(start_ns + day_ns),
+                    "endTimeUnixNano": str(start_ns + end_ns + day_ns),
+                    "attributes": [{"key": key, "value": value} for key, value in values.items()]}
+
+        spans = {name: span(name, r["arrived_ns"], r["tokens_ns"][0] - r["arrived_ns"], r["tokens_ns"][-1] - r["arrived_ns"])
+                 for name, r in truth["requests"].items()}
+        left_out, *kept = spans
+        path = self.folder / "spans.json"
+        path.write_text("\n".join(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [one]}]}]})
+                                  for one in [*(spans[name] for name in kept), span("another", 0, 1, 2)]))
+        done = subprocess.run([harness.GPROF, "requests", self.trace_path, "--spans", path, "--rows", "0", "--format", "json"],
+                              capture_output=True, text=True, check=True)
+        tables = {t["id"]: t["rows"] for t in json.loads(done.stdout)["tables"]}
+        self.assertEqual([(row["count"], row["names"]) for row in tables["spans"][1:]], [(1, "another"), (1, left_out)])
+        rows = {row["request"]: row for row in tables["span_requests"]}
+        self.assertEqual(set(rows), set(kept))
+        far = 0
+        for name, row in rows.items():
+            request = truth["requests"][name]
+            self.assertEqual(row["span_first_token_ns"], request["tokens_ns"][0] - request["arrived_ns"])
+            self.assertEqual(row["first_token_difference_ns"], row["span_first_token_ns"] - row["first_token_ns"])
+            self.assertLess(abs(row["arrival_difference_ns"]), 1_000_000_000)
+            far += abs(row["first_token_difference_ns"]) > CLOCK_READS_NS
+        self.assertLess(far, len(rows) / 4)
 
     def count_named(self, plant):
         """(how many of its occurrences have a token whose reason is the plant, occurrences)"""

@@ -64,6 +64,10 @@ class Adding {
       ++counts_.elsewhen;
       return;
     }
+    if (trace_.step_requests.size() > kMostMembers) {
+      ++counts_.too_many;
+      return;
+    }
     if (!AddSteps(span, arrived_ns)) {
       ++counts_.without_step;
       return;

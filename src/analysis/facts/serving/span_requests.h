@@ -2,6 +2,7 @@
 // engine told the trace of none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,12 +17,16 @@ namespace gprof {
 // vLLM exports the name that a client knows: its engine puts "-" and eight characters behind it.
 std::vector<uint32_t> RequestsOfSpans(const std::vector<RequestSpan>& spans, const ServedRequests& served);
 
+// Of all requests in all steps: spans whose times are wrong may be in all of them.
+inline constexpr size_t kMostMembers = 20'000'000;
+
 // What became of spans that were to be requests.
 struct SpanRequests {
   uint64_t added = 0;
   uint64_t elsewhen = 0;      // before or after what was recorded
   uint64_t incomplete = 0;    // they do not tell of the queue and of the first token
   uint64_t without_step = 0;  // no step of the trace is within them
+  uint64_t too_many = 0;      // behind kMostMembers
 };
 
 // Whether the spans can become requests: the engine told of none, and its steps and the time of day are known.

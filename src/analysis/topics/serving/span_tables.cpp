@@ -185,6 +185,7 @@ Table SpansAsRequestsTable(const SpanRequests& counts) {
   add("before or after the recording", counts.elsewhen);
   add("without the time in the queue or to the first token", counts.incomplete);
   add("with no step of the trace in them", counts.without_step);
+  add("left out, as those before are in too many steps", counts.too_many);
   return table;
 }
 
