@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
+
+#include "base/machine/read_proc.h"
 
 namespace gprof {
 namespace {
@@ -116,8 +117,7 @@ AddressSpace AddressSpace::FromMaps(std::string_view maps, pid_t pid, CodeFiles*
 }
 
 std::optional<AddressSpace> AddressSpace::Of(pid_t pid, CodeFiles* files, const std::string& proc) {
-  std::ifstream file(proc + "/" + std::to_string(pid) + "/maps");
-  const std::string maps{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string maps = ReadProcFile(proc + "/" + std::to_string(pid) + "/maps");
   if (maps.empty()) return std::nullopt;
   return FromMaps(maps, pid, files);
 }

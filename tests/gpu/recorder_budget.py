@@ -2,12 +2,14 @@
 recorded and not recorded in turns.
 
     tests/gpu/recorder_budget.py GPROF_CLI OUT [--seconds 60] [--rounds 3] [--budget 1%] [--keep 10s] [--only eager|graph]
+                                 [--without "samples: -s none" ...]
 
 Writes OUT/recorder_budget.json: for each program the slow-down against runs without a recorder, with its 95 % interval by a
 bootstrap over the seconds of all rounds; what the recorder itself measured; how much of the time had kernels and how much the
 base level; memory of /dev/shm, second by second; the snapshots and what they hold. Exits with 1 where a run fails, memory is not
 flat (1 MB) once --keep is over, a recorded run has no base level, or the slow step leaves no snapshot, and with 77 without
-PyTorch or a GPU. Slow-downs are figures and no verdict."""
+PyTorch or a GPU. Slow-downs are figures and no verdict.
+With --without there are more recorded runs in turns, with options that leave something out: what that part costs."""
 
 import argparse
 import collections
@@ -36,6 +38,7 @@ def parse_arguments():
     parser.add_argument("--budget", default="1%")
     parser.add_argument("--keep", default="10s")
     parser.add_argument("--only", choices=("eager", "graph"))
+    parser.add_argument("--without", action="append", default=[], help="a name, a colon, and options of record")
     return parser.parse_args()
 
 
@@ -73,7 +76,7 @@ def run_plain(wanted, name):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def run_recorded(wanted, name, number):
+def run_recorded(wanted, name, number, options=()):
     """Its steps, what the recorder said, and what it wrote."""
     folder = wanted.out / f"{name}{number}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +85,7 @@ def run_recorded(wanted, name, number):
     watcher = Watcher(wanted, shm_bytes())
     slow_at_s = wanted.seconds * 0.6
     command = [wanted.command, "record", "--budget", wanted.budget, "--keep", wanted.keep, "--on-slow-step", "step:4", "--cooldown", "0",
-               "--most", "20", "-o", folder / "slow.trace", "--", sys.executable, "-B", PROGRAM, name, str(wanted.seconds), str(slow_at_s)]
+               "--most", "20", *options, "-o", folder / "slow.trace", "--", sys.executable, "-B", PROGRAM, name, str(wanted.seconds), str(slow_at_s)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     watcher.start()
     asker = threading.Timer(wanted.seconds * 0.9, lambda: subprocess.run(
@@ -167,16 +170,20 @@ def main():
     for name in ("eager", "graph"):
         if wanted.only not in (None, name):
             continue
-        plain, recorded = [], []
+        plain, recorded, without = [], [], {}
         for number in range(wanted.rounds):
             turns = [lambda: plain.append(run_plain(wanted, name)), lambda: recorded.append(run_recorded(wanted, name, number))]
+            for text in wanted.without:
+                what, _, options = text.partition(":")
+                turns.append(lambda what=what, options=options: without.setdefault(what, []).append(run_recorded(wanted, name, f"{what}{number}", options.split())))
             for turn in turns if number % 2 == 0 else reversed(turns):
                 turn()
         problems = [problem for run in recorded for problem in problems_of(wanted, run)]
         failed = failed or bool(problems)
-        results["programs"][name] = {"slow_down": slow_down(plain, recorded), "problems": problems, "recorded": recorded, "plain": plain}
+        results["programs"][name] = {"slow_down": slow_down(plain, recorded), "problems": problems, "recorded": recorded, "plain": plain,
+                                     "without": {what: slow_down(plain, runs) for what, runs in without.items()}}
         (wanted.out / "recorder_budget.json").write_text(json.dumps(results, indent=1))
-        print(json.dumps({"program": name, "slow_down": results["programs"][name]["slow_down"], "problems": problems,
+        print(json.dumps({"program": name, "slow_down": results["programs"][name]["slow_down"], "without": results["programs"][name]["without"], "problems": problems,
                           "said": recorded[-1]["said"], "shares": recorded[-1]["shares"], "shm": recorded[-1]["settled_shm_bytes"]}, indent=1))
     sys.exit(1 if failed else 0)
 

@@ -4,8 +4,9 @@ first   GPU 0: a server that knows the truth, the walkthroughs. GPU 1, where not
         kills, 300 attaches of each kind. Fuzzers beside them.
 second  both GPUs: what only two can show and was never run. Then GPU 0: estimates of the slow-down; GPU 1: the stall of an
         attach. Then both again: ranks that are attached to. Fuzzers beside them.
-third   one GPU: what replays of kernels find in L2; what `try` and `what-if` find.
+third   one GPU: what `try` and `what-if` find.
 fourth  one GPU: what a recorder with a budget costs; then attaches of each kind and graphs by layer, side by side.
+fifth   one GPU: which part of a recorder costs what.
 
 In words of a job, {out} is its folder, {build} the build and {limit_s} how many seconds it may take.
 """
@@ -91,9 +92,15 @@ def second():
 
 
 def third():
-    clean = Job("clean_l2", script("measure_clean_l2", "--build", "{build}", "--out", "{out}", "--budget-s", 140), 160)
-    more = Job("clean_l2_more", script("measure_clean_l2", "--build", "{build}", "--out", "{out}", "--budget-s", 50, "--only", "results", "several", "full", "--no-ncu"), 65)
-    return [Lane("gpu", range(0, 16), "0", [clean, more, test("test_cures", 330), test("test_delays", 120)])]
+    return [Lane("gpu", range(0, 16), "0", [test("test_cures", 330), test("test_delays", 120)])]
+
+
+def fifth():
+    """What of a recorder slows down a program that launches as fast as it can."""
+    without = ("samples: -s none", "system calls: -t cuda,nvtx", "collectors: --only-trace", "CUDA: -t nvtx --only-trace")
+    words = [word for one in without for word in ("--without", one)]
+    parts = Job("budget_parts", script("recorder_budget", "{build}/bin/gprof-cli", "{out}", "--seconds", 20, "--rounds", 3, "--only", "eager", *words), 540)
+    return [Lane("budget", range(0, 16), "0", [parts])]
 
 
 def fourth():
@@ -105,4 +112,4 @@ def fourth():
     return [Lane("budgets", range(0, 16), "0", budgets), *attaching, layers]
 
 
-PLANS = {"first": first, "second": second, "third": third, "fourth": fourth}
+PLANS = {"first": first, "second": second, "third": third, "fourth": fourth, "fifth": fifth}

@@ -27,7 +27,7 @@ class GraphLayers(support.GpuTest):
         done = support.run(support.COMMAND, "report", trace, "--only", "graphs", "--rows", "0", "--format", "json", "--tables")
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
-        return {table["id"]: table["rows"] for analysis in report["analyses"] for table in analysis["tables"]}
+        return {table["id"]: table["rows"] for table in report["tables"]}
 
     def check(self, mode, replays, *options):
         """The rows of the graph that ran that often, by layer; every node has a module and a line of the program."""

@@ -191,6 +191,8 @@ class Includes(unittest.TestCase):
             may = {"core", "capture", "writing", "imports", "store", "system", name.split("/")[2]}
             if "counters" in may:
                 may.add("cupti")  # which is a part of CUPTI
+            if "cupti" in may:
+                may.add("places")  # where its nodes of graphs are made
             if "libraries" in may:
                 may.add("nvtx")  # whose ranges its calls become
             for _, header in INCLUDE.findall(code):

@@ -21,16 +21,14 @@ struct CUDA_ARRAY3D_DESCRIPTOR_v1;
 
 namespace mock {
 
-// Queries and waits are allowed inside a tool's callbacks. What makes work is, too, if the tool says that it need not
-// keep a capture from being spoilt (cuThreadExchangeStreamCaptureMode).
+// Queries and waits are allowed inside a tool's callbacks; anything that makes work is not.
 enum class Use : uint8_t { kQuery, kWork };
 
 inline CUresult CheckState(Use use) {
   const Model& m = TheModel();
   ThreadState& t = ThisThread();
   if (t.is_injecting) Violation("CUDA call inside InitializeInjection: the driver holds its locks");
-  if (use == Use::kWork && t.callback_depth > 0 && t.capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
-    Violation("CUDA work inside a CUPTI callback");
+  if (use == Use::kWork && t.callback_depth > 0) Violation("CUDA work inside a CUPTI callback");
   if (m.is_torn_down) return CUDA_ERROR_DEINITIALIZED;
   if (!m.is_initialized || m.init_pid != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
   return CUDA_SUCCESS;

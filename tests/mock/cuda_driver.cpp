@@ -258,6 +258,12 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
   });
 }
 
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(now, *mode);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxGetDevice(CUdevice* device) {
   cuCtxGetDevice_params p{device};
   return CallInContext(Use::kQuery, MOCK_DRIVER_ID(cuCtxGetDevice), &p, [&] {
@@ -342,11 +348,6 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned
         return CUDA_SUCCESS;
       },
       f != nullptr ? f->name.c_str() : nullptr);
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  std::swap(*mode, ThisThread().capture_mode);
-  return CUDA_SUCCESS;
 }
 
 // ---- streams and events ----

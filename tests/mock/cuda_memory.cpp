@@ -198,7 +198,7 @@ CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
 }
 
 CUresult cuMemGetInfo(size_t* free_bytes, size_t* all_bytes) {
-  *free_bytes = static_cast<size_t>(EnvNumber("MOCK_FREE_BYTES", 13'000'000'000));
+  *free_bytes = 13'000'000'000;
   *all_bytes = 16'000'000'000;
   return CUDA_SUCCESS;
 }

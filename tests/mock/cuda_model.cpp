@@ -332,12 +332,6 @@ void Exit(Frame* frame, void* return_value, uint32_t result) {
   t.frame = frame->outer;
 }
 
-void EachBlock(void (*each)(void* address, size_t bytes)) {
-  Model& m = TheModel();
-  const std::lock_guard<std::mutex> lock(m.mutex);
-  for (const auto& [address, block] : m.blocks) each(reinterpret_cast<void*>(address), block.size);
-}
-
 bool GetContextInfo(CUcontext context, ContextInfo* info) {
   if (context == nullptr) context = CurrentContext();
   if (context == nullptr || !context->is_alive) return false;
@@ -378,7 +372,6 @@ const Hub& TheHub() {
       GetStreamInfo,
       GetGraphIds,
       [] { return &ThisThread().callback_depth; },
-      EachBlock,
   };
   return hub;
 }

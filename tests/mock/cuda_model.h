@@ -98,7 +98,6 @@ struct ThreadState {
   std::vector<CUcontext> contexts;
   Frame* frame = nullptr;
   int callback_depth = 0;
-  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   bool is_injecting = false;
   uint32_t left_correlation =
       0;  // of a call whose exit nobody was told of, because its callback was switched off within it

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "cupti_session.h"
-#include "step_log.h"
 
 struct CUpti_RangeProfiler_Object {
   CUcontext context = nullptr;
@@ -32,7 +31,6 @@ struct CUpti_RangeProfiler_Object {
   uint64_t range_name = 0;
   uint8_t* image = nullptr;
   std::vector<mock::RangeKernel> kernels;
-  std::vector<mock::RangeKernel> first_pass;  // of a range that somebody repeats
 };
 
 namespace mock {
@@ -114,15 +112,6 @@ void AddPass(const CUpti_RangeProfiler_Object& object, size_t i, Image* image) {
   range.is_whole = range.passes + 1 == uint64_t{1} << object.passes;
 }
 
-// Values of a range that somebody repeats come from all of its passes, each of which is to have the same kernels.
-void TakeRepeatedPass(CUpti_RangeProfiler_Object* object) {
-  if (object->made == 0) object->first_pass = object->kernels;
-  const bool is_same = object->kernels.size() == object->first_pass.size() &&
-                       (object->kernels.empty() || object->kernels[0].blocks == object->first_pass[0].blocks);
-  if (!is_same) Violation("a pass over a range has other kernels than the first one");
-  for (RangeKernel& kernel : object->kernels) kernel.is_whole = true;
-}
-
 CUptiResult Refuse(CUpti_RangeProfiler_Object* object, CUptiResult result) {
   object->is_spoilt = result != CUPTI_SUCCESS;
   return result;
@@ -154,7 +143,6 @@ bool AreKernelsMeasured() { return running != nullptr && !running->is_user; }
 
 void NoteRangeKernel(const Op& op) {
   if (running == nullptr || op.kind != OpKind::kKernel) return;
-  NoteStep(std::string("kernel ") + op.name);
   const uint64_t blocks = uint64_t{op.grid.x} * op.grid.y * op.grid.z;
   const bool is_whole = running->replay == CUPTI_KernelReplay || running->passes <= 1;
   if (!running->is_user && op.graph != 0)
@@ -241,7 +229,6 @@ CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params* p) {
   if (const CUptiResult asked = Asked("MOCK_RANGE_START"); asked != CUPTI_SUCCESS) return Refuse(object, asked);
   if (!object->is_configured || object->is_running) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
   if (running != nullptr || !TakeMonitors()) return Refuse(object, static_cast<CUptiResult>(26));
-  NoteStep("start");
   object->is_running = true;
   object->kernels.clear();
   object->dropped = 0;
@@ -253,7 +240,6 @@ CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params* p)
   CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
   if (!object->is_running || !object->is_user || p->pRangeName == nullptr)
     return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
-  NoteStep("push");
   object->is_pushed = true;
   object->range_name = std::hash<std::string>{}(p->pRangeName);
   return CUPTI_SUCCESS;
@@ -262,7 +248,6 @@ CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params* p)
 CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params* p) {
   CUpti_RangeProfiler_Object* const object = p->pRangeProfilerObject;
   if (!object->is_pushed) return Refuse(object, CUPTI_ERROR_INVALID_OPERATION);
-  NoteStep("pop");
   object->is_pushed = false;
   return CUPTI_SUCCESS;
 }
@@ -275,13 +260,12 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* p) {
   object->is_running = false;
   running = nullptr;
   // Kernels that run again have made all passes; else this was one of them.
-  const bool is_one = object->replay != CUPTI_KernelReplay;
+  const bool is_one = object->replay == CUPTI_ApplicationReplay;
   object->made = object->pass_index;
   object->pass_index = is_one && object->made + 1 < static_cast<size_t>(object->passes) ? object->made + 1 : 0;
   p->passIndex = object->pass_index;
   p->targetNestingLevel = 1;
   p->isAllPassSubmitted = object->pass_index == 0 ? 1 : 0;
-  if (object->is_user) TakeRepeatedPass(object);
   return CUPTI_SUCCESS;
 }
 
@@ -291,7 +275,7 @@ CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* 
   Image* const image = ImageOf(object->image);
   if (object->replay == CUPTI_ApplicationReplay && object->passes > 1) {
     for (size_t i = 0; i < object->kernels.size(); ++i) AddPass(*object, i, image);
-  } else if (object->pass_index == 0) {
+  } else {
     for (const RangeKernel& kernel : object->kernels) image->ranges[image->count++] = kernel;
   }
   object->kernels.clear();

@@ -132,8 +132,6 @@ struct Hub {
   void (*graph_ids)(CUgraph graph, CUgraphExec exec, CUgraphNode node, uint32_t* graph_id, uint64_t* node_id);
   // > 0 while the thread is inside a callback of a tool, where most CUDA calls are forbidden.
   int* (*callback_depth)();
-  // Blocks of memory that a kernel could write.
-  void (*memory)(void (*each)(void* address, size_t bytes));
 };
 
 }  // namespace mock

@@ -192,7 +192,7 @@ class Records(Folder):
 
     def test_every_field_of_the_model_is_there(self):
         header = "".join((SOURCE / "include/gprof" / name).read_text()
-                         for name in ("trace.h", "calibration.h", "events.h", "host_activity.h", "in_progress.h", "kernel_counters.h", "metric_tracks.h", "serving.h"))
+                         for name in ("trace.h", "base_level.h", "calibration.h", "events.h", "host_activity.h", "in_progress.h", "kernel_counters.h", "metric_tracks.h", "serving.h"))
         trace = gprof_cli.read(DATA / "known_facts.trace")
         vectors = dict(re.findall(r"^  std::vector<(\w+)> (\w+);", header, re.M)) | {"GpuOp": "ops", "ApiCall": "api_calls"}
         # What holds others, and the clock, whose fields are those of its record.

@@ -29,11 +29,10 @@ inline constexpr char kNvtxRange[] = "nvtx-range";    // of the filter, one afte
 inline constexpr char kNvtxGap[] = "nvtx-gap";        // between two of them: one range, or any number
 inline constexpr char kDevice[] = "device";           // only this ordinal; may be there several times
 inline constexpr char kGraphs[] = "graphs";           // graph: a launch of a graph is measured as one
-inline constexpr char kCaches[] =
-    "caches";  // all: flushed before each pass; none; without it, where kernels are replayed
-inline constexpr char kClocks[] = "clocks";         // none, base, boost: what they are locked to
-inline constexpr char kKill[] = "kill";             // 1: the program is to end after `count` launches
-inline constexpr char kHangLimit[] = "hang-limit";  // seconds after which a launch is said to hang; 0: never
+inline constexpr char kCaches[] = "caches";           // all: flushed before each pass
+inline constexpr char kClocks[] = "clocks";           // none, base, boost: what they are locked to
+inline constexpr char kKill[] = "kill";               // 1: the program is to end after `count` launches
+inline constexpr char kHangLimit[] = "hang-limit";    // seconds after which a launch is said to hang; 0: never
 inline constexpr char kSampling[] =
     "sampling";  // instructions are sampled instead, every 2^n cycles; 0: as CUPTI has it
 inline constexpr char kCodeFolder[] = "code-folder";  // where the tracer leaves code that was sampled

@@ -34,8 +34,7 @@ constexpr CollectOption kCollect[] = {
      "what is repeated for each pass: the kernel, nothing (none), or the kernel if one pass is not enough (auto, "
      "default); range: measure the whole run, or NVTX ranges, without replay"},
     {"--graph-profiling", "graph", "measure each launch of a CUDA graph as a whole"},
-    {"--cache-control", "all|none",
-     "all: flush L2 before each pass; none: leave caches alone (default: all if kernels are replayed)"},
+    {"--cache-control", "none|all", "all: flush L2 before each pass (CUDA 13.4 or later; default none)"},
     {"--clock-control", "none|base|boost",
      "base or boost: lock the clocks of the GPU while APP runs (CUDA 13.4 or later; default none)"},
     {"--target-processes", "all|application-only", "measure child processes too (all, default), or only APP"},
@@ -180,7 +179,7 @@ void CounterArguments::CheckWords() const {
   Word("--page", {"summary", "details", "raw", "source"});
   Word("--print-units", {"base", "auto"});
   Word("--print-summary", {"none", "per-kernel", "per-nvtx", "per-gpu"});
-  Word("--cache-control", {"all", "none"});
+  Word("--cache-control", {"none", "all"});
   Word("--kill", {"off", "on", "no", "yes"});
 }
 
@@ -351,7 +350,7 @@ void CounterArguments::Read(CounterWishes* wishes) const {
   wishes->hang_limit_s = hang_limit_s_;
   wishes->range_lines = NvtxLines();
   wishes->graphs = Value("--graph-profiling");
-  wishes->caches = Value("--cache-control");
+  if (Value("--cache-control") == "all") wishes->caches = "all";
   if (LocksClocks()) wishes->clocks = Value("--clock-control");
   wishes->ends_program = EndsProgram();
   if (!Value("--devices").empty()) wishes->devices = SplitList(Value("--devices"));

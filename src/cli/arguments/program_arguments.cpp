@@ -118,22 +118,7 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
   app.add_flag("--cuda-um-gpu-page-faults", gpu_page_faults_,
                "same as --cuda-um-cpu-page-faults: either one records both")
       ->group(kGroup);
-  app.add_option("--python-backtrace", python_backtrace_,
-                 "record the Python call stack of CUDA calls and long waits (default cuda)")
-      ->type_name("cuda|none")
-      ->check(OneOf({"cuda", "none", "false"}))
-      ->group(kGroup);
-  app.add_option("--pytorch", options_.pytorch,
-                 "record PyTorch operators with input sizes (ops, or the slower autograd-shapes-nvtx), modules, or the modules "
-                 "in CUDA graphs")
-      ->type_name("ops|autograd-nvtx|autograd-shapes-nvtx|modules|graphs|none")
-      ->group(kGroup);
-  app.add_flag("--pytorch-memory")
-      ->description("record each allocation and free of PyTorch's GPU memory allocator")
-      ->group(kGroup);
-  app.add_flag("--serving", options_.has_serving_hooks,
-               "record requests and steps of LLM servers in Python: vLLM, SGLang, Transformers")
-      ->group(kGroup);
+  AddPythonOptions(app, kGroup);
   AddCollectorOptions(app, kGroup);
   app.add_flag(
          "--yield-to-profiler", options_.yields_to_profiler,
@@ -143,6 +128,26 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
   app.add_option("--cupti", options_.cupti_path, "use this libcupti instead of the one found automatically")
       ->type_name("FILE")
       ->group(kGroup);
+}
+
+void ProgramArguments::AddPythonOptions(CLI::App& app, const std::string& group) {
+  app.add_option("--python-backtrace", python_backtrace_,
+                 "record the Python call stack of CUDA calls and long waits (default cuda)")
+      ->type_name("cuda|none")
+      ->check(OneOf({"cuda", "none", "false"}))
+      ->group(group);
+  app.add_option(
+         "--pytorch", options_.pytorch,
+         "record PyTorch operators with input sizes (ops, or the slower autograd-shapes-nvtx), modules, or the modules "
+         "in CUDA graphs")
+      ->type_name("ops|autograd-nvtx|autograd-shapes-nvtx|modules|graphs|none")
+      ->group(group);
+  app.add_flag("--pytorch-memory")
+      ->description("record each allocation and free of PyTorch's GPU memory allocator")
+      ->group(group);
+  app.add_flag("--serving", options_.has_serving_hooks,
+               "record requests and steps of LLM servers in Python: vLLM, SGLang, Transformers")
+      ->group(group);
 }
 
 void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& group) {

@@ -37,6 +37,7 @@ class ProgramArguments {
   void ReadTraceList();
   void ReadOsrt();
   void ReadGraphTrace();
+  void AddPythonOptions(CLI::App& app, const std::string& group);
   void AddCollectorOptions(CLI::App& app, const std::string& group);
   void AddSamplingOptions(CLI::App& app, const std::string& group);
   void ReadSampling();

@@ -20,8 +20,7 @@ struct CounterWishes {
   std::string mode;
   std::vector<std::string> devices;
   std::string graphs;            // graph: each launch of one is measured as one
-  std::string caches;            // all: flushed before each pass; none: left alone
-  std::string clocks;            // base or boost: what they are locked to
+  std::string caches, clocks;    // all: flushed before each pass; base or boost: what they are locked to
   bool ends_program = false;     // after the launches that `count` says
   std::string range_lines;       // of gprof/trace/counter_request.h
   std::string code_folder;       // instructions are sampled instead of counting, and their code is left here

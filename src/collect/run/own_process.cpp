@@ -4,24 +4,18 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 
+#include "base/machine/read_proc.h"
 #include "collect/run/system_clocks.h"
 #include "gprof/trace/hash.h"
 
 namespace gprof {
 namespace {
 
-std::string ReadAll(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 // Field 22; the name in field 2 may hold anything, so fields are counted from its end.
 uint64_t StartTicks() {
-  const std::string stat = ReadAll("/proc/self/stat");
+  const std::string stat = ReadProcFile("/proc/self/stat");
   std::size_t at = stat.rfind(')');
   for (int field = 2; at != std::string::npos && field < 22; ++field) at = stat.find(' ', at + 1);
   return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at, nullptr, 10);
@@ -32,7 +26,7 @@ uint64_t StartTicks() {
 trace::ProcessKey OwnProcessKey() {
   utsname host;
   std::string id = uname(&host) == 0 ? host.nodename : "";
-  std::string boot = ReadAll("/proc/sys/kernel/random/boot_id");
+  std::string boot = ReadProcFile("/proc/sys/kernel/random/boot_id");
   if (!boot.empty() && boot.back() == '\n') boot.pop_back();
   trace::ProcessKey key;
   id += boot;

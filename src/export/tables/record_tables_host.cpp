@@ -22,8 +22,8 @@ constexpr FieldColumn kEventRecordColumns[] = {{"time_ns"}, {"pid"},         {"t
                                                {"event"},   {"correlation"}, {"function"}};
 
 constexpr FieldColumn kGraphNodeColumns[] = {
-    {"time_ns"},   {"pid"},         {"tid"},      {"graph"},    {"node", "id"}, {"original", "original_id"},
-    {"node_type"}, {"correlation"}, {"function"}, {"nvtx_path"}, {"stack"}, {"place"}};
+    {"time_ns"},   {"pid"},         {"tid"},      {"graph"},     {"node", "id"}, {"original", "original_id"},
+    {"node_type"}, {"correlation"}, {"function"}, {"nvtx_path"}, {"stack"},      {"place"}};
 
 constexpr std::string_view kEntryKinds[] = {"not known", "PTX to cubin", "NVVM IR to PTX"};
 constexpr std::string_view kJitOperations[] = {"not known", "load from cache", "store to cache", "compile"};

@@ -11,10 +11,10 @@
 #include <climits>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include "base/machine/descriptor.h"
+#include "base/machine/read_proc.h"
 #include "gprof/trace/env.h"
 #include "gprof/trace/run_folder.h"
 #include "launch/attach/attach_target.h"
@@ -56,8 +56,7 @@ void* MapBell(pid_t pid) {
 }
 
 std::string StartTicksOf(pid_t pid) {
-  std::ifstream file(Proc(pid) + "/stat");
-  std::string stat((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string stat = ReadProcFile(Proc(pid) + "/stat");
   std::size_t at = stat.rfind(')');
   for (int field = 2; field < kStartTicksField && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
   return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);

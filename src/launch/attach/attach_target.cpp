@@ -4,12 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "base/machine/descriptor.h"
+#include "base/machine/read_proc.h"
 #include "gprof/error.h"
 #include "launch/attach/armed_process.h"
 
@@ -17,11 +16,6 @@ namespace gprof {
 namespace {
 
 std::string ProcPath(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {(std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()};
-}
 
 std::string FirstLine(std::string text) { return text.substr(0, text.find('\n')); }
 
@@ -88,14 +82,14 @@ void RefuseWithoutCuda(const std::string& who, const std::string& maps) {
 
 }  // namespace
 
-bool UsesCuda(pid_t pid) { return HasDriver(ReadFile(ProcPath(pid, "maps"))); }
+bool UsesCuda(pid_t pid) { return HasDriver(ReadProcFile(ProcPath(pid, "maps"))); }
 
 void RefuseToAttach(const std::string& who, const std::string& why, const std::string& hint) {
   throw Error(ExitCode::kLaunchFailed, "cannot attach to " + who + ": " + why, hint);
 }
 
 void CheckProcess(pid_t pid) {
-  if (!ReadFile(ProcPath(pid, "comm")).empty()) return;
+  if (!ReadProcFile(ProcPath(pid, "comm")).empty()) return;
   throw Error(ExitCode::kUsage, "there is no process " + std::to_string(pid),
               "gprof-cli attach needs the PID of a process, or --name");
 }
@@ -104,12 +98,12 @@ AttachTarget FindAttachTarget(pid_t pid) {
   CheckProcess(pid);
   AttachTarget target;
   target.pid = pid;
-  target.name = FirstLine(ReadFile(ProcPath(pid, "comm")));
+  target.name = FirstLine(ReadProcFile(ProcPath(pid, "comm")));
   const std::string who = "'" + target.name + "' (" + std::to_string(pid) + ")";
-  RefuseForeigners(pid, who, "\n" + ReadFile(ProcPath(pid, "status")));
+  RefuseForeigners(pid, who, "\n" + ReadProcFile(ProcPath(pid, "status")));
   target.armed_folder = ArmedFolderOf(pid);
   RefuseOtherContainers(pid, who, target.armed_folder);
-  const std::string maps = ReadFile(ProcPath(pid, "maps"));
+  const std::string maps = ReadProcFile(ProcPath(pid, "maps"));
   if (maps.empty()) {
     RefuseToAttach(who, "its memory may not be read",
                    "run gprof-cli as root, or with CAP_SYS_PTRACE (docker run --cap-add SYS_PTRACE)");
@@ -123,8 +117,8 @@ std::vector<pid_t> FindProcesses(const std::string& text) {
   std::vector<pid_t> found;
   for (const pid_t pid : NumbersIn("/proc")) {
     if (pid == getpid()) continue;
-    const std::string comm = FirstLine(ReadFile(ProcPath(pid, "comm")));
-    std::string line = ReadFile(ProcPath(pid, "cmdline"));
+    const std::string comm = FirstLine(ReadProcFile(ProcPath(pid, "comm")));
+    std::string line = ReadProcFile(ProcPath(pid, "cmdline"));
     std::replace(line.begin(), line.end(), '\0', ' ');
     if (comm.starts_with("gprof-")) continue;
     if (comm == text || line.find(text) != std::string::npos) found.push_back(pid);

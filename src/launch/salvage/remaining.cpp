@@ -2,22 +2,18 @@
 
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string_view>
 
 #include "base/machine/descriptor.h"
+#include "base/machine/read_proc.h"
 #include "gprof/trace/env.h"
 #include "launch/salvage/arena_files.h"
 
 namespace gprof {
 namespace {
 
-std::string ReadProc(pid_t pid, const char* file) {
-  std::ifstream stream("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
+std::string ReadProc(pid_t pid, const char* file) { return ReadProcFile("/proc/" + std::to_string(pid) + "/" + file); }
 
 // Every entry ends with a zero byte.
 bool HasEntry(std::string_view environment, const std::string& name, const std::string& value) {

@@ -24,7 +24,8 @@ constexpr uint32_t kManyCalls = 32, kFewestCalls = 8;  // of a window, for a rat
 // To count a call takes some 0.4 µs: of functions that are called more often the program would notice that.
 constexpr uint64_t kCheapCallsPerSecond = 5000;
 constexpr uint64_t kSwitchCostNs = kMsNs / 2;  // of the program, for both switches of a window
-constexpr double kPresumedSlowDown = 0.3;      // until it was measured a few times
+// Until it was measured a few times: the first windows of a program that warms up measure that.
+constexpr double kPresumedSlowDown = 0.3, kMostPresumed = 1;
 constexpr uint32_t kMeasured = 9, kEnoughMeasured = 3;
 
 // Recording is off in all but the first; with a budget the base level is on then, as long as it fits.
@@ -55,7 +56,10 @@ constexpr uint64_t kLookNs = 500 * kMsNs;  // in a rest, at what the base level 
 constexpr uint64_t kLongestOfNothingNs = 500 * kMsNs;
 BaseCost base_cost;
 bool is_excess_told = false;
-bool is_comparing = false;  // with the last window without the base level, in which a call took so long
+constexpr uint32_t kLooksBetweenComparisons = 4;
+uint32_t looks = 0;               // in rests
+bool is_comparison_next = false;  // after this window with the base level, which lies in a rest
+bool is_comparing = false;        // with the last window without the base level, in which a call took so long
 double nothing_ns = 0;
 
 void EnterPhase(Phase next) {
@@ -180,7 +184,7 @@ double ExpectedSlowDown() {
   std::copy(slow_downs, slow_downs + known, sorted);
   std::sort(sorted, sorted + known);
   const double likely = known == 0 ? 0 : std::max(0.0, sorted[known - 1 - known / 4]);
-  return known < kEnoughMeasured ? std::max(likely, kPresumedSlowDown) : likely;
+  return known < kEnoughMeasured ? std::clamp(likely, kPresumedSlowDown, kMostPresumed) : likely;
 }
 
 double Budget() { return Config().budget_ppm / 1e6; }
@@ -249,6 +253,10 @@ void EndCountWithout() {
   Write(count);
   const double call_ns = NsOfCall(count);
   if (is_comparing) return EndComparison(call_ns);
+  if (std::exchange(is_comparison_next, false)) {
+    before_ns = call_ns;
+    return BeginComparison();
+  }
   const bool follows_recording = recorded_length_ns != 0;
   const uint64_t rest_ns = Config().budget_ppm != 0 && follows_recording ? RestNs(call_ns) : 0;
   before_ns = call_ns;
@@ -262,6 +270,19 @@ void EndCountWithout() {
   IsComparisonDue() ? BeginComparison() : RestOrRecord();
 }
 
+void EndRest() {
+  Listen(true);
+  TheCallSource()->listen();
+  EnterPhase(Phase::kCount);
+}
+
+// A program whose windows cost much rests for minutes, and the base level is to be measured all the same.
+bool IsComparisonDueInRest() {
+  if (++looks % kLooksBetweenComparisons != 0) return false;
+  base_cost.CountRound();
+  return IsComparisonDue() && rest_until_ns > MonotonicNs() + 4 * count_length_ns;
+}
+
 // The program may do something else by now, of which the base level would record too much.
 void LookInRest() {
   Drain(Depth::kReady);
@@ -272,12 +293,8 @@ void LookInRest() {
   }
   base_cost.CountFrom(MonotonicNs(), false);
   next_ns = std::min(MonotonicNs() + kLookNs, rest_until_ns);
-}
-
-void EndRest() {
-  Listen(true);
-  TheCallSource()->listen();
-  EnterPhase(Phase::kCount);
+  is_comparison_next = IsComparisonDueInRest();
+  if (is_comparison_next) EndRest();
 }
 
 }  // namespace
@@ -289,7 +306,8 @@ void StartWindows() {
   begin_ns = MonotonicNs();
   spent_ns = before_ns = 0;
   recorded_length_ns = measured = window_number = 0;
-  is_comparing = false;
+  is_comparing = is_comparison_next = false;
+  looks = 0;
   is_excess_told = false;
   base_cost.Start(Budget());
   length_ns = count_length_ns = kLengthNs;

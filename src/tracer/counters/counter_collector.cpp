@@ -13,11 +13,9 @@
 #include "tracer/counters/launches/launch_calls.h"
 #include "tracer/counters/launches/measured_launch.h"
 #include "tracer/counters/launches/measuring_state.h"
-#include "tracer/counters/launches/memory_gate.h"
 #include "tracer/counters/launches/whole_range.h"
 #include "tracer/counters/pc_sampling/pc_sampler.h"
 #include "tracer/counters/pc_sampling/pc_table.h"
-#include "tracer/counters/profiler/cache_flush.h"
 #include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/profiler/device_plan.h"
 #include "tracer/counters/results/measured_ranges.h"
@@ -74,11 +72,9 @@ bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
   if (measuring.is_off.load(std::memory_order_relaxed)) return false;
   ErrnoGuard errno_guard;
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) OnResource(cbid, static_cast<const CUpti_ResourceData*>(data));
-  if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return false;
+  const LaunchCall* call = domain == CUPTI_CB_DOMAIN_DRIVER_API ? LaunchCallOf(cbid) : nullptr;
+  if (call == nullptr || MeasuresRanges()) return call != nullptr;
   const auto* info = static_cast<const CUpti_CallbackData*>(data);
-  const LaunchCall* call = LaunchCallOf(cbid);
-  if (call == nullptr) return TakeMemoryCall(cbid, info, IsInLaunch());
-  if (MeasuresRanges()) return true;
   if (!call->IsLaunch()) {
     OnGraphCall(call->what, info);
   } else if (info->callbackSite == CUPTI_API_ENTER) {
@@ -89,12 +85,8 @@ bool TakeCallback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void
   return true;
 }
 
-void Subscribe(CUpti_SubscriberHandle subscriber) {
-  KeepSubscriber(subscriber);
-  EnableLaunchCallbacks(subscriber);
-}
-
-constexpr CallbackListener kListener = {.subscribe = Subscribe, .take = TakeCallback, .driver_goes = OnDriverGoes};
+constexpr CallbackListener kListener = {
+    .subscribe = EnableLaunchCallbacks, .take = TakeCallback, .driver_goes = OnDriverGoes};
 
 }  // namespace
 
@@ -145,7 +137,6 @@ void ResetCountersAfterFork() {
   RangeSession::ForgetAfterFork();
   ForgetPlansAfterFork();
   ForgetClocksAfterFork();
-  ForgetFlushesAfterFork();
   ForgetRangesAfterFork();
   ForgetOpenRangeAfterFork();
 }

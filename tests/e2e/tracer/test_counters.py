@@ -424,98 +424,6 @@ class Source(Counters):
         self.assertIn("no instruction was sampled", run.err)
 
 
-class Caches(Counters):
-    """L2 is flushed before each pass: libcupti before 13.4 lets nothing run between its passes, so launches are repeated by
-    the tracer, with memory saved and restored."""
-    FLUSH = ["kernel gprof_read"] * 4
-
-    def steps(self, *options, arguments=("loop", 1), env=(), version="13.0"):
-        log = self.folder / "steps"
-        log.write_text("")
-        run = self.counters(*arguments, options=options, version=version, env={"MOCK_STEPS": str(log), **dict(env)})
-        self.assertEqual(run.code, 0, run.err)
-        return run, log.read_text().splitlines()
-
-    def passes(self, count, kernel="kernel _Z5alphaPf"):
-        one = ["start", *self.FLUSH, "push", kernel, "pop"]
-        return (one + ["restore"]) * (count - 1) + one
-
-    def test_each_pass_finds_the_same(self):
-        for version in ("12.8", "13.0"):
-            with self.subTest(version=version):
-                run, steps = self.steps("--set", "full", "-k", "alpha", "-c", "2", version=version)
-                plan, = run.trace.of("counter_plan")
-                self.assertEqual((plan["replay"], plan["caches"]), (2, 2))
-                self.assertGreater(plan["passes"], 1)
-                one = ["save", *self.passes(plan["passes"]), "free"]
-                self.assertEqual(steps, ["save", "restore", "free"] + 2 * one)  # that memory can be restored is tried once
-                self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20)])
-
-    def test_it_stands_in_the_report(self):
-        for options, words in ((("--set", "full"), "L2 flushed before each pass"),
-                               (("--set", "full", "--cache-control", "none"), "caches as left by replay"),
-                               ((), "caches not flushed")):
-            with self.subTest(options=options):
-                run, _ = self.steps(*options, "--page", "details")
-                self.assertIn(words, " ".join(run.out.split()))
-
-    def test_caches_can_be_left_alone(self):
-        run, steps = self.steps("--set", "full", "--cache-control", "none")
-        self.assertEqual([r["caches"] for r in run.trace.of("counter_plan")], [1])
-        self.assertEqual(set(steps), {"start", *(f"kernel {name}" for name in KERNELS if "nccl" not in name)})
-        self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)])
-
-    def test_one_pass_needs_no_copy_of_memory(self):
-        for options in (("--cache-control", "all"), ("--replay-mode", "kernel")):
-            with self.subTest(options=options):
-                run, steps = self.steps(*options, "-k", "alpha", "-c", "2")
-                self.assertEqual([(r["replay"], r["caches"]) for r in run.trace.of("counter_plan")], [(1, 2)])
-                self.assertEqual(steps, self.passes(1) * 2)
-                self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20)])
-
-    def test_graphs_are_measured_with_flushed_caches(self):
-        run, steps = self.steps("--graph-profiling", "graph", "-c", "1", "--cache-control", "all", arguments=["graph"])
-        self.assertEqual(steps[:7], ["start", *self.FLUSH, "push", "kernel _Z5alphaPf"])
-        self.assertEqual([r["caches"] for r in run.trace.of("counter_plan")], [2])
-
-    def test_a_range_is_not_flushed_by_us(self):
-        run = self.counters("loop", 1, options=["--replay-mode", "range", "--cache-control", "all"])
-        self.assertEqual(run.code, 4)
-        self.assertIn("cannot flush caches before a range; use the libcupti of CUDA 13.4 or later", run.err)
-
-    def test_what_another_thread_copies_is_kept(self):
-        run, steps = self.steps("--set", "full", "-k", "alpha", "-c", "20", arguments=["copies", 20])
-        self.assertEqual([fact["wrong"] for fact in run.facts("copies")], [0])
-        self.assertEqual(steps.count("save"), 21)
-        self.assertEqual(self.launches(run.trace), [("alpha", 10)] * 20)
-
-    def test_where_memory_cannot_be_saved_libcupti_replays(self):
-        for env, message in (({"MOCK_CHECKPOINT_SAVE": "8"}, "could not be saved: cuptiCheckpointSave returned"),
-                             ({"MOCK_CHECKPOINT_RESTORE": "999"}, "could not be restored: cuptiCheckpointRestore returned"),
-                             ({"MOCK_FREE_BYTES": "3000000000"}, "more than half of it is in use")):
-            with self.subTest(env=env):
-                run, steps = self.steps("--set", "full", "--page", "details", env=env.items())
-                self.assertNotIn("push", steps)
-                self.assertIn(message, run.err)
-                self.assertIn("kernels find what the replay left", run.err)
-                self.assertIn("caches as left by replay", " ".join(run.out.split()))
-                self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)])
-                caches = {r["id"]: r["caches"] for r in run.trace.of("counter_plan")}
-                self.assertEqual({caches[r["plan"]] for r in run.trace.of("counter_range")}, {1})
-
-    def test_without_the_library_libcupti_replays(self):
-        alone = self.folder / "alone"
-        alone.mkdir()
-        for path in (harness.MOCK / "13.0").iterdir():
-            if "checkpoint" not in path.name:
-                shutil.copy(path, alone / path.name)
-        run, steps = self.steps("--set", "full", "--cupti", str(alone / "libcupti.so.13"), env={"LD_LIBRARY_PATH": str(alone)})
-        self.assertNotIn("push", steps)
-        self.assertIn("libcheckpoint.so is not next to", run.err)
-        self.assertEqual([r["caches"] for r in run.trace.of("counter_plan")], [1])
-        self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)])
-
-
 class Controls(Counters):
     """Of caches and clocks, which libcupti has from CUDA 13.4 on."""
     BOTH = ("--cache-control", "all", "--clock-control", "boost")
@@ -558,7 +466,7 @@ class Controls(Counters):
         self.assertIn("the clocks of the GPU were already locked and are left as they are", run.err)
 
     def test_what_cannot_be_is_not_measured(self):
-        for env, message in (({"MOCK_CUPTI_VERSION": "130001"}, "cannot lock clocks; use the libcupti of CUDA 13.4 or later"),
+        for env, message in (({"MOCK_CUPTI_VERSION": "130001"}, "cannot flush caches or lock clocks; use the libcupti of CUDA 13.4 or later"),
                              ({"MOCK_CLOCK_LOCK": "35"}, "the clocks cannot be locked: cuptiClockControlLock returned")):
             with self.subTest(env=env):
                 run = self.controlled(*self.BOTH, env=env.items())
@@ -611,7 +519,7 @@ class Trouble(Counters):
         self.assertEqual(self.launches(run.trace), [("alpha", 10), ("alpha", 20), ("beta", 30)] * 3)
 
     def test_a_launch_that_hangs_is_named(self):
-        for options, env in ((["--set", "full", "--cache-control", "none"], {"MOCK_LAUNCH_US": "2500000"}), ([], {"MOCK_RANGE_STOP_MS": "2500"})):
+        for options, env in ((["--set", "full"], {"MOCK_LAUNCH_US": "2500000"}), ([], {"MOCK_RANGE_STOP_MS": "2500"})):
             with self.subTest(options=options):
                 run = self.counters("maps", options=["--hang-limit", "1", *options], env=env)
                 self.assertEqual(run.code, 0, run.err)

@@ -146,6 +146,19 @@ class Windows(harness.Case):
             in_window = any(begin <= start and start + step["duration_ns"] <= stop for begin, stop in captures)
             self.assertEqual(step["kernel_ns"] is not None, in_window, step)
 
+    def test_the_base_level_is_measured_in_rests(self):
+        """A window that costs a lot is followed by a long rest: what the base level costs is looked at meanwhile."""
+        def levels(trace):
+            return [r["level"] for r in sorted(trace.of("work_rate"), key=lambda r: r["number"])]
+
+        def has_compared(trace):
+            found = levels(trace)
+            return any(found[i - 2:i + 1] == [BASE, BASE, NOTHING] for i in range(2, len(found)))
+
+        _, trace = self.record("--overhead-budget", "1%", ready=has_compared, script="steps")
+        self.check_rates(trace)
+        self.check_recorded(trace)
+
     def test_a_base_level_that_costs_too_much(self):
         """Thousands of ranges a second do not fit into a ten-thousandth of the time: between windows nothing is recorded."""
         def is_told(trace):

@@ -173,9 +173,9 @@ TEST(Query, WhatWasNotRecordedIsNoEmptyTable) {
 // A new table has to say whether it may be missing.
 TEST(Query, EveryTableSaysWhatItIsOf) {
   const std::vector<std::string_view> always_there = {
-      "process",     "thread",       "context",   "stream",      "capture",     "loss",         "notice",
-      "module",      "tensor_block", "gpu_pause", "in_progress", "metric_loss", "delay_window", "request_event",
-      "engine_step", "step_request", "base_time", "base_call",   "base_graph"};
+      "process",     "thread",       "context",   "stream",      "capture",     "loss",           "notice",
+      "module",      "tensor_block", "gpu_pause", "in_progress", "metric_loss", "delay_window",   "request_event",
+      "engine_step", "step_request", "base_time", "base_call",   "base_graph",  "generated_lines"};
   for (const RecordTable& table : AllRecordTables()) {
     const bool is_always = std::find(always_there.begin(), always_there.end(), table.name) != always_there.end();
     EXPECT_EQ(FactsOfTable(table.name).IsEmpty(), is_always) << table.name;

@@ -51,7 +51,7 @@ std::string ConditionsOf(const CounterPlan& plan) {
   const auto add = [&](const char* text) { words += (words.empty() ? "" : ", ") + std::string(text); };
   switch (plan.caches) {
     case trace::CacheControl::kNone:
-      add(plan.replay == trace::ReplayMode::kKernel ? "caches as left by replay" : "caches not flushed");
+      add("caches not flushed");
       break;
     case trace::CacheControl::kL2:
       add("L2 flushed before each pass");

@@ -95,7 +95,11 @@ std::string PlaceOf(const Trace& trace, const PythonLine& line) {
 }
 
 std::string NameOf(const Trace& trace, const PythonLine& line) {
-  const std::string_view function = trace.Text(line.function);
+  // "make_model.<locals>.Mlp.forward": where a class or function was defined says less than the line.
+  constexpr std::string_view kLocals = "<locals>.";
+  std::string_view function = trace.Text(line.function);
+  if (const std::size_t at = function.rfind(kLocals); at != std::string_view::npos)
+    function.remove_prefix(at + kLocals.size());
   const std::string place = PlaceOf(trace, line);
   return function.empty() || function == "<module>" ? place : place + " (" + Utf8(function) + ")";
 }

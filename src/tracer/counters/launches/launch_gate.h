@@ -43,28 +43,20 @@ class LaunchGate {
     if (state_.fetch_sub(1, std::memory_order_release) == (kClosed | 1)) FutexWake(&state_);
   }
 
-  // Who closed it needs it closed for as long as it takes: nobody goes through for having waited long.
-  void Hold(bool is_held) { is_held_.store(is_held, std::memory_order_release); }
-
-  void ResetAfterFork() {
-    state_.store(0, std::memory_order_relaxed);
-    is_held_.store(false, std::memory_order_relaxed);
-  }
+  void ResetAfterFork() { state_.store(0, std::memory_order_relaxed); }
 
  private:
   static constexpr uint32_t kClosed = 1u << 31;
 
   // False: the time is over.
   bool WaitWhile(uint32_t seen, uint64_t deadline) {
-    constexpr uint64_t kLookNs = 10'000'000;
     const uint64_t now = MonotonicNs();
-    if (now >= deadline && !is_held_.load(std::memory_order_acquire)) return false;
-    FutexWait(&state_, seen, now < deadline ? deadline - now : kLookNs);
+    if (now >= deadline) return false;
+    FutexWait(&state_, seen, deadline - now);
     return true;
   }
 
   std::atomic<uint32_t> state_{0};  // launches under way, and whether it is closed
-  std::atomic<bool> is_held_{false};
 };
 
 }  // namespace gprof::tracer

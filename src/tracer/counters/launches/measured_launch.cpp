@@ -7,7 +7,6 @@
 #include "tracer/core/tracer.h"
 #include "tracer/counters/launches/batch_closer.h"
 #include "tracer/counters/launches/hang_watch.h"
-#include "tracer/counters/launches/repeated_launch.h"
 #include "tracer/counters/profiler/clock_control.h"
 #include "tracer/counters/results/measuring.h"
 #include "tracer/cupti/library/driver_queries.h"
@@ -20,22 +19,11 @@ namespace {
 constinit thread_local OpenLaunch open_launch;
 constinit uint32_t launches_seen = 0, launches_measured = 0;
 
-// Whether a launch is repeated by us. What cannot be saved is left to libcupti, from the first launch on.
-bool IsByUs(RangeSession* session) {
-  const DevicePlan& plan = session->plan();
-  return plan.is_by_us && (plan.passes <= 1 || CanRepeat(session));
-}
-
 // With the replay of the plan: libcupti 13.0 crashes where an object of its profiler is used with one and then another.
-void BeginAlone(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData* info) {
-  const char* const name = open->launch.kernel.launch.symbol;
+void BeginAlone(OpenLaunch* open) {
   if (open->launch.is_graph) {
     SynchronizeContext();  // what was launched before is not in it
-    if (open->session->BeginOneRange(name)) open->part = LaunchPart::kAlone;
-    return;
-  }
-  if (IsByUs(open->session)) {
-    if (BeginRepeated(open->session, call, info, name)) open->part = LaunchPart::kAlone;
+    if (open->session->BeginOneRange(open->launch.kernel.launch.symbol)) open->part = LaunchPart::kAlone;
     return;
   }
   const bool is_replayed = open->session->plan().replay == trace::ReplayMode::kKernel;
@@ -56,9 +44,9 @@ void BeginInBatch(OpenLaunch* open) {
 // A batch is one pass, before which caches are flushed once.
 bool IsForBatch(const OpenLaunch& open) {
   const CounterRequest& request = *TheCounterRequest();
-  return !request.ends_program && open.session != nullptr && !open.launch.is_graph &&
-         open.session->plan().caches == trace::CacheControl::kNone && open.choice != Choice::kLeftOut &&
-         measuring.batch.PaysOff() && open.session->plan().replay == trace::ReplayMode::kNone;
+  return !request.ends_program && !request.flushes_caches && open.session != nullptr && !open.launch.is_graph &&
+         open.choice != Choice::kLeftOut && measuring.batch.PaysOff() &&
+         open.session->plan().replay == trace::ReplayMode::kNone;
 }
 
 // With kernel replay libcupti 13.0 does not run the kernels of a graph that was instantiated before the profiler was
@@ -113,9 +101,8 @@ void SayUncounted(uint32_t ranges) {
 }
 
 void EndAlone(const OpenLaunch& open, bool has_run) {
-  if (open.session->IsInOneRange()) SynchronizeContext();
+  if (open.launch.is_graph) SynchronizeContext();
   const uint32_t ranges = open.session->End();
-  EndRepeated();
   if (!has_run) return;
   if (ranges != 1 && open.session->IsUsable()) SayUncounted(ranges);
   if (ranges == 0) return;
@@ -140,7 +127,7 @@ void Watch(const OpenLaunch& open) { WatchLaunch(open.launch.kernel.launch.symbo
 
 // The launch is the only one from here on, if it is measured. One of a batch returns before its kernel has ended, and
 // what waits for that is the next launch or the end of the batch.
-void Measure(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData* info) {
+void Measure(OpenLaunch* open) {
   if (!measuring.gate.Close(kLaunchPatienceNs)) return LetThrough(open);
   if (measuring.graph_calls.load() != 0) {  // since it was looked at without the gate
     measuring.gate.Open();
@@ -149,7 +136,7 @@ void Measure(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData*
   const bool is_for_batch = IsForBatch(*open);
   if (!is_for_batch && measuring.batch.IsOpen()) CloseBatch();
   if (open->choice == Choice::kMeasured) {
-    open->launch.memory_bytes = MemoryOfGpu().UsedBytes();
+    open->launch.memory_bytes = MemoryInUse();
     TellMeasuring(open->launch.kernel.launch.symbol, open->session->plan().passes);
   }
   open->launch.start_ns = MonotonicNs();
@@ -158,7 +145,7 @@ void Measure(OpenLaunch* open, const LaunchCall& call, const CUpti_CallbackData*
     BeginInBatch(open);
     if (!IsLaunchWatched()) Watch(*open);
   } else if (open->choice == Choice::kMeasured) {
-    BeginAlone(open, call, info);
+    BeginAlone(open);
   }
   if (open->part != LaunchPart::kNone) return;
   UnwatchLaunch();
@@ -190,7 +177,7 @@ void OnEnter(const LaunchCall& call, const CUpti_CallbackData* info) {
   }
   Choose(&open, call, info);
   // Whatever is launched while a batch is open is in it, or ends it.
-  if (open.choice == Choice::kMeasured || measuring.batch.IsOpen()) return Measure(&open, call, info);
+  if (open.choice == Choice::kMeasured || measuring.batch.IsOpen()) return Measure(&open);
   LetThrough(&open);
 }
 
@@ -218,8 +205,6 @@ void OnExit(const CUpti_CallbackData* info) {
   }
   measuring.gate.Open();
 }
-
-bool IsInLaunch() { return open_launch.depth > 0; }
 
 void ForgetLaunchesAfterFork() {
   launches_seen = launches_measured = 0;

@@ -21,8 +21,6 @@ struct OpenLaunch {
 
 void OnEnter(const LaunchCall& call, const CUpti_CallbackData* info);
 void OnExit(const CUpti_CallbackData* info);
-// The thread is in the midst of a launch, and what it calls of the driver meanwhile is ours.
-bool IsInLaunch();
 void ForgetLaunchesAfterFork();
 
 }  // namespace gprof::tracer

@@ -1,6 +1,5 @@
 #include "tracer/counters/launches/measuring_state.h"
 
-#include "tracer/counters/launches/memory_gate.h"
 #include "tracer/counters/results/measured_ranges.h"
 
 #ifdef GPROF_HAS_RANGE_PROFILER
@@ -23,11 +22,7 @@ bool PrepareMeasuring() {
   return is_ready;
 }
 
-RangeSession* SessionOf(CUcontext context) {
-  RangeSession* session = PrepareMeasuring() ? RangeSession::Of(context) : nullptr;
-  if (session != nullptr && session->plan().is_by_us && session->plan().passes > 1) GateMemoryCalls();
-  return session;
-}
+RangeSession* SessionOf(CUcontext context) { return PrepareMeasuring() ? RangeSession::Of(context) : nullptr; }
 
 void MeasuringState::ResetAfterFork() {
   is_off.store(false, std::memory_order_relaxed);

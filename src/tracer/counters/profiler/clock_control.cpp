@@ -45,7 +45,8 @@ bool Refuse(const Message& why) {
 bool RefuseVersion() {
   Message why;
   why << Cupti().path
-      << " cannot lock clocks; use the libcupti of CUDA 13.4 or later (--cupti FILE), or omit --clock-control";
+      << " cannot flush caches or lock clocks; use the libcupti of CUDA 13.4 or later (--cupti FILE), or omit "
+         "--cache-control and --clock-control";
   return Refuse(why);
 }
 
@@ -72,8 +73,10 @@ bool LockClocks(CUcontext context, trace::ClockControl wanted) {
 
 bool ControlClocks(CUcontext context) {
   const CounterRequest& request = *TheCounterRequest();
-  if (request.clocks == trace::ClockControl::kNone) return true;
-  if (Cupti().version < kControlVersion || !clocks.Bind()) return RefuseVersion();
+  const bool locks = request.clocks != trace::ClockControl::kNone;
+  if (!locks && !request.flushes_caches) return true;
+  if (Cupti().version < kControlVersion || (locks && !clocks.Bind())) return RefuseVersion();
+  if (!locks) return true;
   if (!clocks.is_asked) return LockClocks(context, request.clocks);
   if (clocks.AreLocked(context)) return true;
   Message why;
@@ -91,12 +94,10 @@ void ReleaseClocks() {
 
 void ForgetClocksAfterFork() { clocks = {}; }
 
-bool CuptiFlushesCaches() { return Cupti().version >= kControlVersion; }
-
-EnableParams EnableParamsFor(CUcontext context, bool flushes_caches) {
+EnableParams EnableParamsFor(CUcontext context) {
   EnableParams params;
   params.context = context;
-  if (!flushes_caches) return params;
+  if (!TheCounterRequest()->flushes_caches) return params;
   params.size += sizeof params.cache_control;
   params.cache_control = kFlushAll;
   return params;

@@ -1,5 +1,5 @@
-// The clocks of a GPU while its kernels are measured, as the request wants them, and its caches: by libcupti of CUDA
-// 13.4 and later.
+// The clocks and caches of a GPU while its kernels are measured, as the request wants them: by libcupti of CUDA 13.4
+// and later.
 #pragma once
 
 #include "gprof/trace/record.h"
@@ -25,9 +25,7 @@ struct EnableParams {
   CUpti_RangeProfiler_Object* profiler = nullptr;
   int cache_control = 0;
 };
-EnableParams EnableParamsFor(CUcontext context, bool flushes_caches);
-// Whether that works in the libcupti in use.
-bool CuptiFlushesCaches();
+EnableParams EnableParamsFor(CUcontext context);
 
 }  // namespace gprof::tracer
 #endif

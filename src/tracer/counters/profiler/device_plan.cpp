@@ -6,7 +6,6 @@
 
 #include "tracer/core/notice.h"
 #include "tracer/counters/profiler/clock_control.h"
-#include "tracer/counters/profiler/memory_checkpoint.h"
 #include "tracer/counters/profiler/metric_units.h"
 #include "tracer/counters/request/wanted_counters.h"
 #include "tracer/store/chunk_output.h"
@@ -20,10 +19,9 @@ namespace {
 constexpr uint32_t kMaxDevices = 64;
 constexpr uint32_t kMaxMetricBytes = 256;
 
-DevicePlan plans[kMaxDevices], plans_of_replay[kMaxDevices];
+DevicePlan plans[kMaxDevices];
 bool is_tried[kMaxDevices] = {};
-constexpr uint32_t kMaxRecords = 2 * kMaxDevices;
-trace::CounterPlanRecord records[kMaxRecords] GPROF_IN_ARENA;
+trace::CounterPlanRecord records[kMaxDevices] GPROF_IN_ARENA;
 constinit std::atomic<uint32_t> record_count GPROF_IN_ARENA{0};
 uint32_t told GPROF_IN_ARENA = 0;
 
@@ -143,19 +141,11 @@ class PlanMaker {
   PlanMaker(const CounterRequest& request, uint32_t device) : request_(request) { plan_.device = device; }
 
   bool Make(DevicePlan* plan) {
-    if (!FindChip() || !ChooseMetrics() || !Schedule() || !ChooseReplay() || !ChooseCaches()) return false;
+    if (!FindChip() || !ChooseMetrics() || !Schedule() || !ChooseReplay()) return false;
     Describe();
-    Tell(plan);
-    return true;
-  }
-
-  bool MakeOfReplay(const DevicePlan& other, DevicePlan* plan) {
-    if (!FindChip()) return false;
-    plan_ = other;
-    plan_.is_by_us = false;
-    plan_.replay = trace::ReplayMode::kKernel;
-    plan_.caches = trace::CacheControl::kNone;
-    Tell(plan);
+    plan_.id = record_count.load(std::memory_order_relaxed) + 1;
+    *plan = plan_;
+    Tell();
     return true;
   }
 
@@ -272,35 +262,6 @@ class PlanMaker {
     return false;
   }
 
-  bool ChooseCaches() {
-    const bool wants_flush = request_.caches == Caches::kFlushed ||
-                             (request_.caches == Caches::kAuto && plan_.replay == trace::ReplayMode::kKernel);
-    if (!wants_flush) return true;
-    if (plan_.replay == trace::ReplayMode::kRange && !CuptiFlushesCaches()) return RefuseFlush();
-    if (plan_.passes <= 1 && plan_.replay == trace::ReplayMode::kKernel) plan_.replay = trace::ReplayMode::kNone;
-    plan_.is_by_us = !CuptiFlushesCaches();
-    if (!plan_.is_by_us || plan_.passes <= 1 || HasCheckpoints()) {
-      plan_.caches = trace::CacheControl::kL2;  // which is all that libcupti 13.4 and 13.5 flush
-      return true;
-    }
-    plan_.is_by_us = false;
-    Message message;
-    message << "L2 is not flushed between passes: libcheckpoint.so is not next to " << Cupti().path
-            << ", so kernels find what the replay left; use the libcupti of CUDA 13.4 or later (--cupti FILE)";
-    Say(trace::NoticeLevel::kWarning, message);
-    return true;
-  }
-
-  // A range begins with its context, before there is one to flush in.
-  static bool RefuseFlush() {
-    Message message;
-    message << "no kernel counters: " << Cupti().path
-            << " cannot flush caches before a range; use the libcupti of CUDA 13.4 or later (--cupti FILE), or omit "
-               "--cache-control";
-    Say(trace::NoticeLevel::kWarning, message);
-    return false;
-  }
-
   void Describe() {
     plan_.names = MapArray<trace::StringId>(plan_.metric_count);
     plan_.units = MapArray<trace::StringId>(plan_.metric_count);
@@ -311,9 +272,7 @@ class PlanMaker {
     }
   }
 
-  void Tell(DevicePlan* plan) {
-    plan_.id = record_count.load(std::memory_order_relaxed) + 1;
-    *plan = plan_;
+  void Tell() const {
     Message library;
     const uint32_t version = Cupti().version;
     if (version < 100'000) {
@@ -330,7 +289,9 @@ class PlanMaker {
     record.metric_set = Names().Intern(request_.set);
     record.passes = plan_.passes;
     record.replay = static_cast<uint8_t>(plan_.replay);
-    record.caches = static_cast<uint8_t>(plan_.caches);
+    // All that libcupti 13.4 and 13.5 flush is L2.
+    record.caches =
+        static_cast<uint8_t>(request_.flushes_caches ? trace::CacheControl::kL2 : trace::CacheControl::kNone);
     record.clocks = static_cast<uint8_t>(ClocksNow());
     record_count.store(at + 1, std::memory_order_release);
   }
@@ -354,22 +315,15 @@ const DevicePlan* PlanOf(uint32_t device) {
   return plan.id == 0 ? nullptr : &plan;
 }
 
-const DevicePlan* PlanOfReplay(const DevicePlan& plan) {
-  DevicePlan& other = plans_of_replay[plan.device];
-  if (other.id == 0) PlanMaker(*TheCounterRequest(), plan.device).MakeOfReplay(plan, &other);
-  return other.id == 0 ? nullptr : &other;
-}
-
 void ForgetPlansAfterFork() {
   for (uint32_t i = 0; i < kMaxDevices; ++i) is_tried[i] = false;
   for (DevicePlan& plan : plans) plan = {};
-  for (DevicePlan& plan : plans_of_replay) plan = {};
   record_count.store(0, std::memory_order_relaxed);
   told = 0;
 }
 
 void TellPlans() {
-  for (const uint32_t count = record_count.load(std::memory_order_acquire); told < count && told < kMaxRecords;) {
+  for (const uint32_t count = record_count.load(std::memory_order_acquire); told < count && told < kMaxDevices;) {
     Output().Add(records[told], {&told, told + 1});
   }
 }

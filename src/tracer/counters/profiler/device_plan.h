@@ -18,16 +18,11 @@ struct DevicePlan {
   std::size_t config_size = 0;
   uint32_t passes = 0;
   trace::ReplayMode replay = trace::ReplayMode::kNone;
-  trace::CacheControl caches = trace::CacheControl::kNone;
-  // We flush L2 and run launches again ourselves, as libcupti before 13.4 lets nothing run between its passes.
-  bool is_by_us = false;
 };
 
 // The plan of a device, made at the first call. Null: there is none, which a notice has said. [with the lock of the
 // caller]
 const DevicePlan* PlanOf(uint32_t device);
-// The same with the kernel replay of libcupti, where memory cannot be saved by us. [with the lock of the caller]
-const DevicePlan* PlanOfReplay(const DevicePlan& plan);
 void ForgetPlansAfterFork();
 
 // The records of plans that are not told yet. [writer thread, or salvage]

@@ -22,10 +22,14 @@ void SayNone(const Message& why) {
   Say(trace::NoticeLevel::kWarning, message);
 }
 
-// What is already there under that name it takes.
+// libcupti opens them by name, through the paths of the loader, which lead to another version or nowhere. What is
+// already there under that name it takes.
 bool OpenCompanion(const char* name) {
-  char path[kBesidePathBytes];
-  if (PathBesideCupti(name, path) && dlopen(path, RTLD_NOW | RTLD_GLOBAL) != nullptr) return true;
+  char path[4200] = {};
+  std::strncpy(path, Cupti().path, sizeof Cupti().path);
+  char* slash = std::strrchr(path, '/');
+  if (slash != nullptr) std::strcpy(slash + 1, name);
+  if (slash != nullptr && dlopen(path, RTLD_NOW | RTLD_GLOBAL) != nullptr) return true;
   Message why;
   why << name << " is not next to " << Cupti().path
       << "; install the CUPTI of the CUDA Toolkit or the nvidia-cuda-cupti package, or use "
@@ -55,13 +59,6 @@ bool Start() {
 }  // namespace
 
 const ProfilerApi& Profiler() { return api; }
-
-bool PathBesideCupti(const char* name, char (&path)[kBesidePathBytes]) {
-  std::strcpy(path, Cupti().path);
-  char* slash = std::strrchr(path, '/');
-  if (slash != nullptr) std::strcpy(slash + 1, name);
-  return slash != nullptr;
-}
 
 bool StartProfiler() {
   if (state == State::kNew) state = Start() ? State::kReady : State::kFailed;

@@ -44,10 +44,6 @@ struct ProfilerApi {
   name.structSize = function##_Params_STRUCT_SIZE
 
 const ProfilerApi& Profiler();
-// Where a library of that name is beside libcupti: CUPTI opens its own by name, through the paths of the loader, which
-// lead to another version or nowhere. False: nobody knows where libcupti is.
-inline constexpr std::size_t kBesidePathBytes = sizeof CuptiApi::path + 32;
-bool PathBesideCupti(const char* name, char (&path)[kBesidePathBytes]);
 // Opens what libcupti needs beside it, and initialises its profiler. Once; false: a notice says why. [any thread]
 bool StartProfiler();
 // Says what went wrong and what to do about it: "no kernel counters: …".

@@ -56,7 +56,7 @@ bool RangeSession::Prepare() {
   if (!ControlClocks(context_)) return false;
   plan_ = PlanOf(device);
   if (plan_ == nullptr) return false;
-  EnableParams p = EnableParamsFor(context_, plan_->caches == trace::CacheControl::kL2 && !plan_->is_by_us);
+  EnableParams p = EnableParamsFor(context_);
   const auto enable = Profiler().cuptiRangeProfilerEnable;
   if (!Check("cuptiRangeProfilerEnable", enable(reinterpret_cast<CUpti_RangeProfiler_Enable_Params*>(&p))))
     return false;
@@ -97,23 +97,12 @@ bool RangeSession::TakeTurn() {
 
 bool RangeSession::Begin(uint32_t most_ranges, CUpti_ProfilerReplayMode replay) {
   has_own_range_ = false;
-  return MakeRoom(most_ranges) && InitializeImage() && TakeTurn() && Configure(most_ranges, CUPTI_AutoRange, replay) &&
-         Start();
+  return MakeRoom(most_ranges) && InitializeImage() && TakeTurn() && BeginNow(most_ranges, CUPTI_AutoRange, replay);
 }
 
 bool RangeSession::BeginOneRange(const char* name) {
-  return (!plan_->is_by_us || CanFlush()) && MakeRoom(1) && InitializeImage() && TakeTurn() &&
-         Configure(1, CUPTI_UserRange, CUPTI_UserReplay) && BeginPass(name);
-}
-
-// Monitors that are programmed leave L2 full of dirty lines, so it is flushed after that, just before the range.
-bool RangeSession::BeginPass(const char* name) {
-  has_own_range_ = false;
-  if (!Start()) return false;
-  if (plan_->is_by_us && !flush_.Flush()) {
-    Stop();
-    return Check("the kernel that flushes caches", CUPTI_ERROR_UNKNOWN);
-  }
+  if (!MakeRoom(1) || !InitializeImage() || !TakeTurn()) return false;
+  if (!BeginNow(1, CUPTI_UserRange, CUPTI_UserReplay)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_PushRange, push);
   push.pRangeProfilerObject = profiler_;
   push.pRangeName = name;
@@ -137,7 +126,7 @@ bool RangeSession::SetMode(CUpti_ProfilerRange range, CUpti_ProfilerReplayMode r
   return true;
 }
 
-bool RangeSession::Configure(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
+bool RangeSession::BeginNow(uint32_t most_ranges, CUpti_ProfilerRange range, CUpti_ProfilerReplayMode replay) {
   if (!SetMode(range, replay)) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_SetConfig, config);
   config.pRangeProfilerObject = profiler_;
@@ -151,48 +140,22 @@ bool RangeSession::Configure(uint32_t most_ranges, CUpti_ProfilerRange range, CU
   config.numNestingLevels = 1;
   config.minNestingLevel = 1;
   config.targetNestingLevel = 1;
-  return Check("cuptiRangeProfilerSetConfig", Profiler().cuptiRangeProfilerSetConfig(&config));
-}
-
-bool RangeSession::Start() {
-  are_all_made_ = false;
+  if (!Check("cuptiRangeProfilerSetConfig", Profiler().cuptiRangeProfilerSetConfig(&config))) return false;
   GPROF_PARAMETERS(CUpti_RangeProfiler_Start, start);
   start.pRangeProfilerObject = profiler_;
-  is_started_ = Check("cuptiRangeProfilerStart", Profiler().cuptiRangeProfilerStart(&start));
-  return is_started_;
+  return Check("cuptiRangeProfilerStart", Profiler().cuptiRangeProfilerStart(&start));
 }
 
-bool RangeSession::Stop() {
-  is_started_ = false;
-  GPROF_PARAMETERS(CUpti_RangeProfiler_Stop, stop);
-  stop.pRangeProfilerObject = profiler_;
-  if (!Check("cuptiRangeProfilerStop", Profiler().cuptiRangeProfilerStop(&stop))) return false;
-  are_all_made_ = stop.isAllPassSubmitted != 0;
-  return true;
-}
-
-bool RangeSession::EndPass() {
+uint32_t RangeSession::End() {
   if (has_own_range_) {
     has_own_range_ = false;
     GPROF_PARAMETERS(CUpti_RangeProfiler_PopRange, pop);
     pop.pRangeProfilerObject = profiler_;
-    if (!Check("cuptiRangeProfilerPopRange", Profiler().cuptiRangeProfilerPopRange(&pop))) return false;
+    if (!Check("cuptiRangeProfilerPopRange", Profiler().cuptiRangeProfilerPopRange(&pop))) return 0;
   }
-  return !is_started_ || Stop();
-}
-
-void RangeSession::LeaveReplayToCupti() {
-  const DevicePlan* plan = PlanOfReplay(*plan_);
-  is_usable_ = is_usable_ && plan != nullptr;
-  if (plan != nullptr) plan_ = plan;
-}
-
-uint32_t RangeSession::End() {
-  if (!EndPass()) return 0;
-  if (plan_->is_by_us && !are_all_made_) {
-    Check("cuptiRangeProfilerStop, as passes are missing,", CUPTI_ERROR_UNKNOWN);
-    return 0;
-  }
+  GPROF_PARAMETERS(CUpti_RangeProfiler_Stop, stop);
+  stop.pRangeProfilerObject = profiler_;
+  if (!Check("cuptiRangeProfilerStop", Profiler().cuptiRangeProfilerStop(&stop))) return 0;
   GPROF_PARAMETERS(CUpti_RangeProfiler_DecodeData, decode);
   decode.pRangeProfilerObject = profiler_;
   if (!Check("cuptiRangeProfilerDecodeData", Profiler().cuptiRangeProfilerDecodeData(&decode))) return 0;

@@ -90,8 +90,7 @@ void TakeLine(const char* word, const char* value) {
   if (is(words::kCount)) request.count = Number(value);
   if (is(words::kMode)) request.mode = ValueOf(value, kModes);
   if (is(words::kGraphs)) request.measures_graphs = std::strcmp(value, "graph") == 0;
-  constexpr Word<Caches> kCaches[] = {{"all", Caches::kFlushed}, {"none", Caches::kLeft}};
-  if (is(words::kCaches)) request.caches = ValueOf(value, kCaches);
+  if (is(words::kCaches)) request.flushes_caches = std::strcmp(value, "all") == 0;
   if (is(words::kClocks)) request.clocks = ValueOf(value, kClockControls);
   if (is(words::kKill)) request.ends_program = std::strcmp(value, "1") == 0;
   if (is(words::kDevice) && Number(value) < 64) request.devices |= uint64_t{1} << Number(value);

@@ -9,9 +9,6 @@
 namespace gprof::tracer {
 
 enum class Replay : uint8_t { kAuto, kNone, kKernel, kRange };
-// What is done to caches before each pass. kAuto: they are flushed where launches run again, so that each pass finds
-// the same, and left alone where one pass is enough.
-enum class Caches : uint8_t { kAuto, kFlushed, kLeft };
 enum class CountMode : uint8_t { kGlobal, kPerGpu, kPerLaunchConfig };
 
 struct CounterRequest {
@@ -29,7 +26,7 @@ struct CounterRequest {
   NvtxFilters nvtx;
   uint64_t devices = 0;          // a bit each; 0: all
   bool measures_graphs = false;  // each launch of one as a whole
-  Caches caches = Caches::kAuto;
+  bool flushes_caches = false;   // before each pass
   trace::ClockControl clocks = trace::ClockControl::kNone;
   bool ends_program = false;          // after `count` launches
   bool samples_instructions = false;  // instead of counting

@@ -66,7 +66,7 @@ void AddFacts(const LaunchedKernel& kernel, RangeWriter* out) {
 // What a kernel can read at most. Managed memory may have come to the GPU since the launch, and is not there before.
 void AddMemory(const MeasuredLaunch& launch, RangeWriter* out) {
   if (launch.memory_bytes == 0) return;
-  const uint64_t bytes = MemoryOfGpu().UsedBytes();
+  const uint64_t bytes = MemoryInUse();
   out->Add("device__memory_in_use", "byte",
            static_cast<double>(bytes > launch.memory_bytes ? bytes : launch.memory_bytes));
 }

@@ -67,11 +67,10 @@ int DeviceAttribute(CUdevice device, CUdevice_attribute attribute) {
   return get != nullptr && get(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
 }
 
-GpuMemory MemoryOfGpu() {
+uint64_t MemoryInUse() {
   const auto get = TheDriver().cuMemGetInfo_v2;
   std::size_t free_bytes = 0, all_bytes = 0;
-  if (get == nullptr || get(&free_bytes, &all_bytes) != CUDA_SUCCESS) return {};
-  return {free_bytes, all_bytes};
+  return get != nullptr && get(&free_bytes, &all_bytes) == CUDA_SUCCESS ? all_bytes - free_bytes : 0;
 }
 
 // An error is one as well: the default stream must not be asked while another one is being captured.

@@ -17,13 +17,8 @@ bool ResourcesOf(CUfunction function, FunctionResources* resources);
 int BlocksPerSm(CUfunction function, uint32_t threads, uint32_t dynamic_shared_bytes);
 // 0 when not known.
 int DeviceAttribute(CUdevice device, CUdevice_attribute attribute);
-// Of the GPU of the current context, whatever process has taken it; zeros when not known.
-struct GpuMemory {
-  uint64_t free_bytes = 0, all_bytes = 0;
-
-  uint64_t UsedBytes() const { return all_bytes - free_bytes; }
-};
-GpuMemory MemoryOfGpu();
+// Bytes of the GPU of the current context that are taken, by whatever process; 0 when not known.
+uint64_t MemoryInUse();
 // Launches into it are recorded and do not run.
 bool IsCapturingStream(CUstream stream);
 

@@ -75,17 +75,12 @@ void SplitHeap(std::size_t size) {
   heaps[1].end = size;
 }
 
-// The program may need shared memory itself (a container gives 64 MB as a rule): a quarter is never taken. Of a large
-// one this much is left, however full it is.
-constexpr uint64_t kMostLeftBytes = 1u << 30;
-
 bool HasRoom(std::size_t bytes) {
   struct statfs fs;
   if (statfs(file_path, &fs) != 0) return true;  // chroot: what is mapped can still be backed
   if (fs.f_blocks == 0) return true;
   const auto block = static_cast<uint64_t>(fs.f_bsize);
-  const uint64_t quarter = fs.f_blocks * block / 4;
-  return fs.f_bavail * block >= bytes + (quarter < kMostLeftBytes ? quarter : kMostLeftBytes);
+  return fs.f_bavail * block >= bytes + BytesLeftToProgram(fs.f_blocks * block);
 }
 
 // Grows the mapping in place, which takes no descriptor. Salvage has mapped all.

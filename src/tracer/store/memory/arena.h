@@ -23,6 +23,13 @@ namespace gprof::tracer {
 // Names are what a forked child keeps of its parent: it may use handles that the parent was given.
 enum class Region : uint32_t { kNames, kRows };
 
+// Of a file system as large as this, what is never taken: the program may need shared memory itself, of which a
+// container gives 64 MB as a rule. A disk that is three quarters full has room all the same.
+inline constexpr uint64_t BytesLeftToProgram(uint64_t all_bytes) {
+  constexpr uint64_t kMostBytes = 1u << 30;
+  return all_bytes / 4 < kMostBytes ? all_bytes / 4 : kMostBytes;
+}
+
 // Before anything else of the tracer's is touched; in the child of a fork, before anything is touched again.
 void OpenArena();
 

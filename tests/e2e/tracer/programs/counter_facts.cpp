@@ -1,5 +1,5 @@
 // Launches whose counters are known. usage: counter_facts loop N|steady N|graph|graph_and_kernels|graphs_beside
-// N|threads N|copies N|devices N|profiler|killed N|maps|ranges|both|places
+// N|threads N|devices N|profiler|killed N|maps|ranges|both|places|runs FILE|breaks FILE
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
@@ -100,28 +100,6 @@ void LaunchInThreads(int count) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  CHECK(cudaDeviceSynchronize());
-}
-
-// What one thread copies to the GPU and back, while another one launches kernels.
-void CopyBeside(int count) {
-  std::atomic<bool> ends{false};
-  std::thread other([&] {
-    int* memory = nullptr;
-    CHECK(cudaMalloc(reinterpret_cast<void**>(&memory), sizeof *memory));
-    int wrong = 0;
-    for (int i = 1; !ends; ++i) {
-      int back = 0;
-      CHECK(cudaMemcpy(memory, &i, sizeof i, cudaMemcpyHostToDevice));
-      usleep(200);
-      CHECK(cudaMemcpy(&back, memory, sizeof back, cudaMemcpyDeviceToHost));
-      wrong += back == i ? 0 : 1;
-    }
-    facts::Say(R"({"fact":"copies","wrong":%d})", wrong);
-  });
-  for (int i = 0; i < count; ++i) CHECK(alpha.Launch(10, 32));
-  ends = true;
-  other.join();
   CHECK(cudaDeviceSynchronize());
 }
 
@@ -236,8 +214,6 @@ int main(int argc, char** argv) {
     InstantiateBeside(count);
   else if (what == "threads")
     LaunchInThreads(count);
-  else if (what == "copies")
-    CopyBeside(count);
   else if (what == "devices")
     UseDevices(count);
   else if (what == "profiler")
