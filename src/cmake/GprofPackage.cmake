@@ -12,6 +12,7 @@ if(TARGET gprof-cli)
 endif()
 
 install(DIRECTORY include/gprof/trace DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gprof" COMPONENT gprof)
+install(DIRECTORY include/gprof_cli DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT gprof)
 # Laid out as in the repository, so that the links between pages hold.
 install(DIRECTORY docs examples kernels DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof
         PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)

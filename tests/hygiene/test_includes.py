@@ -10,7 +10,7 @@ import tree
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 # Our headers that a folder may use, besides its own.
-PUBLIC = r"gprof/(trace|events|fields|host_activity|kernel_counters|library_symbols|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|pytorch|analysis|error|export|version)\.h"
+PUBLIC = r"gprof/(trace|events|fields|host_activity|kernel_counters|library_symbols|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|pytorch|request_span|analysis|error|export|version)\.h"
 FORMAT = r"gprof/trace/\w+\.h"
 OURS = {
     "include/gprof/trace": FORMAT,
@@ -55,7 +55,8 @@ FOREIGN = {
     r"re2/": {"src/base"},
     r"zlib\.h$": {"src/trace", "src/import", "src/export", "src/html"},
     r"cuda_occupancy\.h$": {"src/analysis"},
-    r"cupti|cuda(?!_occupancy\.h$)|nvtx3|generated_": {"src/tracer"},
+    r"cupti|cuda(?!_occupancy\.h$)|generated_": {"src/tracer"},
+    r"nvtx3": {"src/tracer", "include/gprof_cli"},
     r"gtest|gmock|benchmark/": set(),
 }
 # Nothing of the format may allocate, throw or print.

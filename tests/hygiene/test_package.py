@@ -35,7 +35,7 @@ class Package(unittest.TestCase):
         self.assertIn(expected, version.stdout)
         for wanted in ("share/doc/gprof-cli/copyright", "share/doc/gprof-cli/third-party-licences.txt", "share/doc/gprof-cli/docs/index.md",
                        "share/doc/gprof-cli/README.md", "share/doc/gprof-cli/examples",
-                       "share/bash-completion/completions/gprof-cli", "include/gprof/trace/record.h",
+                       "share/bash-completion/completions/gprof-cli", "include/gprof/trace/record.h", "include/gprof_cli/serving_nvtx.h",
                        "share/man/man1/gprof-cli-report.1.gz"):
             self.assertTrue((prefix / wanted).exists(), wanted)
         if tree.TRACER.is_file():

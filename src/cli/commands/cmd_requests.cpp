@@ -2,12 +2,17 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "analysis/facts/serving/span_requests.h"
 #include "analysis/topics/serving/one_request.h"
+#include "analysis/topics/serving/span_tables.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/arguments/options.h"
@@ -16,8 +21,10 @@
 #include "cli/pager.h"
 #include "cli/recording/leftovers.h"
 #include "cli/render/report/render_report.h"
+#include "cli/talk.h"
 #include "cli/traces.h"
 #include "gprof/error.h"
+#include "import/spans/request_spans.h"
 #include "report/report.h"
 
 namespace gprof::cli {
@@ -29,6 +36,9 @@ class Requests : public Command {
     app.add_option("TRACE", path_, "trace to read")->type_name("")->required();
     app.add_option("--request", request_, "show the tokens of one request: its name")
         ->type_name("NAME")
+        ->group("Display");
+    app.add_option("--spans", spans_path_, "join spans that the engine exported: OTLP as JSON")
+        ->type_name("FILE")
         ->group("Display");
     app.add_option("--rows", options_.max_rows, "rows of a table, 0 for all (default 10)")
         ->type_name("N")
@@ -47,11 +57,13 @@ class Requests : public Command {
   int Run() override {
     const Selection selection = selection_.Read();
     RecoverEarlierRuns();
+    if (!spans_path_.empty()) ReadSpans();
     std::vector<TraceSummary> none;
-    const Input whole = LoadInput({path_}, &none);
-    const Trace& records = RequireRecords(whole, "requests");
-    const Trace selected = selection.IsEmpty() ? Trace() : Select(records, selection);
-    Report report = Analyse(selection.IsEmpty() ? records : selected);
+    Input whole = LoadInput({path_}, &none);
+    RequireRecords(whole, "requests");
+    Trace& records = std::get<Trace>(whole);
+    if (!selection.IsEmpty()) records = Select(std::move(records), selection);
+    Report report = spans_.empty() ? Analyse(records) : AnalyseWithSpans(&records);
     report.has_details = true;
     WritePaged(format_ == "json" ? RenderReportJson(report)
                : format_ == "md" ? RenderReportMarkdown(report)
@@ -60,6 +72,40 @@ class Requests : public Command {
   }
 
  private:
+  void ReadSpans() {
+    RequestSpans read = ReadRequestSpans(spans_path_);
+    if (read.is_cut) Warn("'" + spans_path_ + "' ends within a document, which is left out");
+    spans_ = std::move(read.spans);
+  }
+
+  Report AnalyseWithSpans(Trace* trace) const {
+    std::vector<Table> tables;
+    if (!trace->request_events.empty() || !trace->step_requests.empty()) {
+      if (request_.empty()) tables = CompareSpans(AnalysisInput(*trace), spans_, options_.max_rows).tables;
+    } else {
+      const SpanRequests counts = AddRequests(trace);
+      if (request_.empty()) tables.push_back(SpansAsRequestsTable(counts));
+    }
+    Report report = Analyse(*trace);
+    std::vector<Table>& all = report.sections.front().result.tables;
+    std::ranges::move(tables, std::back_inserter(all));
+    return report;
+  }
+
+  SpanRequests AddRequests(Trace* trace) const {
+    if (!CanAddRequests(*trace))
+      throw Error(ExitCode::kInconclusive,
+                  "cannot tell: the trace does not know the steps of an engine and the time of day, to join spans by",
+                  "record the server with gprof-cli profile --serving: docs/requests.md");
+    const SpanRequests counts = AddRequestsOfSpans(spans_, trace);
+    if (counts.added == 0)
+      throw Error(ExitCode::kInconclusive,
+                  "cannot tell: none of " + CountOf(static_cast<int64_t>(spans_.size()), "span") +
+                      " is a request of the recorded time",
+                  "give the spans of this run; they need the times in the queue and to the first token");
+    return counts;
+  }
+
   Report Analyse(const Trace& trace) const {
     const Analysis* const analysis = FindAnalysis("requests");
     Report report = RunAnalyses(trace, {analysis}, options_);
@@ -79,7 +125,8 @@ class Requests : public Command {
 
   SelectionArguments selection_;
   AnalysisOptions options_;
-  std::string path_, request_, format_ = "text";
+  std::vector<RequestSpan> spans_;
+  std::string path_, request_, spans_path_, format_ = "text";
 };
 
 }  // namespace

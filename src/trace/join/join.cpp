@@ -72,6 +72,7 @@ Trace JoinTrace(UnjoinedTrace unjoined) {
   CountUnmatchedLaunches(unjoined, linked, cores);
   SortMarks(unjoined);
   DecodePayloads(unjoined);
+  ReadServingPayloads(unjoined);
   SortListsByTime(t);
   CountProcesses(unjoined);
   t.strings = unjoined.names.Take();

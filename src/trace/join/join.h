@@ -85,6 +85,9 @@ void PairRanges(UnjoinedTrace& unjoined, std::size_t cores);
 void SortMarks(UnjoinedTrace& unjoined);
 void DecodePayloads(UnjoinedTrace& unjoined);
 
+// join_serving.cpp: what payloads say of the requests of a serving engine.
+void ReadServingPayloads(UnjoinedTrace& unjoined);
+
 // join_graphs.cpp: the code that made the node which an operation is a replay of.
 void LinkGraphNodes(Trace& trace);
 

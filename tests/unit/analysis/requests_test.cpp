@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/facts/serving/span_requests.h"
 #include "analysis/topics/analyses.h"
 #include "analysis/topics/serving/one_request.h"
 #include "analysis/topics/serving/serving_tables.h"
@@ -19,6 +20,7 @@ struct Member {
   std::string request;
   uint32_t tokens = 1, tokens_out = 1;
   bool is_prefill = false;
+  uint32_t cached = 0;
 };
 
 // An engine on thread 0 of process 0: its requests are told by their names.
@@ -39,7 +41,7 @@ class Engine {
         {start_ns, end_ns, 0, 0, step, static_cast<int64_t>(members.size()), waiting, 0, 0});
     for (const Member& m : members) {
       maker_.trace().step_requests.push_back(
-          {start_ns, 0, step, NumberOf(m.request), m.tokens, 0, m.tokens_out, m.is_prefill});
+          {start_ns, 0, step, NumberOf(m.request), m.tokens, m.cached, m.tokens_out, m.is_prefill});
     }
   }
 
@@ -217,6 +219,111 @@ TEST(Requests, StepsAreKnownByTheirRangesWhereNobodyToldOfThem) {
   EXPECT_EQ(RealOf(steps, 0, "mean_kernel_ns"), 40);
   EXPECT_EQ(TextOf(steps, 1, "kind"), "mixed");
   EXPECT_EQ(IntOf(steps, 1, "tokens_in"), 519);
+}
+
+// "a" has 60 of 100 tokens from the cache and computes 30 of them again, 10 with the prompt of "b" beside them. Of "c",
+// which came before the recording, nobody knows what was computed.
+TEST(Requests, TokensOfPromptsAreCachedOrComputedOrComputedAgain) {
+  Engine engine;
+  engine.Tell("a", 0, Kind::kArrived, 100);
+  engine.Tell("b", 1, Kind::kArrived, 30);
+  engine.Step(10, 20, 11, 19, {{"c", 50, 0, true, 400}});
+  engine.Step(30, 40, 31, 39, {{"a", 40, 1, true, 60}});
+  engine.Step(50, 60, 51, 59, {{"a", 3, 1, false, 100}});
+  engine.Step(70, 80, 71, 79, {{"a", 20, 0, true, 71}});
+  engine.Step(90, 110, 91, 109, {{"a", 15, 1, true, 91}, {"b", 30, 1, true}});
+  const Trace& trace = engine.Finish();
+  const Serving serving{AnalysisInput(trace)};
+  const PromptCache& prompts = serving.prompts;
+  EXPECT_EQ(prompts.cached.tokens, 60);
+  EXPECT_EQ(prompts.cached.requests, 1);
+  EXPECT_EQ(prompts.computed.tokens, 40 + 30 + 5) << "and what came behind the drafts that were not accepted";
+  EXPECT_EQ(prompts.computed.steps, 2);
+  EXPECT_EQ(prompts.again.tokens, 30);
+  EXPECT_EQ(prompts.again.requests, 1);
+  EXPECT_EQ(prompts.again.kernel_ns, 8 + 18);
+  EXPECT_DOUBLE_EQ(prompts.again.share_ns, 8 + 18 * 10 / 45.0);
+  const AnalysisResult result = RunRequests(trace, kAllRows);
+  EXPECT_NEAR(MetricOf(result, "requests.prefix_hit_percent"), 100 * 60 / 135.0, 1e-9);
+  const Table& table = TableOf(result, "prompt_tokens");
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(IntOf(table, 2, "tokens"), 30);
+  EXPECT_EQ(IntOf(TableOf(result, "requests_slowest"), 0, "cached_tokens") +
+                IntOf(TableOf(result, "requests_slowest"), 1, "cached_tokens"),
+            60);
+  const auto again = std::ranges::find(result.findings, "requests.computed_again", &Finding::id);
+  ASSERT_NE(again, result.findings.end()) << "no preemption was told";
+  EXPECT_EQ(again->evidence.front(),
+            "To keep them would save at most the 26 ns of kernels in their 2 steps, by their share of tokens 12 ns (an "
+            "estimate).");
+  engine.Tell("a", 65, Kind::kPreempted);
+  const AnalysisResult preempted = RunRequests(engine.Finish(), kAllRows);
+  EXPECT_EQ(std::ranges::find(preempted.findings, "requests.computed_again", &Finding::id), preempted.findings.end());
+  const auto finding = std::ranges::find(preempted.findings, "requests.preempted", &Finding::id);
+  ASSERT_NE(finding, preempted.findings.end());
+  EXPECT_EQ(finding->message, "1 request was preempted, 1 time in all: 30 tokens computed again");
+}
+
+// Spans of an engine that told of nothing.
+TEST(Requests, SpansBecomeRequestsInTheStepsOfTheirTime) {
+  TraceMaker maker;
+  maker.AddRange(0, 10, "load");
+  maker.AddRange(100, 200, "execute_context_1(512)_generation_1(1)");
+  maker.AddRange(300, 360, "execute_context_0(0)_generation_2(2)");
+  maker.AddRange(400, 500, "execute_context_1(9)_generation_2(2)");
+  maker.Launch(101, 102, 110, 190);
+  maker.Launch(301, 302, 310, 350);
+  maker.Launch(401, 402, 410, 490);
+  trace::ClockRecord clock;
+  clock.monotonic_ns = 1, clock.realtime_ns = 1'000'001;
+  maker.trace().clocks.push_back({0, clock});
+  Trace trace = maker.Finish();
+  ASSERT_TRUE(CanAddRequests(trace));
+  std::vector<RequestSpan> spans(4);
+  spans[0] = {"a", 1'000'050, 160, 400, 30, 512, 7};
+  spans[1] = {"long after", 2'000'000, 160, 400, 30, 512, 7};
+  spans[2] = {"no queue", 1'000'050, 160, 400, {}, 512, 7};
+  spans[3] = {"between steps", 1'000'205, 20, 30, 10, 512, 7};
+  const SpanRequests counts = AddRequestsOfSpans(spans, &trace);
+  EXPECT_EQ(counts.added, 1u);
+  EXPECT_EQ(counts.elsewhen, 1u);
+  EXPECT_EQ(counts.incomplete, 1u);
+  EXPECT_EQ(counts.without_step, 1u);
+  const Serving serving{AnalysisInput(trace)};
+  ASSERT_EQ(serving.served.requests().size(), 1u);
+  const ServedRequest& a = serving.served.requests()[0];
+  EXPECT_EQ(a.name, "a");
+  EXPECT_EQ(a.OutputTokens(), 7);
+  EXPECT_EQ(a.LastTokenNs(), 450);
+  ASSERT_EQ(a.steps.size(), 3u);
+  EXPECT_TRUE(a.steps[0].is_prefill);
+  EXPECT_FALSE(a.steps[1].is_prefill);
+  EXPECT_FALSE(a.steps[2].is_prefill) << "its prompt was known by then";
+  const Latency& first = TokenOf(serving, "a", 0);
+  EXPECT_EQ(first.time.DurationNs(), 160);
+  EXPECT_EQ(first.split[LatencyPart::kQueue], 50);
+  EXPECT_EQ(first.split[LatencyPart::kPrefill], 80);
+  EXPECT_EQ(first.split[LatencyPart::kHost], 20);
+  EXPECT_EQ(first.split[LatencyPart::kOutput], 10);
+  EXPECT_TRUE(serving.latencies.next_tokens().empty()) << "nobody said when the others came";
+}
+
+TEST(Requests, ASpanIsARequestsByItsNameOrTheOneThatAClientKnows) {
+  Engine engine;
+  const char* const names[] = {"a", "cmpl-1-0123abcd", "twice-0123abcd", "twice-0123abce", "of-two-spans"};
+  for (const char* name : names) engine.Tell(name, 5, Kind::kArrived, 1);
+  const ServedRequests served(engine.Finish());
+  const auto place = [&](const char* name) {
+    return static_cast<uint32_t>(std::ranges::find(served.requests(), name, &ServedRequest::name) -
+                                 served.requests().begin());
+  };
+  std::vector<RequestSpan> spans;
+  for (const char* name : {"a", "cmpl-1", "twice", "of-two-spans", "of-two-spans", "cmpl", ""}) {
+    spans.emplace_back();
+    spans.back().request = name;
+  }
+  EXPECT_EQ(RequestsOfSpans(spans, served),
+            (std::vector<uint32_t>{place("a"), place("cmpl-1-0123abcd"), kNone, kNone, kNone, kNone, kNone}));
 }
 
 TEST(Requests, WithoutAnEngineThereIsNothing) {

@@ -148,6 +148,12 @@ class RequestReader {
     }
     std::ranges::stable_sort(steps_, {}, [](const BatchStep& step) { return step.time.start_ns; });
     for (size_t i = 0; i < steps_.size(); ++i) steps_[i].number = static_cast<int64_t>(i) + 1;
+    // Requests made of spans know them by that number.
+    for (const StepRequest& member : trace_.step_requests) {
+      if (member.step - 1 >= steps_.size()) continue;
+      requests_[RequestOf(member.process, member.request)].steps.push_back(
+          {member.step - 1, member.tokens, member.cached, member.tokens_out, member.is_prefill});
+    }
   }
 
   void ReadEvent(const RequestEvent& event) {
@@ -168,6 +174,7 @@ class RequestReader {
       case trace::RequestEventKind::kFinished:
       case trace::RequestEventKind::kAborted:
         request.ended_ns = event.time_ns;
+        request.later_tokens = event.tokens;
         request.is_aborted = event.event == trace::RequestEventKind::kAborted;
         break;
     }
@@ -231,10 +238,16 @@ bool ServedRequests::MayBeIn(const Trace& trace) {
          std::ranges::any_of(trace.strings, [](std::string_view name) { return name.starts_with(kStepName); });
 }
 
+int64_t ServedRequest::OutputTokens() const {
+  int64_t sum = later_tokens;
+  for (const TokensOut& out : tokens) sum += out.tokens;
+  return sum;
+}
+
 int64_t ServedRequests::OutputTokens() const {
   int64_t tokens = 0;
   for (const ServedRequest& request : requests_) {
-    for (const TokensOut& out : request.tokens) tokens += out.tokens;
+    tokens += request.OutputTokens();
   }
   return tokens;
 }
@@ -243,7 +256,7 @@ Interval ServedRequests::Span() const {
   if (steps_.empty()) return {};
   Interval span = steps_.front().time;
   for (const ServedRequest& request : requests_) {
-    if (!request.tokens.empty()) span.end_ns = std::max(span.end_ns, request.tokens.back().time_ns);
+    if (!request.tokens.empty()) span.end_ns = std::max(span.end_ns, request.LastTokenNs());
   }
   return span;
 }

@@ -28,7 +28,7 @@ struct BatchStep {
 // A request in a step.
 struct Membership {
   uint32_t step = kNone;
-  int64_t tokens = 0, cached = 0, tokens_out = 0;
+  int64_t tokens = 0, cached = 0, tokens_out = 0;  // 0 tokens: it is not known how many, nor what was cached
   bool is_prefill = false;
 };
 
@@ -49,8 +49,12 @@ struct ServedRequest {
   int64_t preemptions = 0;
   std::vector<Membership> steps;  // in order
   std::vector<TokensOut> tokens;  // in order
+  int64_t later_tokens = 0;       // handed out until its end, nobody said when: what its last event has
 
   bool HasArrived() const { return arrived_ns != INT64_MIN; }
+  int64_t OutputTokens() const;
+  // Only where there is one.
+  int64_t LastTokenNs() const { return later_tokens > 0 ? ended_ns : tokens.back().time_ns; }
 };
 
 // An engine that told of nothing may have steps all the same: vLLM names a range

@@ -31,12 +31,15 @@ Table StepsOfRequest(const Serving& serving, const ServedRequest& request, uint3
     const Membership& member = request.steps[i];
     const BatchStep& step = serving.served.steps()[member.step];
     const int64_t all_tokens = step.prefill_tokens + step.decode_tokens;
-    Cell after, share;
+    Cell after, share, tokens, cached, others;
     if (request.HasArrived()) after = step.time.start_ns - request.arrived_ns;
-    if (all_tokens > 0) share = 100 * static_cast<double>(member.tokens) / static_cast<double>(all_tokens);
-    table.rows.push_back({step.number, after, step.time.DurationNs(), member.is_prefill ? "prefill" : "decode",
-                          member.tokens, member.cached, step.prefills + step.decodes,
-                          step.prefill_tokens - (member.is_prefill ? member.tokens : 0), share});
+    if (member.tokens > 0) {
+      tokens = member.tokens, cached = member.cached;
+      others = step.prefill_tokens - (member.is_prefill ? member.tokens : 0);
+      if (all_tokens > 0) share = 100 * static_cast<double>(member.tokens) / static_cast<double>(all_tokens);
+    }
+    table.rows.push_back({step.number, after, step.time.DurationNs(), member.is_prefill ? "prefill" : "decode", tokens,
+                          cached, step.prefills + step.decodes, others, share});
   }
   CountLeftOut(&table, request.steps.size());
   return table;

@@ -19,14 +19,8 @@ void AddMetrics(const Serving& serving, AnalysisResult* result) {
   const ServedRequests& served = serving.served;
   AddMetric(result, "requests.steps", served.steps().size());
   if (served.requests().empty()) return;
-  int64_t prompts = 0, cached = 0, preemptions = 0;
-  for (const ServedRequest& request : served.requests()) {
-    preemptions += request.preemptions;
-    if (request.steps.empty() || !request.steps.front().is_prefill) continue;
-    cached += request.steps.front().cached;
-    prompts += request.steps.front().cached;
-    for (const Membership& member : request.steps) prompts += member.is_prefill ? member.tokens : 0;
-  }
+  int64_t preemptions = 0;
+  for (const ServedRequest& request : served.requests()) preemptions += request.preemptions;
   AddMetric(result, "requests.count", served.requests().size());
   AddMetric(result, "requests.output_tokens", served.OutputTokens());
   AddMetric(result, "requests.preemptions", preemptions);
@@ -35,8 +29,9 @@ void AddMetrics(const Serving& serving, AnalysisResult* result) {
     AddMetric(result, "requests.tokens_per_second",
               1e9 * static_cast<double>(served.OutputTokens()) / static_cast<double>(span_ns));
   }
-  if (prompts > 0)
-    AddMetric(result, "requests.prefix_hit_percent", 100 * static_cast<double>(cached) / static_cast<double>(prompts));
+  if (const PromptCache& prompts = serving.prompts; prompts.Prompts() > 0)
+    AddMetric(result, "requests.prefix_hit_percent",
+              100 * static_cast<double>(prompts.cached.tokens) / static_cast<double>(prompts.Prompts()));
   AddPercentiles(result, Durations(serving.latencies.first_tokens()), "requests.first_token_p50_ns",
                  "requests.first_token_p99_ns");
   AddPercentiles(result, Durations(serving.latencies.next_tokens()), "requests.next_token_p50_ns",
@@ -60,6 +55,7 @@ AnalysisResult RunRequests(const AnalysisInput& input, const AnalysisOptions& op
   if (serving.late.late > 0) result.tables.push_back(LateTokensTable(serving, options.max_rows));
   if (!serving.latencies.first_tokens().empty())
     result.tables.push_back(SlowestRequestsTable(serving, options.max_rows));
+  if (serving.prompts.Prompts() + serving.prompts.again.tokens > 0) result.tables.push_back(PromptsTable(serving));
   if (!serving.served.steps().empty()) {
     result.tables.push_back(BatchStepsTable(serving));
     if (!serving.served.requests().empty()) result.tables.push_back(ServingOverTimeTable(serving));

@@ -181,22 +181,31 @@ class Findings {
   }
 
   void AddPreemptions() {
-    int64_t preemptions = 0, requests = 0, again = 0;
+    int64_t preemptions = 0, requests = 0;
     for (const ServedRequest& request : s_.served.requests()) {
       preemptions += request.preemptions;
       requests += request.preemptions > 0;
-      int64_t computed = 0;
-      for (const Membership& member : request.steps) computed += member.is_prefill ? member.tokens : 0;
-      if (request.preemptions > 0 && request.prompt_tokens > 0)
-        again += std::max<int64_t>(computed - request.prompt_tokens, 0);
     }
-    if (preemptions == 0) return;
     int64_t prefill_tokens = 0;
     for (const BatchStep& step : s_.served.steps()) prefill_tokens += step.prefill_tokens;
-    Finding finding = NewFinding("requests.preempted", PercentOf(again, prefill_tokens));
-    finding.message = CountOf(requests, "request") + (requests == 1 ? " was" : " were") + " preempted, " +
-                      CountOf(preemptions, "time") + " in all";
-    if (again > 0) finding.message += ": " + CountOf(again, "token") + " computed again";
+    const PromptTokens& again = s_.prompts.again;
+    const double percent = PercentOf(again.tokens, prefill_tokens);
+    if (preemptions == 0 && percent < kPercentWorthAFinding) return;
+    Finding finding =
+        preemptions > 0 ? NewFinding("requests.preempted", percent) : NewFinding("requests.computed_again", percent);
+    const std::string tokens = CountOf(again.tokens, "token");
+    if (preemptions == 0) {
+      finding.message = tokens + " of " + CountOf(again.requests, "request") + " computed again, " +
+                        FormatPercent(percent) + " of all tokens of prompts that were computed";
+    } else {
+      finding.message = CountOf(requests, "request") + (requests == 1 ? " was" : " were") + " preempted, " +
+                        CountOf(preemptions, "time") + " in all";
+      if (again.tokens > 0) finding.message += ": " + tokens + " computed again";
+    }
+    if (again.kernel_ns > 0)
+      finding.evidence.push_back("To keep them would save at most the " + FormatNs(again.kernel_ns) +
+                                 " of kernels in their " + CountOf(again.steps, "step") +
+                                 ", by their share of tokens " + FormatNs(again.share_ns) + " (an estimate).");
     FitMessage(&finding);
     result_.findings.push_back(std::move(finding));
   }

@@ -76,7 +76,7 @@ std::vector<int64_t> EndToEnd(const ServedRequests& served) {
   std::vector<int64_t> times;
   for (const ServedRequest& request : served.requests()) {
     const bool has_ended = request.ended_ns != INT64_MIN && !request.is_aborted && !request.tokens.empty();
-    if (request.HasArrived() && has_ended) times.push_back(request.tokens.back().time_ns - request.arrived_ns);
+    if (request.HasArrived() && has_ended) times.push_back(request.LastTokenNs() - request.arrived_ns);
   }
   std::ranges::sort(times);
   return times;
@@ -162,6 +162,7 @@ Table SlowestRequestsTable(const Serving& serving, uint32_t max_rows) {
   Table table =
       LatencyRowsTable("requests_slowest", "Requests that waited longest for their first token", "request", "Request");
   table.columns.push_back(CountColumn("prompt_tokens", "Prompt"));
+  table.columns.push_back(CountColumn("cached_tokens", "Cached"));
   table.columns.push_back(CountColumn("tokens_out", "Tokens"));
   table.columns.push_back(NsColumn("longest_between_ns", "Longest gap"));
   std::vector<const Latency*> slowest;
@@ -173,13 +174,40 @@ Table SlowestRequestsTable(const Serving& serving, uint32_t max_rows) {
   const size_t shown = RowsShown(slowest.size(), max_rows);
   for (size_t i = 0; i < shown; ++i) {
     const ServedRequest& request = serving.served.requests()[slowest[i]->request];
-    int64_t tokens = 0;
-    for (const TokensOut& out : request.tokens) tokens += out.tokens;
+    const int64_t longest_ns = longest[slowest[i]->request];
     std::vector<Cell> row = LatencyRow(request.name, *slowest[i]);
-    row.insert(row.end(), {request.prompt_tokens, tokens, longest[slowest[i]->request]});
+    Cell cached;
+    if (!request.steps.empty() && request.steps.front().tokens > 0) cached = request.steps.front().cached;
+    row.insert(row.end(),
+               {request.prompt_tokens, cached, request.OutputTokens(), longest_ns > 0 ? Cell(longest_ns) : Cell()});
     table.rows.push_back(std::move(row));
   }
   CountLeftOut(&table, slowest.size());
+  return table;
+}
+
+Table PromptsTable(const Serving& serving) {
+  Table table{"prompt_tokens",
+              "Prompts and the KV cache",
+              {{"what", "Tokens of prompts", Unit::kText},
+               CountColumn("tokens", "Tokens"),
+               {"percent", "", Unit::kPercent, false, ColumnRole::kOwn},
+               CountColumn("requests", "Requests"),
+               CountColumn("steps", "Steps"),
+               NsColumn("kernel_ns", "Kernels, at most"),
+               NsColumn("share_ns", "Estimate")},
+              {},
+              "Percent of all tokens of prompts. Kernels: of all steps with such tokens, which other tokens share; the "
+              "estimate is their share by tokens."};
+  const PromptCache& prompts = serving.prompts;
+  const auto add = [&](const char* what, const PromptTokens& t, bool has_steps) {
+    table.rows.push_back({what, t.tokens, Percent(t.tokens, prompts.Prompts()), t.requests,
+                          has_steps ? Cell(t.steps) : Cell(), has_steps ? Cell(t.kernel_ns) : Cell(),
+                          has_steps ? Cell(t.share_ns) : Cell()});
+  };
+  add("found in the cache", prompts.cached, false);
+  add("computed", prompts.computed, true);
+  if (prompts.again.tokens > 0) add("computed again", prompts.again, true);
   return table;
 }
 
@@ -221,7 +249,9 @@ Table BatchStepsTable(const Serving& serving) {
   for (size_t kind = 0; kind < sums.size(); ++kind) {
     const Sum& s = sums[kind];
     if (s.steps == 0) continue;
-    table.rows.push_back({kKinds[kind], s.steps, s.in, s.out, MeanOf(s.requests, s.steps), MeanOf(s.ns, s.steps),
+    // Ranges do not say what their steps found.
+    const Cell out = serving.trace.engine_steps.empty() ? Cell() : Cell(s.out);
+    table.rows.push_back({kKinds[kind], s.steps, s.in, out, MeanOf(s.requests, s.steps), MeanOf(s.ns, s.steps),
                           MeanOf(s.split.kernel_ns, s.steps), MeanOf(s.split.copy_ns, s.steps),
                           MeanOf(s.split.host_ns, s.steps), MeanOf(s.kernels, s.steps), s.graphs});
   }
@@ -300,7 +330,7 @@ Table ServingOverTimeTable(const Serving& serving) {
   for (const BatchStep& step : steps) end_ns = std::max(end_ns, step.time.end_ns);
   for (const ServedRequest& request : serving.served.requests()) {
     if (request.HasArrived()) start_ns = std::min(start_ns, request.arrived_ns);
-    if (!request.tokens.empty()) end_ns = std::max(end_ns, request.tokens.back().time_ns + 1);
+    if (!request.tokens.empty()) end_ns = std::max(end_ns, request.LastTokenNs() + 1);
   }
   const int64_t width_ns = (end_ns - start_ns + kRows - 1) / kRows;
   struct Row {
@@ -308,6 +338,7 @@ Table ServingOverTimeTable(const Serving& serving) {
     double cache = -1;
   };
   std::array<Row, kRows> rows;
+  bool are_tokens_known = true;
   const auto row_at = [&](int64_t ns) -> Row& {
     return rows[static_cast<size_t>(std::clamp<int64_t>((ns - start_ns) / width_ns, 0, kRows - 1))];
   };
@@ -323,14 +354,14 @@ Table ServingOverTimeTable(const Serving& serving) {
   for (const ServedRequest& request : serving.served.requests()) {
     if (request.HasArrived()) ++row_at(request.arrived_ns).arrivals;
     for (const TokensOut& out : request.tokens) row_at(out.time_ns).tokens += out.tokens;
+    are_tokens_known &= request.later_tokens == 0;
   }
   for (int64_t i = 0; i < kRows; ++i) {
     const Row& row = rows[static_cast<size_t>(i)];
-    Cell cache;
+    Cell cache, tokens;
     if (row.cache >= 0) cache = row.cache;
-    table.rows.push_back({i * width_ns, row.arrivals,
-                          1e9 * static_cast<double>(row.tokens) / static_cast<double>(width_ns),
-                          MeanOf(row.running, row.steps), row.waiting, cache});
+    if (are_tokens_known) tokens = 1e9 * static_cast<double>(row.tokens) / static_cast<double>(width_ns);
+    table.rows.push_back({i * width_ns, row.arrivals, tokens, MeanOf(row.running, row.steps), row.waiting, cache});
   }
   return table;
 }

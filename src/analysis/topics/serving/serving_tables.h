@@ -7,6 +7,7 @@
 
 #include "analysis/facts/serving/engine_time.h"
 #include "analysis/facts/serving/latency.h"
+#include "analysis/facts/serving/prompt_cache.h"
 #include "analysis/facts/serving/served_requests.h"
 #include "analysis/topics/serving/late_tokens.h"
 #include "gprof/analysis.h"
@@ -21,6 +22,7 @@ struct Serving {
         served(trace),
         time(input, served),
         latencies(served, time),
+        prompts(served, time),
         late(input, served, time, latencies) {}
 
   const AnalysisInput input;
@@ -28,6 +30,7 @@ struct Serving {
   const ServedRequests served;
   const EngineTime time;
   const Latencies latencies;
+  const PromptCache prompts;
   const LateTokens late;
 };
 
@@ -45,6 +48,7 @@ std::vector<Cell> LatencyRow(std::string name, const Latency& latency);
 Table LatencyTable(const Serving& serving);
 Table LatencyPartsTable(const Serving& serving);
 Table SlowestRequestsTable(const Serving& serving, uint32_t max_rows);
+Table PromptsTable(const Serving& serving);
 Table BatchStepsTable(const Serving& serving);
 Table LateTokensTable(const Serving& serving, uint32_t max_rows);
 Table ServingOverTimeTable(const Serving& serving);
