@@ -126,18 +126,18 @@ class Division {
 };
 
 Table EmptyTable(const char* id, const char* title, Column what) {
-  Table table{id,
-              title,
-              {{"graph", "Graph", Unit::kText, false},
-               {"replays", "Replays", Unit::kCount, true},
-               {"percent", "Time (%)", Unit::kPercent, false},
-               {"mean_ns", "Time", Unit::kNs, false, ColumnRole::kMean, "per replay"},
-               {"interval_ns", "+-", Unit::kNs, false, ColumnRole::kOwn, "half of the 95% interval of the mean"},
-               {"idle_ns", "Idle", Unit::kNs, false, ColumnRole::kMean,
-                "no node of the replay ran, before those of the row"},
-               {"nodes", "Nodes", Unit::kCount, true, ColumnRole::kMean, "per replay"}},
-              {},
-              "Percent of the time of all nodes of the graph."};
+  Table table{
+      id,
+      title,
+      {{"graph", "Graph", Unit::kText, false},
+       {"replays", "Replays", Unit::kCount, true},
+       {"percent", "Time (%)", Unit::kPercent, false},
+       {"mean_ns", "Time", Unit::kNs, false, ColumnRole::kMean, "per replay"},
+       {"interval_ns", "+-", Unit::kNs, false, ColumnRole::kOwn, "half of the 95% interval of the mean"},
+       {"idle_ns", "Idle", Unit::kNs, false, ColumnRole::kMean, "no node of the replay ran, before those of the row"},
+       {"nodes", "Nodes", Unit::kCount, true, ColumnRole::kMean, "per replay"}},
+      {},
+      "Percent of the time of all nodes of the graph."};
   table.columns.push_back({"path", "Path", Unit::kText, true});
   table.columns.push_back(std::move(what));
   return table;
