@@ -14,7 +14,7 @@ import package
 
 import platform_tag
 
-MOST_BYTES = 7_000_000
+MOST_BYTES = 7_500_000
 PROGRAMS = {"scripts/gprof-cli": 0o755, "data/lib/gprof-cli/libgprof-tracer.so": 0o755}
 MODULE = ("gprof_cli/__init__.py", "gprof_cli/__init__.pyi", "gprof_cli/magic.py", "gprof_cli/py.typed")
 LICENCES = ("licenses/LICENSE", "licenses/third-party-licences.txt")
