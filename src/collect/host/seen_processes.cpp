@@ -18,6 +18,7 @@ namespace gprof {
 namespace {
 
 constexpr std::size_t kParentField = 4;
+constexpr int64_t kYoungNs = 1'000'000'000;
 
 std::string HostName() {
   char name[256] = "";
@@ -63,9 +64,9 @@ void SeenProcesses::See(pid_t pid, bool is_new, bool is_thorough, int64_t now_ns
   Process& process = processes_[now_[pid]];
   if (process.first_ns == 0) process.first_ns = now_ns;
   process.last_ns = now_ns;
-  // By exec it becomes another program.
+  // By exec it becomes another program, soon after a fork perhaps another run of the same file.
   std::string program = PathOfProgram(pid);
-  if (process.threads.empty() || program != process.program) Describe(pid, &process);
+  if (now_ns - process.first_ns < kYoungNs || program != process.program) Describe(pid, &process);
   process.program = std::move(program);
   rlimit files = {};
   if (prlimit(pid, RLIMIT_NOFILE, nullptr, &files) == 0) process.most_files = files.rlim_cur;

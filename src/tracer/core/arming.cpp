@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "gprof/trace/run_folder.h"
+#include "tracer/core/exit_hold.h"
 #include "tracer/core/tracer.h"
 #include "tracer/store/memory/process_key.h"
 #include "tracer/system/memory_calls.h"
@@ -63,10 +64,12 @@ void* RunArmedThread(void* name) {
   UnmapMemory(bell, kPageBytes);
   // Threads that CUPTI starts here inherit our name, and attach takes a thread of that name for one that waits.
   NameThread(kAttachThread);
+  if (!BeginStartBesideProgram()) return nullptr;
   LeaveArmedState();
   // Before CUPTI, which takes its time.
   if (StartTracer()) BindRememberedNvtx();
   InitializeInjection();
+  EndStartBesideProgram();
   return nullptr;
 }
 

@@ -10,6 +10,7 @@
 #include "tracer/capture/windows.h"
 #include "tracer/core/arming.h"
 #include "tracer/core/collectors.h"
+#include "tracer/core/exit_hold.h"
 #include "tracer/core/fork_hold.h"
 #include "tracer/core/notice.h"
 #include "tracer/imports/import_slots.h"
@@ -43,6 +44,7 @@ void AfterForkInChild() {
   ResetImportsAfterFork();
   ForgetForkHold();
   ForgetArmedThread();
+  ForgetStartBesideProgram();
   const State now = state.load(std::memory_order_relaxed);
   if (now != State::kStarting && now != State::kRecording && now != State::kForked) return;
   state.store(State::kForked, std::memory_order_relaxed);
@@ -68,7 +70,9 @@ void BeforeFork() {
 // The driver is up, and would have called that within cuInit.
 void* StartAttached(void* name) {
   NameThread(static_cast<const char*>(name));
+  if (!BeginStartBesideProgram()) return nullptr;
   InitializeInjection();
+  EndStartBesideProgram();
   return nullptr;
 }
 

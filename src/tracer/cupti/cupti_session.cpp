@@ -18,6 +18,7 @@
 #include "tracer/cupti/calls/graph_nodes.h"
 #include "tracer/cupti/guest_profiler.h"
 #include "tracer/cupti/library/driver_exit.h"
+#include "tracer/cupti/library/driver_queries.h"
 #include "tracer/cupti/library/gpu_clock.h"
 #include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
@@ -211,6 +212,7 @@ void RecordWorkAgain() {
 bool StartCuptiSession() {
   if (is_active.load(std::memory_order_acquire)) return true;
   const uint32_t driver_version = DriverVersion();
+  if (IsAttached() && HasDriverGone()) return false;
   if (!LoadCupti(&Cupti(), driver_version)) return false;
   const CUptiResult subscribed = Cupti().cuptiSubscribe(&our_subscriber, OnCallback, nullptr);
   if (subscribed != CUPTI_SUCCESS) {

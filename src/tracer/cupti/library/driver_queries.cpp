@@ -73,6 +73,12 @@ uint64_t MemoryInUse() {
   return get != nullptr && get(&free_bytes, &all_bytes) == CUDA_SUCCESS ? all_bytes - free_bytes : 0;
 }
 
+bool HasDriverGone() {
+  int value = 0;
+  const auto get = TheDriver().cuDeviceGetAttribute;
+  return get != nullptr && get(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0) == CUDA_ERROR_DEINITIALIZED;
+}
+
 // An error is one as well: the default stream must not be asked while another one is being captured.
 bool IsCapturingStream(CUstream stream) {
   const auto get = TheDriver().cuStreamIsCapturing;

@@ -15,6 +15,8 @@ struct FunctionResources {
 bool ResourcesOf(CUfunction function, FunctionResources* resources);
 // Blocks of it that an SM holds at once, 0 when not known.
 int BlocksPerSm(CUfunction function, uint32_t threads, uint32_t dynamic_shared_bytes);
+// The process exits, and the driver has torn itself down.
+bool HasDriverGone();
 // 0 when not known.
 int DeviceAttribute(CUdevice device, CUdevice_attribute attribute);
 // Bytes of the GPU of the current context that are taken, by whatever process; 0 when not known.

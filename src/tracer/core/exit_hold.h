@@ -1,0 +1,13 @@
+// A process that is attached to may exit while CUPTI starts in a thread of ours, and the driver goes then: the exit waits
+// for the start, and nothing starts any more once the process exits.
+#pragma once
+
+namespace gprof::tracer {
+
+// False: it exits already, or cannot be held. Then nothing is to be started. [the thread that starts]
+bool BeginStartBesideProgram();
+void EndStartBesideProgram();
+// In the child of a fork that thread is not there.
+void ForgetStartBesideProgram();
+
+}  // namespace gprof::tracer
