@@ -12,7 +12,7 @@ recording=tests/data/normalise_v1.trace
 
 # What the program is built with, and what its tests and the Python module need besides.
 packages=(g++ make cmake ninja-build git binutils python3 libcli11-dev libfmt-dev nlohmann-json3-dev libzstd-dev zlib1g-dev
-          libprotozero-dev libsqlite3-dev libre2-dev esbuild)
+          libprotozero-dev libsqlite3-dev libre2-dev libncurses-dev esbuild)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libxml2-utils python3-yaml)
 
 # cuda_headers.txt and cuda_compiler.txt: NVIDIA's redistributable wheels of one CUDA release, headers for the tracer, and the
@@ -91,6 +91,7 @@ install_test_packages() {
     say "Continuing without a browser and TypeScript: the HTML page tests are skipped"
   (apt_install libjemalloc2 libtcmalloc-minimal4) || say "Continuing without other allocators: programs with them are not tested"
   (apt_install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran) || say "Continuing without MPI: programs with it are not tested"
+  (apt_install tmux) || say "Continuing without tmux: the full screen is not tested"
   (apt_install rpm shellcheck) || say "Continuing without rpm and shellcheck: the .rpm and the shell recipes are not tested"
 }
 

@@ -133,6 +133,8 @@ bool Page(const std::string& command, std::string_view text) {
 
 }  // namespace
 
+bool MayTakeScreen() { return !PagerCommand().empty(); }
+
 void WritePaged(std::string_view text) {
   const std::string command = PagerCommand();
   if (command.empty() || FitsScreen(text) || !Page(command, text)) WriteResult(text);

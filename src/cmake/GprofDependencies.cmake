@@ -27,6 +27,18 @@ find_library(RE2_LIBRARY NAMES libre2.a re2 REQUIRED)
 add_library(gprof_re2 INTERFACE)
 target_include_directories(gprof_re2 SYSTEM INTERFACE "${RE2_INCLUDE_DIR}")
 target_link_libraries(gprof_re2 INTERFACE "${RE2_LIBRARY}" Threads::Threads)
+# The full screen of `gprof-cli tree`. Without it, that prints.
+find_path(NCURSES_INCLUDE_DIR curses.h)
+find_library(NCURSES_LIBRARY NAMES libncursesw.a ncursesw)
+find_library(TINFO_LIBRARY NAMES libtinfo.a tinfo)  # in ncursesw itself where there is none
+if(NCURSES_INCLUDE_DIR AND NCURSES_LIBRARY)
+  add_library(gprof_ncurses INTERFACE)
+  target_include_directories(gprof_ncurses SYSTEM INTERFACE "${NCURSES_INCLUDE_DIR}")
+  target_compile_definitions(gprof_ncurses INTERFACE NCURSES_WIDECHAR=1)
+  target_link_libraries(gprof_ncurses INTERFACE "${NCURSES_LIBRARY}" "$<$<BOOL:${TINFO_LIBRARY}>:${TINFO_LIBRARY}>")
+else()
+  message(STATUS "ncursesw was not found (Debian: libncurses-dev): `gprof-cli tree` prints, and has no full screen")
+endif()
 # Writes the messages of the perfetto export. Headers only.
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp REQUIRED)
 add_library(gprof_protozero INTERFACE)

@@ -10,7 +10,7 @@ import tree
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 # Our headers that a folder may use, besides its own.
-PUBLIC = r"gprof/(trace|events|fields|host_activity|kernel_counters|library_symbols|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|pytorch|request_span|analysis|error|export|version)\.h"
+PUBLIC = r"gprof/(trace|events|fields|host_activity|kernel_counters|library_symbols|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|pytorch|request_span|analysis|error|export|terminal_entries|version)\.h"
 FORMAT = r"gprof/trace/\w+\.h"
 OURS = {
     "include/gprof/trace": FORMAT,
@@ -53,6 +53,7 @@ FOREIGN = {
     r"sqlite3\.h$": {"src/import", "src/export"},
     r"protozero/": {"src/export"},
     r"re2/": {"src/base"},
+    r"(curses|term)\.h$": {"src/cli"},
     r"zlib\.h$": {"src/trace", "src/import", "src/export", "src/html"},
     r"cuda_occupancy\.h$": {"src/analysis"},
     r"cupti|cuda(?!_occupancy\.h$)|generated_": {"src/tracer"},
@@ -106,7 +107,7 @@ class Includes(unittest.TestCase):
 
     def test_headers_of_ours_are_where_includes_name_them(self):
         known = {name.removeprefix(root) for root in ("src/", "include/") for name in tree.files("src", "include") if name.startswith(root)}
-        known.add("gprof/version.h")  # which is made when the build is configured
+        known |= {"gprof/version.h", "gprof/terminal_entries.h"}  # which are made when the build is configured
         topics = {name.partition("/")[0] for name in known}
 
         def judge(name, folder, code):

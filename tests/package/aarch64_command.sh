@@ -3,7 +3,7 @@
 # machine does for every recorded trace, byte for byte. Makes the packages and the wheel as a release does, and looks into them.
 # Not a part of ctest: it compiles everything again, and emulation is slow. Exits with 77 where something is missing. Debian:
 # dpkg --add-architecture arm64, then
-#   apt-get install g++-aarch64-linux-gnu qemu-user-static python3-pip {libfmt,libzstd,zlib1g,libsqlite3,libre2}-dev:arm64
+#   apt-get install g++-aarch64-linux-gnu qemu-user-static python3-pip {libfmt,libzstd,zlib1g,libsqlite3,libre2,libncurses}-dev:arm64
 #
 #   tests/package/aarch64_command.sh [FOLDER]    build/aarch64 by default; GPROF_CUDA_INCLUDE has the headers of CUDA,
 #                                                GPROF_CLI the native gprof-cli, JOBS how many files are compiled at a time,
@@ -18,7 +18,7 @@ cli=${GPROF_CLI:-build/release/bin/gprof-cli}
 skip() { echo "skipped: $1"; exit 77; }
 command -v aarch64-linux-gnu-g++ >/dev/null || skip "aarch64-linux-gnu-g++ is not installed"
 qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || skip "qemu-user is not installed"
-for file in "$cuda/cuda.h" /usr/lib/aarch64-linux-gnu/{libz,libzstd,libsqlite3,libre2}.a /lib/ld-linux-aarch64.so.1 "$cli"; do
+for file in "$cuda/cuda.h" /usr/lib/aarch64-linux-gnu/{libz,libzstd,libsqlite3,libre2,libncursesw}.a /lib/ld-linux-aarch64.so.1 "$cli"; do
   [[ -e $file ]] || skip "there is no $file"
 done
 

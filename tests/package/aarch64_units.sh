@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Cross-compiles unit tests of the offline code for aarch64 with CMake and runs them under qemu-user. Not a part of ctest: it compiles
 # everything again, and emulation is slow. Exits with 77 where something is missing. Debian: dpkg --add-architecture arm64, then
-#   apt-get install g++-aarch64-linux-gnu qemu-user-static {libfmt,libzstd,zlib1g,libsqlite3,libre2,libgtest,libgmock}-dev:arm64
+#   apt-get install g++-aarch64-linux-gnu qemu-user-static {libfmt,libzstd,zlib1g,libsqlite3,libre2,libncurses,libgtest,libgmock}-dev:arm64
 #
 #   tests/package/aarch64_units.sh [FOLDER [TARGET...]]    build/aarch64 by default, and base_tests and unwind_tests; all: every one
 #                                                          that can run. JOBS is how many files are compiled at a time, OPTIMISE
@@ -23,7 +23,7 @@ slow+=:Damage.EveryWrongByteInEveryKindCostsOneChunk
 skip() { echo "skipped: $1"; exit 77; }
 command -v aarch64-linux-gnu-g++ >/dev/null || skip "aarch64-linux-gnu-g++ is not installed"
 qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || skip "qemu-user is not installed"
-for file in /usr/lib/aarch64-linux-gnu/{libz,libzstd,libsqlite3,libre2,libgtest,libgmock}.a /lib/ld-linux-aarch64.so.1; do
+for file in /usr/lib/aarch64-linux-gnu/{libz,libzstd,libsqlite3,libre2,libncursesw,libgtest,libgmock}.a /lib/ld-linux-aarch64.so.1; do
   [[ -e $file ]] || skip "there is no $file"
 done
 

@@ -27,6 +27,7 @@ sys.path.insert(0, str(SCRIPTS))
 LICENCES = {
     "CLI11": "University of Cincinnati", "fmt": "Victor Zverovich", "nlohmann_json": "Niels Lohmann", "zstd": "Facebook",
     "zlib": "Jean-loup Gailly", "sqlite3": "on the public domain by the sqlite3", "protozero": "Mapbox", "re2": "Lucent Technologies",
+    "ncurses": "Thomas E. Dickey",
     "libstdc++": "GCC RUNTIME LIBRARY EXCEPTION", "libgcc": "GCC RUNTIME LIBRARY EXCEPTION",
     "NVTX": "Apache License v2.0 with LLVM Exceptions", "CUPTI": "Copyright 2010-", "CUDA occupancy calculator": "Copyright 1993-",
 }

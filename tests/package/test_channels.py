@@ -149,7 +149,7 @@ class Recipes(Channels):
         self.assertEqual(len(version.keywords[0].value.value), 64)
         depends = {call.args[0].value.partition("@")[0] for call in calls if call.func.id == "depends_on"}
         spelled = {"CLI11": "cli11", "fmt": "fmt", "nlohmann_json": "nlohmann-json", "zstd": "zstd", "zlib": "zlib-api",
-                   "sqlite3": "sqlite", "protozero": "protozero", "re2": "re2"}
+                   "sqlite3": "sqlite", "protozero": "protozero", "re2": "re2", "ncurses": "ncurses"}
         import sbom
         ours = {row[0] for row in sbom.COMPONENTS} - {"libstdc++", "libgcc", "NVTX", "CUPTI", "CUDA occupancy calculator"}
         self.assertEqual({spelled[name] for name in ours} - depends, set())

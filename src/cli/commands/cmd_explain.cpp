@@ -22,9 +22,6 @@
 namespace gprof::cli {
 namespace {
 
-// Of each table: among these are the rows that a finding is about, as tables begin with what is worth most.
-constexpr uint32_t kRowsLookedAt = 1000;
-
 class ExplainCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
@@ -49,7 +46,7 @@ class ExplainCommand : public Command {
     std::vector<const Analysis*> analyses;
     for (const Analysis& analysis : AllAnalyses()) analyses.push_back(&analysis);
     AnalysisOptions options;
-    options.max_rows = kRowsLookedAt;
+    options.max_rows = kRowsToExplain;
     const Report report = std::visit([&](const auto& whole) { return RunAnalyses(whole, analyses, options); }, input);
     const Explanation explanation = Explain(report, word_);
     if (explanation.answer == AnswerKind::kNoSuchWord) RefuseWord(report);

@@ -1,86 +1,163 @@
-// gprof-cli tree: the time of GPUs by module, operator and kernel, and idle time by cause and line.
-// docs/commands/tree.md
-#include <fmt/format.h>
+// gprof-cli tree: the time of GPUs by module, operator and kernel, and idle time by cause and line, as a full screen or
+// printed. docs/commands/tree.md
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/terminal.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/selection_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/pager.h"
 #include "cli/recording/leftovers.h"
+#include "cli/render/answers/render_answers.h"
+#include "cli/screen/full_screen.h"
+#include "cli/screen/render_tree.h"
+#include "cli/screen/tree_screen.h"
 #include "cli/traces.h"
-#include "report/tree/time_tree.h"
+#include "report/answers/explanation.h"
+#include "report/tree/row_findings.h"
 
 namespace gprof::cli {
 namespace {
 
-constexpr std::size_t kTimeColumns = 10, kShareColumns = 7, kCountColumns = 9;
+constexpr uint32_t kDepth = 12;
 
-using NamedNode = std::pair<std::string, const TimeNode*>;
-
-// The largest first.
-std::vector<NamedNode> InOrder(const TimeNode& node) {
-  std::vector<NamedNode> nodes;
-  for (const auto& [name, child] : node.children) nodes.emplace_back(name, &child);
-  std::ranges::stable_sort(nodes, [](const NamedNode& a, const NamedNode& b) { return a.second->ns > b.second->ns; });
-  return nodes;
+TreeBy TreeCalled(const std::string& by) {
+  return by == "stack" ? TreeBy::kStack : by == "nvtx" ? TreeBy::kRange : TreeBy::kModule;
 }
 
-class TreeText {
+// What a trace has to say, and how it is shown.
+class TreeReader {
  public:
-  TreeText(double least_percent, uint32_t depth, const Terminal& terminal)
-      : least_percent_(least_percent), depth_(depth), terminal_(terminal), style_(terminal.has_color) {}
+  TreeReader(const Trace& trace, const std::string& only) : input_(trace), only_(only) {}
 
-  void Add(const char* title, const TimeNode& root) {
-    out_ += (out_.empty() ? "" : "\n") + style_.Bold(Line(root, root.ns, FormatCount(root.count), std::string(title))) +
-            "\n";
-    AddChildren(root, root.ns, 1);
+  // `by`: as the option; empty: work by module, idle time by cause.
+  std::vector<NamedTree> Trees(const std::string& by) const {
+    TimeTree tree = TimeTreeOf(input_, TreeCalled(by));
+    std::vector<NamedTree> trees;
+    if (only_ != "idle") trees.push_back({"GPU time (operations)", std::move(tree.gpu)});
+    if (only_ != "gpu")
+      trees.push_back({"GPU idle (pieces of gaps)", by.empty() ? IdleByCause(input_) : std::move(tree.idle), true});
+    return trees;
   }
 
-  std::string Take() { return std::move(out_); }
+  // Those that say something of this trace, for the one who walks through all.
+  std::vector<std::string> Known() const {
+    std::vector<std::string> known = {""};
+    for (const TreeBy by : KnownTrees(input_))
+      known.emplace_back(by == TreeBy::kStack ? "stack" : by == TreeBy::kRange ? "nvtx" : "module");
+    return known;
+  }
+
+  // Empty where there are none.
+  std::string FindingsText(const TreeRows& rows, std::size_t columns) {
+    if (!report_) report_ = Analyse();
+    std::string text;
+    const std::vector<NamedFinding> all = NamedFindings(*report_);
+    for (const NamedFinding* named : FindingsAbout(all, rows.current().tree->is_idle, rows.PathOfCurrent())) {
+      Terminal terminal;
+      terminal.columns = columns;
+      text += (text.empty() ? "" : "\n\n") + RenderExplanationText(Explain(*report_, named->evidence), terminal);
+    }
+    return text;
+  }
 
  private:
-  void AddChildren(const TimeNode& node, int64_t whole_ns, uint32_t depth) {
-    if (depth > depth_) return;
-    TimeNode others;
-    int64_t left_out = 0;
-    for (const auto& [name, child] : InOrder(node)) {
-      if (100.0 * static_cast<double>(child->ns) < least_percent_ * static_cast<double>(whole_ns)) {
-        others.ns += child->ns, others.count += child->count, ++left_out;
-        continue;
+  Report Analyse() const {
+    std::vector<const Analysis*> analyses;
+    for (const Analysis& analysis : AllAnalyses()) analyses.push_back(&analysis);
+    AnalysisOptions options;
+    options.max_rows = kRowsToExplain;
+    return RunAnalyses(input_.trace(), analyses, options);
+  }
+
+  const AnalysisInput input_;
+  const std::string only_;
+  std::optional<Report> report_;
+};
+
+std::string WordsFor(const std::string& by) {
+  return by == "stack"    ? "by Python stack"
+         : by == "nvtx"   ? "by NVTX range"
+         : by == "module" ? "by module"
+                          : "work by module, idle time by cause";
+}
+
+// The screen of a reader until they leave.
+class Visit {
+ public:
+  Visit(FullScreen* terminal, TreeReader* reader, std::string file, const std::string& by, uint32_t open_depth)
+      : terminal_(*terminal),
+        reader_(*reader),
+        open_depth_(open_depth),
+        views_(reader->Known()),
+        screen_(std::move(file), WordsFor(by), TreeRows(reader->Trees(by), open_depth)) {
+    const auto found = std::ranges::find(views_, by);
+    now_ = static_cast<std::size_t>(found - views_.begin());
+    if (found == views_.end()) views_.push_back(by);
+    left_.resize(views_.size());
+  }
+
+  void Stay() {
+    for (;;) {
+      terminal_.Draw(screen_.Lines(terminal_.Size()));
+      switch (screen_.Press(terminal_.Next())) {
+        case Wish::kLeave:
+          return;
+        case Wish::kOtherTree:
+          ShowNextTree();
+          break;
+        case Wish::kFindings:
+          ShowFindings();
+          break;
+        case Wish::kNothing:
+          break;
       }
-      out_ += Line(*child, whole_ns, FormatCount(child->count), std::string(2 * depth, ' ') + Printable(name)) + "\n";
-      AddChildren(*child, whole_ns, depth + 1);
     }
-    if (left_out == 0) return;
-    const std::string name = std::string(2 * depth, ' ') + CountOf(left_out, "smaller one");
-    out_ += style_.Dim(Line(others, whole_ns, FormatCount(others.count), name)) + "\n";
   }
 
-  std::string Line(const TimeNode& node, int64_t whole_ns, const std::string& count, const std::string& name) const {
-    const double percent = whole_ns == 0 ? 0 : 100.0 * static_cast<double>(node.ns) / static_cast<double>(whole_ns);
-    const std::string figures = fmt::format("{:>{}}{:>{}}{:>{}}  ", FormatNs(node.ns), kTimeColumns,
-                                            FormatPercent(percent), kShareColumns, count, kCountColumns);
-    const std::size_t room = terminal_.columns > figures.size() + 20 ? terminal_.columns - figures.size() : 20;
-    return figures + ShortenMiddle(name, room);
+ private:
+  void ShowNextTree() {
+    const std::size_t next = (now_ + 1) % views_.size();
+    if (!left_[next]) {
+      Wait("Adding up the time " + WordsFor(views_[next]) + "...");
+      left_[next].emplace(reader_.Trees(views_[next]), open_depth_);
+    }
+    left_[now_] = screen_.ShowTree(WordsFor(views_[next]), *std::exchange(left_[next], std::nullopt));
+    now_ = next;
   }
 
-  const double least_percent_;
-  const uint32_t depth_;
-  const Terminal terminal_;
-  const Style style_;
-  std::string out_;
+  void ShowFindings() {
+    Wait("Analysing the trace...");
+    const std::string text = reader_.FindingsText(screen_.rows(), terminal_.Size().columns);
+    const std::string about = Printable(screen_.rows().current().name);
+    if (text.empty()) return screen_.Say("No finding speaks of " + about + ".");
+    screen_.ShowFindings("Findings about " + about, text);
+  }
+
+  void Wait(std::string message) {
+    screen_.Say(std::move(message));
+    terminal_.Draw(screen_.Lines(terminal_.Size()));
+    screen_.Say("");
+  }
+
+  FullScreen& terminal_;
+  TreeReader& reader_;
+  const uint32_t open_depth_;
+  std::vector<std::string> views_;
+  std::size_t now_ = 0;
+  std::vector<std::optional<TreeRows>> left_;  // of views, as they were left
+  TreeScreen screen_;
 };
 
 class Tree : public Command {
@@ -96,14 +173,16 @@ class Tree : public Command {
         ->type_name("module|stack|nvtx")
         ->check(OneOf({"module", "stack", "nvtx"}))
         ->group("Display");
-    app.add_option("--depth", depth_, "maximum depth (default 12)")
+    app.add_option("--depth", depth_, "maximum depth (default 12); on the full screen: how deep it is open at first")
         ->type_name("N")
         ->check(WholeNumber(1, 1000))
         ->group("Display");
-    app.add_option("--least", least_percent_, "join what has less than this share of the time (default 1)")
+    app.add_option("--least", least_percent_,
+                   "join what has less than this share of the time (default 1); the full screen has all")
         ->type_name("PERCENT")
         ->check(CLI::Range(0.0, 100.0).description(""))
         ->group("Display");
+    app.add_flag("--plain", is_plain_, "print the tree; default where stdout is no terminal")->group("Display");
     AddPagerOption(app);
     selection_.AddOptions(app);
     AddMemoryLimitOption(app);
@@ -120,21 +199,35 @@ class Tree : public Command {
     if (trace.ops.empty())
       throw Error(ExitCode::kInconclusive, "cannot tell: the trace has no GPU operations",
                   "gprof-cli report " + ShellQuoted(path_) + " says why");
-    const TimeTree tree = TimeTreeOf(trace, by_ == "stack"  ? TreeBy::kStack
-                                            : by_ == "nvtx" ? TreeBy::kRange
-                                                            : TreeBy::kModule);
-    TreeText text(least_percent_, depth_, DetectTerminal(STDOUT_FILENO));
-    if (only_ != "idle") text.Add("GPU time (operations)", tree.gpu);
-    if (only_ != "gpu") text.Add("GPU idle (pieces of gaps)", by_.empty() ? IdleByCause(trace) : tree.idle);
-    WritePaged(text.Take());
+    TreeReader reader(trace, only_);
+    if (is_plain_ || !MayTakeScreen() || !FillScreen(&reader)) Print(reader);
     return CodeOf(ExitCode::kGood);
   }
 
  private:
+  // False: the terminal cannot do it.
+  bool FillScreen(TreeReader* reader) const {
+    const std::unique_ptr<FullScreen> terminal = FullScreen::Open();
+    if (terminal == nullptr) return false;
+    const std::string file = std::filesystem::path(path_).filename().string();
+    Visit(terminal.get(), reader, Printable(file), by_, depth_.value_or(0)).Stay();
+    return true;
+  }
+
+  void Print(const TreeReader& reader) const {
+    std::string text;
+    for (const NamedTree& tree : reader.Trees(by_)) {
+      text += text.empty() ? "" : "\n";
+      text += RenderTree(tree, least_percent_, depth_.value_or(kDepth), DetectTerminal(STDOUT_FILENO));
+    }
+    WritePaged(text);
+  }
+
   SelectionArguments selection_;
   std::string path_, only_, by_;
-  uint32_t depth_ = 12;
+  std::optional<uint32_t> depth_;
   double least_percent_ = 1;
+  bool is_plain_ = false;
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ constexpr std::array kCommands = {
     CommandInfo{"tree", "show GPU time by module, operator and kernel, and idle time by cause and line",
                 "TRACE [options]",
                 "gprof-cli tree run.trace\n"
-                "gprof-cli tree run.trace --only idle --least 5",
+                "gprof-cli tree run.trace --plain --only idle --least 5",
                 false, MakeTree},
     CommandInfo{"requests", "say what requests of an LLM server waited for, and why tokens were late",
                 "TRACE [options]",

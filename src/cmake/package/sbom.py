@@ -32,6 +32,8 @@ COMPONENTS = (
     ("zlib", "Zlib", "zlib.h", "ZLIB_VER_MAJOR ZLIB_VER_MINOR ZLIB_VER_REVISION", "static library"),
     ("sqlite3", "blessing", "sqlite3.h", "SQLITE_VERSION_NUMBER/1000", "static library"),
     ("re2", "BSD-3-Clause", "re2/re2.h", "", "static library"),
+    ("ncurses", "X11-distribute-modifications-variant", "curses.h",
+     "NCURSES_VERSION_MAJOR NCURSES_VERSION_MINOR", "static library"),
     ("protozero", "BSD-2-Clause", "protozero/version.hpp",
      "PROTOZERO_VERSION_MAJOR PROTOZERO_VERSION_MINOR PROTOZERO_VERSION_PATCH", "headers"),
     ("libstdc++", "GPL-3.0-or-later WITH GCC-exception-3.1", "cstddef", "__GNUC__ __GNUC_MINOR__ __GNUC_PATCHLEVEL__",

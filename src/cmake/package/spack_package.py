@@ -28,6 +28,7 @@ class GprofCli(CMakePackage):
     depends_on("sqlite")
     depends_on("protozero")
     depends_on("re2")
+    depends_on("ncurses")
     depends_on("cuda@11.8:", when="+tracer")  # headers alone; libcupti is that of the profiled program
 
     def cmake_args(self):

@@ -1,6 +1,7 @@
 // What is behind one finding: its numbers, the rows that they come from, and how to check them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ struct Explanation {
   std::vector<std::string> more{};   // what would say more and was not recorded, with the reason
   std::vector<std::string> lacks{};  // of kCannotTell and kNotRecorded: what is missing
 };
+
+// Of each table: among these are the rows that a finding is about, as tables begin with what is worth most.
+inline constexpr uint32_t kRowsToExplain = 1000;
 
 // `word`: a finding of the report as FindNamed takes it, any id of the catalogue, or the key of a fact that the trace
 // may lack ("cpu_samples"). The report has to have all tables.
