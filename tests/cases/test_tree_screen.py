@@ -12,7 +12,7 @@ import unittest
 CLI = os.environ["GPROF_TEST_CLI"]
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 TRACE = "normalise_v1.trace"
-DEADLINE_S = 30
+DEADLINE_S = 120
 FOOT = "? help  q quit"
 
 

@@ -1,5 +1,5 @@
-// A process that is attached to may exit while CUPTI starts in a thread of ours, and the driver goes then: the exit waits
-// for the start, and nothing starts any more once the process exits.
+// A process that is attached to may exit while CUPTI starts in a thread of ours, and the driver goes then: the exit
+// waits for the start, and nothing starts any more once the process exits.
 #pragma once
 
 namespace gprof::tracer {
