@@ -1,6 +1,9 @@
 // The functions that the libcupti double exports. Result codes are those measured on the real library.
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "cupti_session.h"
 
 namespace mock {
@@ -157,6 +160,10 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFun
   if (subscriber == nullptr || callback == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   Session& s = TheSession();
   if (s.is_subscribed || EnvNumber("MOCK_OCCUPIED", 0) != 0) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  if (const long slow_ms = EnvNumber("MOCK_SUBSCRIBE_MS", 0)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(slow_ms));
+    Guard("the end of cuptiSubscribe");
+  }
   if (!AttachObserver()) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   s.callback = callback;
   s.userdata = userdata;

@@ -16,8 +16,10 @@ constexpr uint64_t kPatienceNs = 2'000'000'000;
 enum class Stage : uint32_t { kNothing, kStarting, kStarted, kExiting };
 constinit std::atomic<Stage> stage{Stage::kNothing};
 
-// Handlers run in the opposite order of their registration, so this one comes before that of the driver.
-void WaitForStart() {
+}  // namespace
+
+// As a handler at the exit it comes before that of the driver, which was registered earlier.
+void WaitForStartBesideProgram() {
   Stage expected = Stage::kNothing;
   if (stage.compare_exchange_strong(expected, Stage::kExiting)) return;
   const uint64_t until_ns = MonotonicNs() + kPatienceNs;
@@ -25,11 +27,9 @@ void WaitForStart() {
   while (stage.load() == Stage::kStarting && MonotonicNs() < until_ns) nanosleep(&pause, nullptr);
 }
 
-}  // namespace
-
 bool BeginStartBesideProgram() {
   static std::atomic<bool> is_held{false};
-  if (!is_held.exchange(true) && atexit(WaitForStart) != 0) return false;
+  if (!is_held.exchange(true) && atexit(WaitForStartBesideProgram) != 0) return false;
   Stage expected = Stage::kNothing;
   return stage.compare_exchange_strong(expected, Stage::kStarting);
 }

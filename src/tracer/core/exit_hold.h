@@ -7,6 +7,8 @@ namespace gprof::tracer {
 // False: it exits already, or cannot be held. Then nothing is to be started. [the thread that starts]
 bool BeginStartBesideProgram();
 void EndStartBesideProgram();
+// What else is done at the exit waits for the start, too: it may have been registered later, and then it comes first.
+void WaitForStartBesideProgram();
 // In the child of a fork that thread is not there.
 void ForgetStartBesideProgram();
 

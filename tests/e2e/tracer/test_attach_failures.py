@@ -106,6 +106,17 @@ class Failures(attach_case.AttachCase):
                 self.assertLessEqual(len(err.splitlines()), 2, err)
             gate.unlink()
 
+    def test_its_exit_waits_for_a_start_of_cupti(self):
+        gate = self.folder / "gate"
+        self.begin("launch", 2, "say", "ready", "work", gate, "exit", 3, env={"MOCK_SUBSCRIBE_MS": "700"})
+        attached = subprocess.Popen(self.attach_command(self.program.pid, "-o", "a.trace"), stderr=subprocess.PIPE, cwd=self.folder,
+                                    env=self.environment("13.0", None), text=True)
+        tasks = pathlib.Path(f"/proc/{self.program.pid}/task")
+        harness.wait_for(lambda: any((task / "comm").read_text() == "gprof-attach\n" for task in tasks.iterdir()), "the thread that starts")
+        self.finish(gate, 3)
+        _, err = attached.communicate(timeout=harness.DEADLINE_S)
+        self.assertIn(attached.returncode, (0, 125), err)
+
     @harness.unittest.skipUnless(os.geteuid() == 0 and can_mount(), "may not mount")
     def test_shared_memory_that_is_full_or_not_there(self):
         runtime = self.folder / "runtime"

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "tracer/core/exit_hold.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/calls/callback_listener.h"
 #include "tracer/cupti/cupti_session.h"
@@ -16,6 +17,7 @@ constinit std::atomic<int> exits_to_come{0};
 // Registered within the driver's start-up, so it runs before the driver's own teardown; the last one of these to run
 // is the first that was registered, and after it CUPTI is not called again.
 void FlushAtExit() {
+  WaitForStartBesideProgram();
   const bool is_last = exits_to_come.fetch_sub(1) == 1;
   if (IsRecording() && CuptiIsActive()) {
     if (const CallbackListener* listener = callback_listener; listener != nullptr) listener->driver_goes();
