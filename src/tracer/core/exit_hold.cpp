@@ -35,6 +35,6 @@ bool BeginStartBesideProgram() {
 }
 
 void EndStartBesideProgram() { stage.store(Stage::kStarted); }
-void ForgetStartBesideProgram() { stage.store(Stage::kStarted); }
+void ForgetStartBesideProgram() { stage.store(Stage::kNothing); }
 
 }  // namespace gprof::tracer

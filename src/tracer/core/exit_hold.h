@@ -9,7 +9,7 @@ bool BeginStartBesideProgram();
 void EndStartBesideProgram();
 // What else is done at the exit waits for the start, too: it may have been registered later, and then it comes first.
 void WaitForStartBesideProgram();
-// In the child of a fork that thread is not there.
+// In the child of a fork that thread is not there, and it may be attached to itself.
 void ForgetStartBesideProgram();
 
 }  // namespace gprof::tracer

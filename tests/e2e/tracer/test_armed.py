@@ -183,6 +183,14 @@ class Armed(attach_case.AttachCase):
         self.arm("launch", 2, "run", f"{harness.PROGRAMS / 'scripted'} launch 1 exit 0 > /dev/null", "say", "ready", "wait", gate, "exit", 0)
         self.finish(gate, 0)
 
+    def test_the_child_of_a_fork_that_uses_cuda_alone(self):
+        """The library came to its parent by NVTX, which is as far as that one goes."""
+        gate = self.folder / "gate"
+        self.arm("mark", "before", "fork", "launch", 2, "say", "ready", "work", gate, "exit", 3)
+        (child,) = self.proc(f"task/{self.program.pid}/children").read_text().split()
+        self.attach(child, "-d", "0.3", "-o", "a.trace")
+        self.check_trace("a.trace", self.finish(gate, 3))
+
     def test_no_folder_for_requests(self):
         gate = self.folder / "gate"
         self.arm("launch", 2, "say", "ready", "work", gate, "exit", 0, folder=self.folder / "nowhere")

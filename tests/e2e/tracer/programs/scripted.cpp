@@ -9,12 +9,14 @@
 //   queue FILE            launches again and again until that file exists, and never waits
 //   malloc N              allocates and frees N bytes           say TEXT         a line on stdout
 //   exit CODE | term      leaves                               leave CODE       by _exit, once the tracer knows of that
+//   fork                  goes on as its own child
 //   user UID              goes on as another user          run COMMAND      has the shell run it
 //   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the
 //   answer
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +46,15 @@ uint64_t NowNs() {
 void GoOnAs(uid_t user) {
   CHECK(setgid(user));
   CHECK(setuid(user));
+}
+
+// The parent ends as its child does.
+void GoOnAsChild() {
+  const pid_t child = fork();
+  if (child == 0) return;
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 98);
 }
 
 struct Domain {
@@ -156,7 +167,9 @@ void Finalize() {
 }
 
 bool DoPlain(const std::string& what) {
-  if (what == "pstart")
+  if (what == "fork")
+    GoOnAsChild();
+  else if (what == "pstart")
     OpenCuda(), CHECK(cuda_work::ProfilerStart());
   else if (what == "pstop")
     OpenCuda(), CHECK(cuda_work::ProfilerStop());
