@@ -26,6 +26,7 @@ import tempfile
 import threading
 import time
 
+import marked_processes
 import session_jobs
 
 MARK = "SESSION_JOB"  # in the environment of what a job has started, in whatever session or group that is
@@ -44,21 +45,6 @@ def cpus_by_core():
         key = path.read_text(encoding="ascii").strip() if path.is_file() else str(cpu)
         cores.setdefault(key, []).append(cpu)
     return [cpu for core in cores.values() for cpu in core]
-
-
-def processes_of(token):
-    found, wanted = [], f"{MARK}={token}".encode()
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-    return found
-
-
-def send(pids, number):
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            os.kill(pid, number)
 
 
 class Results:
@@ -184,12 +170,12 @@ class Session:
 
 def end_all(process, token):
     """Asks all of its processes to end, and then no longer asks."""
-    if left := processes_of(token):
-        send(left, signal.SIGTERM)
+    if left := marked_processes.find(MARK, token):
+        marked_processes.send(left, signal.SIGTERM)
         until = time.monotonic() + GRACE_S
-        while time.monotonic() < until and processes_of(token):
+        while time.monotonic() < until and marked_processes.find(MARK, token):
             time.sleep(0.1)
-        send(processes_of(token), signal.SIGKILL)
+        marked_processes.send(marked_processes.find(MARK, token), signal.SIGKILL)
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -3,22 +3,19 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "base/machine/read_proc.h"
+#include "collect/run/open_proc_file.h"
 #include "collect/run/system_clocks.h"
 #include "gprof/trace/hash.h"
 
 namespace gprof {
 namespace {
 
-// Field 22; the name in field 2 may hold anything, so fields are counted from its end.
 uint64_t StartTicks() {
   const std::string stat = ReadProcFile("/proc/self/stat");
-  std::size_t at = stat.rfind(')');
-  for (int field = 2; at != std::string::npos && field < 22; ++field) at = stat.find(' ', at + 1);
-  return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at, nullptr, 10);
+  return static_cast<uint64_t>(StatField(BehindName(stat), kStartTicksField).value_or(0));
 }
 
 }  // namespace

@@ -11,10 +11,12 @@
 #include <climits>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string_view>
 
 #include "base/machine/descriptor.h"
 #include "base/machine/read_proc.h"
+#include "collect/run/open_proc_file.h"
 #include "gprof/trace/env.h"
 #include "gprof/trace/run_folder.h"
 #include "launch/attach/attach_target.h"
@@ -24,7 +26,6 @@ namespace gprof {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr int kStartTicksField = 22;
 
 std::string Proc(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
@@ -57,9 +58,8 @@ void* MapBell(pid_t pid) {
 
 std::string StartTicksOf(pid_t pid) {
   const std::string stat = ReadProcFile(Proc(pid) + "/stat");
-  std::size_t at = stat.rfind(')');
-  for (int field = 2; field < kStartTicksField && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
-  return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
+  const std::optional<int64_t> ticks = StatField(BehindName(stat), kStartTicksField);
+  return ticks ? std::to_string(*ticks) : std::string();
 }
 
 // Whole or not at all: it may look at any time.

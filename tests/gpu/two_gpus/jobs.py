@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+import marked_processes
 import recorded
 import support
 
@@ -28,22 +29,6 @@ NO_MULTICAST = {"NCCL_NVLS_ENABLE": "0", "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1"
 
 class CaseError(Exception):
     """Why a case has no more figures."""
-
-
-def marked(token):
-    """The processes of a job that are still there."""
-    found, wanted = [], f"{MARK}={token}".encode()
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-    return found
-
-
-def send(pids, number):
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            os.kill(pid, number)
 
 
 class Done:
@@ -93,12 +78,12 @@ class Job:
     def end(self):
         """Asks all of its processes to end, and then no longer asks."""
         if self.is_running():
-            send(marked(self.token), signal.SIGTERM)
+            marked_processes.send(marked_processes.find(MARK, self.token), signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE_S)
         with contextlib.suppress(OSError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        send(marked(self.token), signal.SIGKILL)
+        marked_processes.send(marked_processes.find(MARK, self.token), signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE_S)
 
