@@ -45,8 +45,8 @@ struct CaptureRow {
 };
 
 // [writer thread, or the last one of the process]
-void Write(CaptureEvent event, CaptureTrigger trigger, uint64_t now_ns) {
-  Output().Add(trace::CaptureRecord{now_ns, static_cast<uint8_t>(event), static_cast<uint8_t>(trigger), number});
+void Write(CaptureEvent event, CaptureTrigger trigger) {
+  Output().Add(trace::CaptureRecord{MonotonicNs(), static_cast<uint8_t>(event), static_cast<uint8_t>(trigger), number});
 }
 
 void TellBaseTimeUntil(uint64_t now_ns) {
@@ -67,7 +67,7 @@ void SetState() {
 }
 
 void Note(CaptureEvent event, CaptureTrigger trigger) {
-  if (IsWriterThread()) return Write(event, trigger, MonotonicNs());
+  if (IsWriterThread()) return Write(event, trigger);
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
   const CaptureRow row{RowHeaderOf<CaptureRow>(RowType::kCapture),
@@ -182,7 +182,7 @@ void EndCaptureWithProcess() {
   if (Config().capture_start == CaptureStart::kBegin || !IsCapturing()) return;
   capture_is_on.store(false, std::memory_order_release);
   base_is_on.store(false, std::memory_order_release);
-  Write(CaptureEvent::kStop, CaptureTrigger::kEnd, MonotonicNs());
+  Write(CaptureEvent::kStop, CaptureTrigger::kEnd);
 }
 
 bool IsOfCapture(uint64_t start_ns, uint64_t end_ns) {

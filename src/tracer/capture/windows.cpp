@@ -150,6 +150,12 @@ void SayExcess(double share) {
   Say(trace::NoticeLevel::kInfo, message);
 }
 
+void LeaveBaseUnlessItFits(double share) {
+  if (!IsBaseRecorded() || base_cost.Fits(share)) return;
+  SayExcess(share);
+  SwitchBase(false);
+}
+
 // What is to be on when the window ends.
 void ChooseBase() {
   if (Config().budget_ppm == 0) return;
@@ -219,9 +225,7 @@ void EndComparison(double call_ns) {
   base_cost.Measure((before_ns + call_ns) / 2, nothing_ns);
   is_comparing = false;
   before_ns = call_ns;
-  if (base_cost.Fits()) return RestOrRecord();
-  SayExcess(base_cost.Share());
-  SwitchBase(false);
+  LeaveBaseUnlessItFits(base_cost.Share());
   RestOrRecord();
 }
 
@@ -286,11 +290,7 @@ bool IsComparisonDueInRest() {
 // The program may do something else by now, of which the base level would record too much.
 void LookInRest() {
   Drain(Depth::kReady);
-  const double share = base_cost.SinceThen(MonotonicNs());
-  if (IsBaseRecorded() && !base_cost.Fits(share)) {
-    SayExcess(share);
-    SwitchBase(false);
-  }
+  LeaveBaseUnlessItFits(base_cost.SinceThen(MonotonicNs()));
   base_cost.CountFrom(MonotonicNs(), false);
   next_ns = std::min(MonotonicNs() + kLookNs, rest_until_ns);
   is_comparison_next = IsComparisonDueInRest();
